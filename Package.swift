@@ -1,0 +1,121 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Floors of the house: a target may depend only on those above it in this list (Docs/Architecture.md).
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "swift-httpdns",
+    platforms: [.macOS(.v15)],
+    products: [
+        .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
+        .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
+        .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
+        .executable(name: "resolve-test", targets: ["resolve-test"]),
+    ],
+    traits: [
+        .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
+        .default(enabledTraits: ["YAML"]),
+    ],
+    dependencies: [
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    ],
+    targets: [
+        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .target(name: "HTTPDNSPrimitives", swiftSettings: settings),
+        .target(
+            name: "CurlTransport",
+            dependencies: [
+                "CCurl",
+                "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNS",
+            dependencies: [
+                "CurlTransport",
+                "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSClient",
+            dependencies: [
+                "CurlTransport",
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSConfiguration",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSClient",
+                "HTTPDNSPrimitives",
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "HTTPDNSTestKit", dependencies: ["HTTPDNS", "HTTPDNSPrimitives"], swiftSettings: settings),
+        .executableTarget(
+            name: "resolve-test",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSClient",
+                "HTTPDNSConfiguration",
+                "HTTPDNSPrimitives",
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(name: "ServerRig", dependencies: ["HTTPDNSPrimitives"], path: "Tests/ServerRig", swiftSettings: settings),
+        .testTarget(name: "HTTPDNSPrimitivesTests", dependencies: ["HTTPDNSPrimitives"], swiftSettings: settings),
+        .testTarget(
+            name: "CurlTransportTests",
+            dependencies: ["CurlTransport", "HTTPDNSPrimitives", "ServerRig"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSTests",
+            dependencies: ["CurlTransport", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSClientTests",
+            dependencies: [
+                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSConfigurationTests",
+            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "ResolveTestTests",
+            dependencies: ["resolve-test", "HTTPDNSPrimitives", "ServerRig"],
+            swiftSettings: settings
+        ),
+    ]
+)

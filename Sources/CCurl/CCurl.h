@@ -1,0 +1,62 @@
+// libcurl's variadic calls as typed C inlines, and the few Linux calls that Swift's Glibc module lacks.
+// There is no logic here: everything that decides anything is written in Swift.
+#pragma once
+
+#if defined(__has_include)
+#if !__has_include(<curl/curl.h>)
+#error "libcurl's headers are missing. Debian and Ubuntu: apt-get install libcurl4-openssl-dev pkg-config"
+#endif
+#endif
+
+#include <curl/curl.h>
+#include <locale.h>
+#include <stdint.h>
+
+#if LIBCURL_VERSION_NUM < 0x075800
+#error "swift-httpdns needs libcurl 7.88 or newer (package libcurl4-openssl-dev)"
+#endif
+
+#ifdef __linux__
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#endif
+
+typedef size_t (*ccurl_data_function)(char *, size_t, size_t, void *);
+typedef int (*ccurl_prerequest_function)(void *, char *, char *, int, int);
+typedef int (*ccurl_resolver_start_function)(void *, void *, void *);
+typedef int (*ccurl_close_socket_function)(void *, curl_socket_t);
+typedef int (*ccurl_seek_function)(void *, curl_off_t, int);
+typedef int (*ccurl_socket_function)(CURL *, curl_socket_t, int, void *, void *);
+typedef int (*ccurl_timer_function)(CURLM *, long, void *);
+
+static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_string(CURL *handle, CURLoption option, const char *value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_data_function(CURL *handle, CURLoption option, ccurl_data_function value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLcode ccurl_set_prerequest_function(CURL *handle, ccurl_prerequest_function value) { return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value); }
+static inline CURLcode ccurl_set_resolver_start_function(CURL *handle, ccurl_resolver_start_function value) { return curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, value); }
+static inline CURLcode ccurl_set_close_socket_function(CURL *handle, ccurl_close_socket_function value) { return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value); }
+
+static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }
+static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }
+static inline CURLcode ccurl_get_string(CURL *handle, CURLINFO info, const char **value) { return curl_easy_getinfo(handle, info, (char **)value); }
+static inline CURLcode ccurl_get_pointer(CURL *handle, CURLINFO info, void **value) { return curl_easy_getinfo(handle, info, value); }
+
+static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }
+static inline CURLMcode ccurl_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) { return curl_multi_setopt(multi, option, value); }
+static inline CURLMcode ccurl_multi_set_socket_function(CURLM *multi, ccurl_socket_function value) { return curl_multi_setopt(multi, CURLMOPT_SOCKETFUNCTION, value); }
+static inline CURLMcode ccurl_multi_set_timer_function(CURLM *multi, ccurl_timer_function value) { return curl_multi_setopt(multi, CURLMOPT_TIMERFUNCTION, value); }
+
+// The next finished transfer, or NULL. CURLMsg holds a union that Swift cannot name, so it is handed over field by field.
+static inline CURL *ccurl_next_finished(CURLM *multi, CURLcode *result) {
+  int left;
+  CURLMsg *message;
+  while((message = curl_multi_info_read(multi, &left)))
+    if(message->msg == CURLMSG_DONE) {
+      *result = message->data.result;
+      return message->easy_handle;
+    }
+  return NULL;
+}

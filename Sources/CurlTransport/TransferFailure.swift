@@ -1,0 +1,63 @@
+package import HTTPDNSPrimitives
+
+/// Why a transfer did not end well. It never carries a pin name or a header's value.
+package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        /// CR, LF, NUL or another forbidden byte in URL, method or header field.
+        case invalidRequest
+        /// The TLS roots could not be found or read.
+        case trustRootsMissing
+        /// TCP failed: refused, unreachable, reset before TLS.
+        case connectFailed
+        /// The TLS handshake failed for another reason than the certificate.
+        case tlsFailed
+        /// The server's certificate did not prove the name.
+        case certificateRefused
+        /// The connection led to another address than the pinned one.
+        case wrongPeer
+        /// A look-up was about to happen inside libcurl.
+        case lookupDenied
+        /// One of the deadlines passed; `phase` says which.
+        case timedOut
+        /// The connection broke after the request was sent.
+        case connectionLost
+        /// The answer is not HTTP, or breaks its rules.
+        case protocolViolation
+        /// The answer is longer than ``TransferLimits/maximumResponseBytes``.
+        case responseTooLarge
+        /// The stream that feeds the request body threw, or ended early or late for its declared length.
+        case requestBodyFailed
+        /// The body was iterated a second time.
+        case bodyConsumedTwice
+        /// The transport is shut down.
+        case shutDown
+        /// libcurl reported something that has no name above.
+        case transport
+    }
+
+    package enum Phase: String, Hashable, Sendable {
+        case queue, connect, tls, send, firstByte, body, total
+    }
+
+    package var code: Code
+    package var phase: Phase
+    /// One line for people, without pin names or secrets.
+    package var message: String
+    package var endpoint: Endpoint?
+    package var requestMayHaveBeenSent = false
+    package var elapsed: Duration = .zero
+    /// The bound that was passed, for ``Code/timedOut`` and ``Code/responseTooLarge``.
+    package var limit: Duration?
+    /// libcurl's own number (`CURLcode`), 0 when libcurl was not asked.
+    package var curlCode: Int32 = 0
+    /// The error that the caller's body stream threw, as text.
+    package var cause: String?
+
+    package init(code: Code, phase: Phase, message: String) {
+        self.code = code
+        self.phase = phase
+        self.message = message
+    }
+
+    package var description: String { message }
+}

@@ -1,0 +1,63 @@
+package import HTTPDNSPrimitives
+package import HTTPTypes
+
+/// One hop to send: a request whose name is already resolved.
+package struct TransferRequest: Sendable {
+    package var method: HTTPRequest.Method
+    /// The canonical URL; Host, SNI and the certificate's name are taken from it.
+    package var url: ParsedURL
+    package var headerFields: HTTPFields
+    package var body: RequestBodySource
+    /// The endpoints that may be dialled, in the order to try. Only the first is, until the race of issue E.
+    package var endpoints: [Endpoint]
+    package var limits: TransferLimits
+    package var versions: HTTPVersionChoice
+    /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.
+    package var hostHeader: String?
+
+    package init(
+        method: HTTPRequest.Method = .get,
+        url: ParsedURL,
+        headerFields: HTTPFields = [:],
+        body: RequestBodySource = .none,
+        endpoints: [Endpoint],
+        limits: TransferLimits = TransferLimits(),
+        versions: HTTPVersionChoice = .automatic,
+        hostHeader: String? = nil
+    ) {
+        self.method = method
+        self.url = url
+        self.headerFields = headerFields
+        self.body = body
+        self.endpoints = endpoints
+        self.limits = limits
+        self.versions = versions
+        self.hostHeader = hostHeader
+    }
+}
+
+/// Bounds of one transfer. Durations are counted from the start of the phase that they name; nil means no bound.
+package struct TransferLimits: Hashable, Sendable {
+    /// Until the TCP connection stands.
+    package var connect: Duration? = .seconds(10)
+    /// From the TCP connection until TLS is done.
+    package var tls: Duration? = .seconds(10)
+    /// From the request's sending until the first byte of the answer.
+    package var firstByte: Duration? = .seconds(60)
+    /// Between two reads of the answer.
+    package var idle: Duration? = .seconds(60)
+    /// The moment, on ``SystemTimeSource``, at which the whole transfer ends.
+    package var deadline: MonotonicTime?
+    /// The longest body, after decoding, that is delivered.
+    package var maximumResponseBytes: Int?
+
+    package init() {}
+}
+
+/// The bytes that a request carries.
+package enum RequestBodySource: Sendable {
+    case none
+    case bytes([UInt8])
+    /// A single-pass stream; with a nil length HTTP/1.1 uses chunked transfer coding.
+    case stream(length: Int64?, any AsyncSequence<[UInt8], any Error> & Sendable)
+}

@@ -1,0 +1,23 @@
+package import HTTPDNSPrimitives
+package import HTTPTypes
+
+/// The head of an answer and the stream of its body.
+package struct TransferResponse: Sendable {
+    package var head: HTTPResponse
+    package var version: HTTPVersion
+    /// The address and port that answered, as the connection itself reports them.
+    package var endpoint: Endpoint
+    package var reusedConnection: Bool
+    /// Phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
+    package var timings: TransferTimings
+    package var body: TransferResponseBody
+}
+
+/// What is known once a body ended.
+package struct TransferSummary: Hashable, Sendable {
+    /// Bytes of the body after decoding.
+    package var bodyBytes: Int
+    /// Bytes of the body as received, before decoding.
+    package var wireBytes: Int
+    package var timings: TransferTimings
+}

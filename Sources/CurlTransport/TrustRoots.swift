@@ -1,0 +1,15 @@
+/// The certificate authorities that a TLS server's chain must end at.
+public struct TrustRoots: Hashable, Sendable {
+    package enum Source: Hashable, Sendable {
+        case system
+        case file(String)
+    }
+
+    package let source: Source
+
+    /// The system's roots: `SSL_CERT_FILE` if set, else the bundle of Debian, RHEL or Alpine, whichever exists.
+    public static let system = TrustRoots(source: .system)
+
+    /// The roots in a PEM file, and no others.
+    public static func file(_ path: String) -> TrustRoots { TrustRoots(source: .file(path)) }
+}

@@ -1,0 +1,66 @@
+public import HTTPDNSPrimitives
+
+/// What one rule of the mappings says about a host.
+public struct HostMapping: Hashable, Sendable {
+    /// An address with its share of the requests.
+    public struct Target: Hashable, Sendable {
+        /// The address to dial.
+        public var address: IPAddress
+        /// The port to dial; nil means the URL's.
+        public var port: UInt16?
+        /// The share, from 1; it counts against the sum of all.
+        public var weight: Int
+
+        /// Creates a target.
+        public init(_ address: IPAddress, port: UInt16? = nil, weight: Int = 1) {
+            self.address = address
+            self.port = port
+            self.weight = weight
+        }
+    }
+
+    /// What the rule does.
+    public enum Action: Hashable, Sendable {
+        /// Dial one of these. With equal weights the given order is kept.
+        case addresses([Target])
+        /// Dial the addresses of another name, found by that name's own mapping or route. Host, SNI and certificate stay
+        /// those of the request, unless `takesIdentity`: then URL, SNI and certificate name are those of the other name
+        /// and only the Host field stays.
+        case via(HostName, takesIdentity: Bool)
+        /// Ask the system resolver.
+        case bypass
+    }
+
+    package enum Content: Hashable, Sendable {
+        case action(Action)
+        /// A factory below got text that it could not read; ``MappingStore/apply(_:)`` throws this.
+        case invalid(String)
+    }
+
+    package var content: Content
+    /// How long a resolution from this rule is used before the rule is asked again; nil means until the rule changes.
+    public var timeToLive: Duration?
+    /// Where the rule was written.
+    public var location: SourceLocation?
+
+    /// Creates a rule.
+    public init(_ action: Action, timeToLive: Duration? = nil, location: SourceLocation? = nil) {
+        content = .action(action)
+        self.timeToLive = timeToLive
+        self.location = location
+    }
+
+    /// What the rule does; nil while it holds text that could not be read.
+    public var action: Action? {
+        if case .action(let action) = content { action } else { nil }
+    }
+
+    /// A rule from address texts: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is thrown by `apply`.
+    public static func addresses(_ texts: [String]) -> HostMapping { fatalError("seam") }
+    /// A rule from address texts with weights. Bad text is thrown by `apply`.
+    public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HostMapping { fatalError("seam") }
+    /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
+    public static func via(_ name: String) -> HostMapping { fatalError("seam") }
+    /// A rule that sends the name to the system resolver.
+    public static var bypass: HostMapping { HostMapping(.bypass) }
+}

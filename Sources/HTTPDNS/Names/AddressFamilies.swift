@@ -1,0 +1,20 @@
+public import HTTPDNSPrimitives
+
+/// Which families of addresses are asked for and used.
+public struct AddressFamilies: OptionSet, Hashable, Sendable {
+    /// Bit 0 is IPv4, bit 1 is IPv6.
+    public let rawValue: UInt8
+
+    /// Creates a set from its bits.
+    public init(rawValue: UInt8) { self.rawValue = rawValue }
+
+    /// IPv4 addresses (A).
+    public static let v4 = AddressFamilies(rawValue: 1)
+    /// IPv6 addresses (AAAA).
+    public static let v6 = AddressFamilies(rawValue: 2)
+    /// Both families.
+    public static let both: AddressFamilies = [.v4, .v6]
+
+    /// Whether addresses of `family` are in the set.
+    public func contains(_ family: IPAddress.Family) -> Bool { isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6) }
+}

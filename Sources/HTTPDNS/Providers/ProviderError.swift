@@ -1,0 +1,37 @@
+/// Why a provider gave no usable answer.
+public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// What kind of failure it was.
+    public struct Code: Hashable, Sendable, CustomStringConvertible {
+        /// A short word for logs and metric labels.
+        public let description: String
+
+        /// No answer within the time limit.
+        public static let timedOut = Code(description: "timed-out")
+        /// The service could not be reached, or its certificate did not prove its name.
+        public static let unreachable = Code(description: "unreachable")
+        /// An HTTP status other than 200.
+        public static let httpStatus = Code(description: "http-status")
+        /// The body is not what the protocol says.
+        public static let badResponse = Code(description: "bad-response")
+        /// The provider's server said that it failed (SERVFAIL and the like).
+        public static let serverFailure = Code(description: "server-failure")
+        /// The provider refused the question (REFUSED).
+        public static let refused = Code(description: "refused")
+        /// The provider is shut down.
+        public static let shutDown = Code(description: "shut-down")
+    }
+
+    /// The kind of failure.
+    public var code: Code
+    /// One line for people, without secrets.
+    public var message: String
+
+    /// Creates an error.
+    public init(code: Code, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    /// The message.
+    public var description: String { message }
+}

@@ -1,0 +1,45 @@
+/// A moment on a clock that never goes back, in nanoseconds since an origin that only that clock knows.
+///
+/// Lifetimes and deadlines are kept in this type; the calendar time is never used for them.
+public struct MonotonicTime: Hashable, Comparable, Sendable {
+    /// Nanoseconds since the clock's origin.
+    public var nanoseconds: Int64
+
+    /// Creates a moment from nanoseconds since the clock's origin.
+    @inlinable
+    public init(nanoseconds: Int64) { self.nanoseconds = nanoseconds }
+
+    /// The earlier of two moments is the smaller one.
+    @inlinable
+    public static func < (left: MonotonicTime, right: MonotonicTime) -> Bool { left.nanoseconds < right.nanoseconds }
+
+    /// The moment `duration` later, saturating at the end of time.
+    @inlinable
+    public static func + (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let (sum, overflow) = time.nanoseconds.addingReportingOverflow(duration.wholeNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
+    }
+
+    /// How long after `earlier` this moment is; negative if it is before.
+    @inlinable
+    public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
+        .nanoseconds(later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds).partialValue)
+    }
+}
+
+extension Duration {
+    /// The duration in whole nanoseconds, saturating at the limits of `Int64` (292 years).
+    @inlinable
+    package var wholeNanoseconds: Int64 {
+        let (seconds, attoseconds) = components
+        let (product, overflow) = seconds.multipliedReportingOverflow(by: 1_000_000_000)
+        guard !overflow else { return seconds < 0 ? .min : .max }
+        let (sum, carry) = product.addingReportingOverflow(attoseconds / 1_000_000_000)
+        return carry ? (seconds < 0 ? .min : .max) : sum
+    }
+
+    /// The duration in seconds, for people and for JSON.
+    package var inSeconds: Double {
+        Double(components.seconds) + Double(components.attoseconds) / 1e18
+    }
+}

@@ -1,0 +1,44 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Where a resolver gets its time from: the system's clock in production, a hand-driven one in tests.
+public protocol TimeSource: Sendable {
+    /// The present moment. Called on every cache hit: it must be cheap and must never go back.
+    func now() -> MonotonicTime
+
+    /// Returns at `deadline` or later.
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    func sleep(until deadline: MonotonicTime) async throws
+}
+
+/// The system's monotonic clock. It goes on while the machine is suspended, so that nothing is fresh after a long sleep
+/// of a laptop or a paused virtual machine (`CLOCK_BOOTTIME`).
+public struct SystemTimeSource: TimeSource {
+    /// Creates the system's clock; all of them tell the same time.
+    public init() {}
+
+    /// The present moment since boot, with the time asleep counted.
+    public func now() -> MonotonicTime {
+        var time = timespec()
+        #if os(Linux)
+        clock_gettime(CLOCK_BOOTTIME, &time)
+        #else
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        #endif
+        return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
+    }
+
+    /// Sleeps on the concurrency runtime's own timer until `deadline`.
+    public func sleep(until deadline: MonotonicTime) async throws {
+        while true {
+            let left = deadline - now()
+            if left <= .zero { return }
+            try await Task.sleep(for: left, clock: .continuous)
+        }
+    }
+}

@@ -1,0 +1,1 @@
+@main struct ResolveTest { static func main() {} }
