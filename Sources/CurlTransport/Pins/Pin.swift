@@ -25,6 +25,8 @@ final class Pin {
     let connectTo: UnsafeMutablePointer<curl_slist>?
     /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus lets the entry age, so that it is not permanent.
     let resolve: UnsafeMutablePointer<curl_slist>?
+    /// Whether the entry is known to stand in libcurl's table, so that a transfer need not bring it again.
+    var isEntered = false
     /// Transfers that libcurl may still look the name up for.
     var transfersInFlight = 0
 

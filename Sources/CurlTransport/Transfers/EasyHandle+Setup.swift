@@ -3,15 +3,33 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension EasyHandle {
-    /// Tells libcurl everything about a transfer. All options are set anew: the handle was reset.
+    /// Tells libcurl about a transfer.
+    ///
+    /// A plain GET after a plain GET sets only what differs; after anything else the handle was reset and starts anew.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for bytes that must not reach the wire.
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         let request = transfer.request
         self.transfer = transfer
         self.pin = pin
+        if !isConfigured { configure() }
+        if configuredFor?.scheme != request.url.scheme || configuredFor?.versions != request.versions {
+            try configure(for: request)
+        }
+        set(CURLOPT_URL, request.url.description)
+        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
+        setResolveList(removals: removals, pin)
+        if request.hasBody || request.method != .get {
+            needsReset = true
+            prepareMethod(request)
+        }
+        headerList = try HeaderLines.list(for: request)
+        set(CURLOPT_HTTPHEADER, list: headerList)
+    }
+
+    /// What is the same for all transfers of a handle.
+    private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_PRIVATE, pointer: me)
-        set(CURLOPT_URL, request.url.description)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
@@ -21,23 +39,22 @@ extension EasyHandle {
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
-
-        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
-        set(CURLOPT_RESOLVE, list: resolveList(removals: removals, then: pin))
+        // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
         _ = ccurl_set_resolver_start_function(curl, refuseLookup)
-
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
         set(CURLOPT_WRITEDATA, pointer: me)
         set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
         set(CURLOPT_HEADERDATA, pointer: me)
         _ = ccurl_set_prerequest_function(curl, approveCallback)
         set(CURLOPT_PREREQDATA, pointer: me)
-        let loopPointer = Unmanaged.passUnretained(loop).toOpaque()
         _ = ccurl_set_open_socket_function(curl, openSocketCallback)
         _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
-        set(CURLOPT_CLOSESOCKETDATA, pointer: loopPointer)
+        set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
+        isConfigured = true
+    }
 
+    private func configure(for request: TransferRequest) throws(TransferFailure) {
         if request.url.scheme == .https {
             set(CURLOPT_CAINFO, try loop.certificateBundle.get())
             // A null CAPATH keeps libcurl's cache of parsed roots in use.
@@ -48,20 +65,20 @@ extension EasyHandle {
         switch request.versions {
         case .automatic:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+            // Many first requests to one server wait for the first connection, which will carry them all.
             set(CURLOPT_PIPEWAIT, request.url.scheme == .https ? 1 : 0)
         case .http1Only:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            set(CURLOPT_PIPEWAIT, 0)
         }
-        try prepareMethod(request, me)
-        headerList = try HeaderLines.list(for: request)
-        set(CURLOPT_HTTPHEADER, list: headerList)
+        configuredFor = (request.url.scheme, request.versions)
     }
 
-    private func prepareMethod(_ request: TransferRequest, _ me: UnsafeMutableRawPointer) throws(TransferFailure) {
+    private func prepareMethod(_ request: TransferRequest) {
         if request.hasBody {
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_READFUNCTION, function: sendBodyCallback)
-            set(CURLOPT_READDATA, pointer: me)
+            set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             let length: Int64 =
                 switch request.body {
                 case .none: 0
@@ -72,7 +89,7 @@ extension EasyHandle {
             if request.method != .put { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         } else if request.method == .head {
             set(CURLOPT_NOBODY, 1)
-        } else if request.method != .get {
+        } else {
             set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
     }
