@@ -23,13 +23,13 @@ enum ResponseHeadParser {
         guard let statusLine = nextLine(of: bytes, from: &start), let (version, status) = status(statusLine) else {
             throw violation("the answer does not begin with an HTTP status line")
         }
-        var fields = HTTPFields()
-        fields.reserveCapacity(16)
+        var fields: [HTTPField] = []
+        fields.reserveCapacity(12)
         while let line = nextLine(of: bytes, from: &start) {
             if isSpace(line[line.startIndex]) {
                 // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
                 guard !fields.isEmpty else { throw violation("the answer's first field line is folded") }
-                let last = fields.index(before: fields.endIndex)
+                let last = fields.count - 1
                 fields[last] = HTTPField(name: fields[last].name, value: fields[last].value + " " + text(trimmed(line)))
                 continue
             }
@@ -47,7 +47,10 @@ enum ResponseHeadParser {
                 fields.append(HTTPField(name: name, lenientValue: value))
             }
         }
-        return (HTTPResponse(status: status, headerFields: fields), version)
+        var headerFields = HTTPFields()
+        // All at once: appending one by one goes through the general insertion each time.
+        headerFields.replaceSubrange(0..<0, with: fields)
+        return (HTTPResponse(status: status, headerFields: headerFields), version)
     }
 
     /// The next line without its end; nil at the empty line and at the end.

@@ -122,13 +122,12 @@ final class TransportLoop {
 
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled { return transfer.deliver(end: .failure(CancellationError())) }
-        let request = transfer.request
-        guard let endpoint = request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self) else {
+        guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
+        else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
             return transfer.deliver(end: .failure(failure))
         }
-        let key = PinKey(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
-        let pin = pins.acquire(key)
+        let pin = pins.acquire(PinKey(of: transfer.request, endpoint))
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
@@ -148,7 +147,7 @@ final class TransportLoop {
             return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
         }
         // libcurl's times are still those of the handle's last transfer.
-        let deadline = PhaseBound.next(for: handle, request.limits, connectedAfter: 0, now: now).deadline
+        let deadline = PhaseBound.next(for: handle, transfer.request.limits, connectedAfter: 0, now: now).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 

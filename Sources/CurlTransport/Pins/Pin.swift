@@ -9,6 +9,12 @@ struct PinKey: Hashable {
     var versions: HTTPVersionChoice
 }
 
+extension PinKey {
+    init(of request: TransferRequest, _ endpoint: Endpoint) {
+        self.init(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
+    }
+}
+
 /// What libcurl is told about one key: a made-up name that its pool knows the connections by, and that name's address.
 ///
 /// libcurl's pool does not look at addresses, and a RESOLVE entry on the real name is seen by other transfers too; a name

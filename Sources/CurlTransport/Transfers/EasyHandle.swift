@@ -17,7 +17,8 @@ final class EasyHandle: HeapMember {
     let curl: UnsafeMutableRawPointer
     /// Where libcurl writes why a transfer failed; it must outlive each transfer (CURLOPT_ERRORBUFFER).
     let errorBuffer: UnsafeMutablePointer<CChar>
-    unowned let loop: TransportLoop
+    /// The loop frees its handles before it goes itself, so the reference needs no check.
+    unowned(unsafe) let loop: TransportLoop
 
     /// Whether the options that are the same for all plain requests are set.
     var isConfigured = false
