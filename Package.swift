@@ -90,6 +90,12 @@ let package = Package(
         ),
         .target(name: "ServerRig", dependencies: ["HTTPDNSPrimitives"], path: "Tests/ServerRig", swiftSettings: settings),
         .executableTarget(
+            name: "httpdns-demo",
+            dependencies: ["HTTPDNSClient", "ServerRig"],
+            path: "demo/Sources",
+            swiftSettings: settings
+        ),
+        .executableTarget(
             name: "httpdns-linkage-probe",
             dependencies: ["HTTPDNSClient"],
             path: "Tests/LinkageProbe",
