@@ -80,7 +80,7 @@ enum AddressInfoError {
         switch status {
         case EAI_NONAME:
             return (.nameNotFound, "check the name, or give it a mapping or a route to a provider")
-        case EAI_NODATA, EAI_ADDRFAMILY:
+        case noData, noAddressOfFamily:
             return (.noAddresses, "ask for the other family too, or give it a mapping")
         case EAI_AGAIN:
             return (.failed, "the name servers of /etc/resolv.conf do not answer; try again, or check that file")

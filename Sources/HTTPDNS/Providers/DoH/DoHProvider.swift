@@ -12,6 +12,7 @@ package import HTTPDNSPrimitives
 /// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
 /// `Age` (RFC 8484 section 5.1). `no-store` and `no-cache` speak to HTTP caches and are not looked at.
 public final class DoHProvider: Provider {
+    /// The name from the settings.
     public let name: String
 
     /// The scope of the most public of the service's addresses: with one loopback address among public ones, answers
@@ -63,6 +64,7 @@ public final class DoHProvider: Provider {
         return try await Self.combine(v4, v6)
     }
 
+    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
         state.withLock { $0.isShutDown = true }
         await exchange.shutdown()
