@@ -94,9 +94,12 @@ enum AddressInfoError {
         }
     }
 
-    #if canImport(Glibc) || canImport(Musl)
+    #if canImport(Darwin)
+        private static let noData = EAI_NODATA
+        private static let noAddressOfFamily = EAI_ADDRFAMILY
+    #else
         // In <netdb.h> behind a feature macro that Swift does not set; the numbers are the same in glibc and musl.
-        private static let EAI_NODATA: Int32 = -5
-        private static let EAI_ADDRFAMILY: Int32 = -9
+        private static let noData: Int32 = -5
+        private static let noAddressOfFamily: Int32 = -9
     #endif
 }

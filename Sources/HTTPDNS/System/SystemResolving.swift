@@ -1,11 +1,9 @@
 package import HTTPDNSPrimitives
 
-/// Finds addresses in the way that every other program on the machine does.
+/// The operating system's own way to addresses, behind a protocol so that tests can script it.
 package protocol SystemResolving: Sendable {
-    /// The addresses of a name, in the order to try, each once.
-    ///
-    /// It returns or throws by the time limit.
-    /// - Throws: ``SystemResolverError``; its code is `cancelled` as soon as the task is cancelled.
+    /// Asks for the addresses of a name, in the order in which the system would try them (RFC 6724).
+    /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `cancelled` when the task is cancelled.
     func resolve(
         _ host: HostName,
         families: AddressFamilies,
@@ -15,28 +13,20 @@ package protocol SystemResolving: Sendable {
 
 /// Why the system resolver gave no address.
 package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
-    package struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A short word for logs and metric labels.
-        package let description: String
-
-        /// The name does not exist for the system.
-        package static let nameNotFound = Code(description: "name-not-found")
-        /// The name exists, without an address of the families asked for.
-        package static let noAddresses = Code(description: "no-addresses")
-        /// No answer within the time limit.
-        package static let timedOut = Code(description: "timed-out")
-        /// The system's look-up failed.
-        package static let failed = Code(description: "failed")
+    package enum Code: Hashable, Sendable {
+        /// The name does not exist, or the system does not know it.
+        case nameNotFound
+        /// The name exists without addresses of an asked family.
+        case noAddresses
+        case timedOut
+        case failed
         /// Too many look-ups wait already.
-        package static let overloaded = Code(description: "overloaded")
-        /// The task was cancelled.
-        package static let cancelled = Code(description: "cancelled")
+        case overloaded
+        case cancelled
     }
 
-    /// The kind of failure.
     package var code: Code
-    /// One line: what happened and what to do.
+    /// One line for people.
     package var message: String
 
     package init(code: Code, message: String) {
@@ -44,6 +34,5 @@ package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConve
         self.message = message
     }
 
-    /// The message.
     package var description: String { message }
 }
