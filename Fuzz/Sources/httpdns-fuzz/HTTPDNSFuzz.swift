@@ -3,9 +3,14 @@ internal import Glibc
 /// `httpdns-fuzz TARGET [libFuzzer's arguments]`
 @main
 struct HTTPDNSFuzz {
+    /// Tells the processes that libFuzzer starts for merging, minimizing and forking which target it is: it starts them
+    /// with its own arguments alone.
+    private static let variable = "HTTPDNS_FUZZ_TARGET"
+
     static func main() {
-        let arguments = CommandLine.arguments
-        guard arguments.count > 1, let target = FuzzTarget.all.first(where: { $0.name == arguments[1] }) else {
+        let inherited = getenv(variable).map { String(cString: $0) }
+        let name = inherited ?? CommandLine.arguments.dropFirst().first
+        guard let name, let target = FuzzTarget.all.first(where: { $0.name == name }) else {
             let names = FuzzTarget.all.map(\.name).joined(separator: " ")
             let usage = "usage: httpdns-fuzz TARGET [libFuzzer's arguments]; the targets are: \(names)\n"
             _ = usage.utf8CString.withUnsafeBytes { write(STDERR_FILENO, $0.baseAddress, $0.count - 1) }
@@ -13,10 +18,14 @@ struct HTTPDNSFuzz {
         }
         selected = target
 
-        // libFuzzer reads the arguments itself, without the target's name.
-        var count = CommandLine.argc - 1
-        var values = CommandLine.unsafeArgv + 1
-        values[0] = CommandLine.unsafeArgv[0]
+        var count = CommandLine.argc
+        var values = CommandLine.unsafeArgv
+        if inherited == nil {
+            setenv(variable, name, 1)
+            count -= 1
+            values += 1
+            values[0] = CommandLine.unsafeArgv[0]
+        }
         exit(runDriver(&count, &values, testOneInput))
     }
 }

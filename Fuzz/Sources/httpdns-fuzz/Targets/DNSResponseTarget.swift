@@ -1,5 +1,6 @@
-@testable internal import HTTPDNS
 internal import HTTPDNSPrimitives
+
+@testable internal import HTTPDNS
 
 extension FuzzTarget {
     /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing.
