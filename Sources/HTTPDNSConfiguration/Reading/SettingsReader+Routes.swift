@@ -70,6 +70,13 @@ extension SettingsReader {
             )
             return nil
         }
+        if case .suffix(let zone) = pattern, let below = try? HostName("a.\(zone)"), below.isInternal {
+            mistakes.add(
+                "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
+                at: entry.key.position,
+                hint: "name them one by one, or write bypass"
+            )
+        }
         let names = readProviderNames(list, path: "\(path).providers", known: providers)
         return Route(
             pattern,
