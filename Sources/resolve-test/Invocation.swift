@@ -12,6 +12,12 @@ struct Invocation: Sendable {
                 console.standardOutput.write(RootHelp.text)
                 return ExitStatus.done
             }
+            guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
+                throw .usage(
+                    "there is no command \"\(first)\": say resolve HOST, explain URL, fetch URL, check FILE or export",
+                    hint: helpHint
+                )
+            }
             return try await perform(parse())
         } catch {
             report(error)
@@ -30,13 +36,18 @@ struct Invocation: Sendable {
     /// The command that the arguments ask for. Help and version are printed by ArgumentParser's own texts.
     private func parse() throws(CommandFailure) -> any Command {
         do {
-            let parsed = try RootCommand.parseAsRoot(arguments)
-            guard let command = parsed as? any Command else { throw CommandFailure.noCommand }
-            return command
+            var parsed = try RootCommand.parseAsRoot(arguments)
+            if let command = parsed as? any Command { return command }
+            guard !(parsed is RootCommand) else { throw CommandFailure.noCommand }
+            // ArgumentParser's own help command, which throws its text.
+            try parsed.run()
+            throw CommandFailure.noCommand
         } catch let failure as CommandFailure {
             throw failure
         } catch {
-            guard RootCommand.exitCode(for: error) != .success else { throw .information(RootCommand.fullMessage(for: error)) }
+            guard RootCommand.exitCode(for: error) != .success else {
+                throw .information(RootCommand.fullMessage(for: error))
+            }
             throw .usage(UsageError.text(RootCommand.message(for: error), arguments: arguments), hint: helpHint)
         }
     }

@@ -2,7 +2,10 @@ internal import ArgumentParser
 
 /// Where addresses come from, and how the output looks: the options of every command that resolves.
 struct CommonOptions: ParsableArguments, Sendable {
-    @Option(name: .customLong("config"), help: ArgumentHelp("Configuration file; else HTTPDNS_CONFIG.", valueName: "FILE"))
+    @Option(
+        name: .customLong("config"),
+        help: ArgumentHelp("Configuration file; else HTTPDNS_CONFIG.", valueName: "FILE")
+    )
     var configurationFile: String?
 
     @Option(
@@ -18,14 +21,20 @@ struct CommonOptions: ParsableArguments, Sendable {
     @Option(
         name: .customLong("doh"),
         parsing: .singleValue,
-        help: ArgumentHelp("Ask this DNS-over-HTTPS service about every name but internal ones. Repeatable.", valueName: "URL")
+        help: ArgumentHelp(
+            "Ask this DNS-over-HTTPS service about every name but internal ones. Repeatable.",
+            valueName: "URL"
+        )
     )
     var dohURLs: [String] = []
 
     @Option(
         name: .customLong("bootstrap"),
         parsing: .singleValue,
-        help: ArgumentHelp("Address of the host in a --doh URL, which is never looked up. Repeatable.", valueName: "HOST=ADDRESS")
+        help: ArgumentHelp(
+            "Address of the host in a --doh URL, which is never looked up. Repeatable.",
+            valueName: "HOST=ADDRESS"
+        )
     )
     var bootstraps: [String] = []
 

@@ -20,7 +20,8 @@ enum DataArgument {
 
     private static func read(_ path: String) throws(CommandFailure) -> [UInt8] {
         do {
-            let handle = path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
+            let handle =
+                path == "-" ? FileHandle.standardInput : try FileHandle(forReadingFrom: URL(fileURLWithPath: path))
             return Array(try handle.readToEnd() ?? Data())
         } catch {
             throw .usage(

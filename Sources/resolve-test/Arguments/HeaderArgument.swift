@@ -15,7 +15,10 @@ struct HeaderArgument: Sendable {
     private mutating func add(_ text: String) throws(CommandFailure) {
         // A forgotten check here would let a value end the head and start a second request.
         guard !text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0x00 }) else {
-            throw .usage("-H \"\(text)\": a header field holds no line break and no NUL", hint: "give each field its own -H")
+            throw .usage(
+                "-H \"\(text)\": a header field holds no line break and no NUL",
+                hint: "give each field its own -H"
+            )
         }
         let (nameText, value) = try Self.split(text)
         guard let name = HTTPField.Name(nameText) else {

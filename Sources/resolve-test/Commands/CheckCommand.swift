@@ -24,7 +24,9 @@ struct CheckCommand: Command {
             try await HTTPDNSClient(configuration: configuration).shutdown()
         } catch let error as ConfigurationFileError {
             guard !output.isJSON else { throw error }
-            console.standardError.write(CheckReport.mistakes(error, style: console.screen(for: console.standardError).style))
+            console.standardError.write(
+                CheckReport.mistakes(error, style: console.screen(for: console.standardError).style)
+            )
             return ExitStatus.usage
         }
         let report = CheckReport(file: file, configuration: configuration)

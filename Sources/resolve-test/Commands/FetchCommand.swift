@@ -16,7 +16,10 @@ struct FetchCommand: Command {
     @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
     var url: String
 
-    @Option(name: [.customShort("X"), .customLong("request")], help: ArgumentHelp("Method; GET, or POST with -d.", valueName: "METHOD"))
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("Method; GET, or POST with -d.", valueName: "METHOD")
+    )
     var method: String?
 
     @Option(
@@ -29,7 +32,10 @@ struct FetchCommand: Command {
     @Option(
         name: [.customShort("d"), .customLong("data")],
         parsing: .unconditionalSingleValue,
-        help: ArgumentHelp("Body; @FILE reads a file without its line breaks, as curl does. Repeatable.", valueName: "DATA")
+        help: ArgumentHelp(
+            "Body; @FILE reads a file without its line breaks, as curl does. Repeatable.",
+            valueName: "DATA"
+        )
     )
     var data: [String] = []
 
@@ -47,7 +53,10 @@ struct FetchCommand: Command {
     )
     var outputFile: String?
 
-    @Flag(name: [.customShort("i"), .customLong("include")], help: "Print status and header fields on standard output.")
+    @Flag(
+        name: [.customShort("i"), .customLong("include")],
+        help: "Print status and header fields on standard output."
+    )
     var includesHead = false
 
     @Option(name: .customLong("max-time"), help: ArgumentHelp("Seconds for the whole call.", valueName: "SECONDS"))
@@ -75,7 +84,9 @@ struct FetchCommand: Command {
         if isJSON {
             console.standardOutput.write(report.json().indented + "\n")
         } else {
-            console.standardError.write(text(report, settings: settings, screen: console.screen(for: console.standardError)))
+            console.standardError.write(
+                text(report, settings: settings, screen: console.screen(for: console.standardError))
+            )
         }
         if common.failsOnStatus, let hop = report.hops.last, hop.status >= 400 {
             throw statusFailure(hop)
@@ -115,7 +126,9 @@ struct FetchCommand: Command {
         return request
     }
 
-    private func applyTimeLimit(to request: inout ClientRequest, _ settings: inout ClientSettings) throws(CommandFailure) {
+    private func applyTimeLimit(to request: inout ClientRequest, _ settings: inout ClientSettings)
+        throws(CommandFailure)
+    {
         if let maximumSeconds {
             guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
                 throw .usage("--max-time must be more than 0 seconds")
@@ -180,7 +193,8 @@ struct FetchCommand: Command {
         }
         text += report.text(screen)
         if let hop = report.hops.last, let location = hop.location {
-            text += "note: redirects are not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
+            text +=
+                "note: redirects are not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
         }
         return text
     }

@@ -58,7 +58,9 @@ struct ResolveCommand: Command {
     ) async throws -> ResolveReport.Row {
         var outcome: Result<Resolution, CommandFailure>
         do {
-            outcome = .success(try await client.resolve(question.host.description, port: question.port, options: options))
+            outcome = .success(
+                try await client.resolve(question.host.description, port: question.port, options: options)
+            )
         } catch let error as CancellationError {
             throw error
         } catch {

@@ -64,7 +64,9 @@ extension CommandFailure {
         omittedMistakes = error.omitted
         if more > 0, let file = first?.location.file {
             let count = more == 1 ? "1 more mistake" : "\(more) more mistakes"
-            hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(separator: "; ")
+            hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(
+                separator: "; "
+            )
         }
     }
 }

@@ -54,7 +54,10 @@ struct CommandFailure: Error, Sendable {
     }
 
     static var noCommand: CommandFailure {
-        .usage("no command: say resolve HOST, explain URL, fetch URL, check FILE or export", hint: "see resolve-test --help")
+        .usage(
+            "no command: say resolve HOST, explain URL, fetch URL, check FILE or export",
+            hint: "see resolve-test --help"
+        )
     }
 
     var exitStatus: Int32 {

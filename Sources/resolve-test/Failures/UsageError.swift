@@ -10,7 +10,9 @@ enum UsageError {
         }
         var text = lines.map(String.init).joined(separator: " ")
         if text.hasPrefix("Error: ") { text.removeFirst("Error: ".count) }
-        if let first = arguments.first, first.hasPrefix("-"), text.contains("'\(first)'") || text.hasPrefix("Unknown option") {
+        if let first = arguments.first, first.hasPrefix("-"),
+            text.contains("'\(first)'") || text.hasPrefix("Unknown option")
+        {
             text += "; options stand behind the command: resolve-test COMMAND \(PrintableText.line(first))"
         }
         return text.isEmpty ? "the arguments cannot be read" : text

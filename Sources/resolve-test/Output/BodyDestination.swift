@@ -62,10 +62,11 @@ final class BodyDestination: Sendable {
     private static func open(_ path: String) throws(CommandFailure) -> Target {
         guard !path.isEmpty else { throw .usage("-o names no file", hint: "-o FILE, or -o - for standard output") }
         // A link stays a link: the file that it leads to is replaced.
-        let final = realpath(path, nil).map { resolved in
-            defer { free(resolved) }
-            return String(cString: resolved)
-        } ?? path
+        let final =
+            realpath(path, nil).map { resolved in
+                defer { free(resolved) }
+                return String(cString: resolved)
+            } ?? path
         var status = stat()
         let exists = stat(final, &status) == 0
         if exists, status.st_mode & S_IFMT != S_IFREG {
@@ -78,11 +79,14 @@ final class BodyDestination: Sendable {
             return .stream(StandardStream(descriptor: descriptor))
         }
         var template = Array("\(final).XXXXXX".utf8CString)
-        let descriptor = mkostemp(&template, O_CLOEXEC)
+        let descriptor = mkstemp(&template)
         guard descriptor >= 0 else {
-            throw .usage("-o \(path): \(SystemError.text(errno))", hint: "name a file in a folder that can be written to")
+            throw .usage(
+                "-o \(path): \(SystemError.text(errno))",
+                hint: "name a file in a folder that can be written to"
+            )
         }
-        // mkostemp makes it private; the file gets the rights that a plain new file, or the one before it, has.
+        // mkstemp makes it private; the file gets the rights that a plain new file, or the one before it, has.
         fchmod(descriptor, exists ? status.st_mode & 0o777 : 0o666 & ~Self.creationMask)
         let temporary = template.withUnsafeBufferPointer { buffer in
             buffer.baseAddress.map { String(cString: $0) } ?? ""

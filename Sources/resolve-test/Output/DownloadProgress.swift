@@ -15,7 +15,8 @@ struct DownloadProgress {
     mutating func update(received: Int) {
         guard let stream else { return }
         let now = ContinuousClock.now
-        guard start.duration(to: now) > .seconds(1), last.map({ $0.duration(to: now) > .milliseconds(100) }) ?? true else {
+        guard start.duration(to: now) > .seconds(1), last.map({ $0.duration(to: now) > .milliseconds(100) }) ?? true
+        else {
             return
         }
         last = now

@@ -18,15 +18,19 @@ final class Interruption: Sendable {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             // The default action would end the process before the source sees the signal.
             signal(number, SIG_IGN)
-            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
-            source.setEventHandler { [self] in
-                state.withLock { $0.received = $0.received ?? number }
-                signal(number, SIG_DFL)
-                work.cancel()
+            state.withLock { state in
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+                source.setEventHandler { [self] in received(number, work) }
+                source.resume()
+                state.sources.append(source)
             }
-            source.resume()
-            state.withLock { $0.sources.append(source) }
         }
+    }
+
+    private func received(_ number: Int32, _ work: Task<Int32, Never>) {
+        state.withLock { $0.received = $0.received ?? number }
+        signal(number, SIG_DFL)
+        work.cancel()
     }
 
     /// Ends the program as the system ends others whose reader went away (`| head`): no message, 141 in the shell.

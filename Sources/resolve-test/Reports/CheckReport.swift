@@ -19,7 +19,8 @@ struct CheckReport {
 
     func text(isVerbose: Bool) -> String {
         let parts = [
-            Self.count(providers.count, "provider"), Self.count(routes.count, "route"), Self.count(rules.count, "mapping"),
+            Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
+            Self.count(rules.count, "mapping"),
         ]
         let switched = isEnabled ? "" : "   enabled: false, the system resolver answers"
         var text = "\(PrintableText.line(file))   valid   \(parts.joined(separator: ", "))\(switched)\n"
@@ -27,7 +28,9 @@ struct CheckReport {
         var columns = Columns()
         for provider in providers { columns.append(["provider", provider]) }
         for route in routes {
-            columns.append(["route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? ""])
+            columns.append([
+                "route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? "",
+            ])
         }
         for rule in MappingOrder.sorted(rules) {
             columns.append([

@@ -7,7 +7,9 @@ struct Columns {
     /// One line for each row, columns `gap` blanks apart, without blanks at the ends.
     func lines(gap: Int = 2) -> [String] {
         let count = rows.map(\.count).max() ?? 0
-        let widths = (0..<count).map { column in rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0 }
+        let widths = (0..<count).map { column in
+            rows.map { $0.indices.contains(column) ? $0[column].count : 0 }.max() ?? 0
+        }
         return rows.map { row in
             let padded = row.enumerated().map { $1.padded(to: widths[$0]) }
             return padded.joined(separator: String(repeating: " ", count: gap)).trimmingTrailingBlanks()
@@ -38,7 +40,9 @@ enum LabelledLine {
 extension String {
     func padded(to width: Int) -> String { count < width ? self + String(repeating: " ", count: width - count) : self }
 
-    func paddedLeft(to width: Int) -> String { count < width ? String(repeating: " ", count: width - count) + self : self }
+    func paddedLeft(to width: Int) -> String {
+        count < width ? String(repeating: " ", count: width - count) + self : self
+    }
 
     func trimmingTrailingBlanks() -> String {
         guard let end = lastIndex(where: { $0 != " " }) else { return "" }

@@ -22,7 +22,9 @@ struct ExplainReport {
         if let canonicalName = rewrite.resolution.canonicalName {
             lines.append(line("alias of", ["\(canonicalName)"], screen))
         }
-        lines.append(line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen))
+        lines.append(
+            line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen)
+        )
         if isVerbose { lines.append(line("libcurl gets", pinOptions, screen)) }
         return lines.joined()
     }
@@ -49,7 +51,9 @@ struct ExplainReport {
         let areWeighted = Set(weights.map(\.weight)).count > 1
         return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
             var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
-            let target = weights.first { $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port }
+            let target = weights.first {
+                $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port
+            }
             if areWeighted, let target { text += " weight \(target.weight)" }
             return index == 0 && rewrite.resolution.endpoints.count > 1 ? text + " <- chosen" : text
         }
@@ -96,7 +100,8 @@ enum RewriteReason {
     }
 
     private static func system(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
-        let asked = resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
+        let asked =
+            resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
         guard let route = resolution.route else {
             return resolution.rule == nil ? ["no mapping, no route", asked] : [asked]
         }
@@ -104,7 +109,9 @@ enum RewriteReason {
     }
 
     private static func provider(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
-        let asked = resolution.isCached ? "\(words.source), \(words.freshness)" : "\(words.source), \(Figures.phase(resolution.elapsed))"
+        let asked =
+            resolution.isCached
+            ? "\(words.source), \(words.freshness)" : "\(words.source), \(Figures.phase(resolution.elapsed))"
         return [resolution.route.map(text), asked].compactMap { $0 }
     }
 
@@ -128,9 +135,11 @@ enum CurlCommand {
             arguments += ["--resolve", rewrite.resolveEntry]
         }
         if rewrite.isTLS, let certificateAuthorityFile { arguments += ["--cacert", certificateAuthorityFile] }
-        let authority = rewrite.urlPort == (rewrite.isTLS ? 443 : 80) ? rewrite.urlHost : "\(rewrite.urlHost):\(rewrite.urlPort)"
+        let authority =
+            rewrite.urlPort == (rewrite.isTLS ? 443 : 80) ? rewrite.urlHost : "\(rewrite.urlHost):\(rewrite.urlPort)"
         if rewrite.host != authority { arguments += ["-H", "Host: \(rewrite.host)"] }
         // The URL is quoted whatever it holds, because people change its query.
-        return arguments.map(ShellText.quoted).joined(separator: " ") + " " + ShellText.alwaysQuoted(rewrite.canonicalURL)
+        return arguments.map(ShellText.quoted).joined(separator: " ") + " "
+            + ShellText.alwaysQuoted(rewrite.canonicalURL)
     }
 }

@@ -44,7 +44,8 @@ extension FetchReport {
 enum HeadText {
     static func text(_ response: ClientResponse) -> String {
         let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
-        let lines = ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
+        let lines =
+            ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
             + response.headerFields.map { "\($0.name.rawName): \($0.value)" }
         return lines.map { PrintableText.line($0) + "\n" }.joined() + "\n"
     }

@@ -69,7 +69,8 @@ struct FetchReport {
         var answer = ["\(hop.status)", hop.version]
         if isLast { answer.append(Figures.bytes(bodyBytes)) }
         if let type = hop.contentType, !type.isEmpty { answer.append(PrintableText.line(type)) }
-        let arrow = "-> \(hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", "))"
+        let arrow =
+            "-> \(hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", "))"
         let head = LabelledLine.text(
             "hop \(number)",
             ["\(PrintableText.line(hop.rewrite.originalURL)) \(arrow)"],

@@ -19,8 +19,12 @@ struct MappingExport {
 
     /// An address and a name on each line; a hosts file knows neither ports nor patterns nor weights.
     private func hosts(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
-        guard case .addresses(let targets) = mapping.action else { return [comment(key, mapping, "has no addresses of its own")] }
-        guard case .exact(let name) = key.pattern else { return [comment(key, mapping, "a hosts file has no patterns")] }
+        guard case .addresses(let targets) = mapping.action else {
+            return [comment(key, mapping, "has no addresses of its own")]
+        }
+        guard case .exact(let name) = key.pattern else {
+            return [comment(key, mapping, "a hosts file has no patterns")]
+        }
         guard key.port == nil else { return [comment(key, mapping, "a hosts file has no ports")] }
         let width = targets.map { $0.address.description.count }.max() ?? 0
         return targets.map { target in
@@ -33,7 +37,9 @@ struct MappingExport {
 
     /// `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` where the port dialled is another one.
     private func curl(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
-        guard case .addresses(let targets) = mapping.action else { return [comment(key, mapping, "has no addresses of its own")] }
+        guard case .addresses(let targets) = mapping.action else {
+            return [comment(key, mapping, "has no addresses of its own")]
+        }
         guard case .exact(let name) = key.pattern else { return [comment(key, mapping, "curl has no patterns")] }
         let weights = targets.compactMap { target in
             weight(of: target, in: targets).map { "\(target.address) \($0)" }

@@ -9,7 +9,8 @@ enum MappingOrder {
         }
     }
 
-    private static func order(_ rule: (key: MappingKey, mapping: HostMapping)) -> (line: Int, column: Int, key: String) {
+    private static func order(_ rule: (key: MappingKey, mapping: HostMapping)) -> (line: Int, column: Int, key: String)
+    {
         let location = rule.mapping.location
         return (location?.line ?? .max, location?.column ?? .max, "\(rule.key)")
     }

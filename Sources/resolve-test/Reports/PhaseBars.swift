@@ -33,7 +33,8 @@ struct PhaseBars {
             // Colour is put round the marks alone, so that blanks count as blanks.
             let marks = bar.drop { $0 == " " }
             let blanks = String(bar.prefix(bar.count - marks.count))
-            let painted = blanks + screen.style.bar(String(marks))
+            let painted =
+                blanks + screen.style.bar(String(marks))
                 + String(repeating: " ", count: Self.barWidth - bar.count)
             let numbers = " " + time.paddedLeft(to: timeWidth)
             guard !phase.remark.isEmpty else { return (lead + painted + numbers).trimmingTrailingBlanks() + "\n" }

@@ -31,7 +31,8 @@ struct ResolveReport {
                 let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
                 let addresses = resolution.endpoints.map { EndpointText.text($0, urlPort: row.port) }
                 columns.append([
-                    name, addresses.first ?? "-", [words.source, words.evidence].filter { !$0.isEmpty }.joined(separator: "  "),
+                    name, addresses.first ?? "-",
+                    [words.source, words.evidence].filter { !$0.isEmpty }.joined(separator: "  "),
                     words.lifetime, words.failures,
                 ])
                 for address in addresses.dropFirst() { columns.append(["", address]) }

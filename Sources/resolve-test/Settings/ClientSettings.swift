@@ -16,7 +16,8 @@ struct ClientSettings: Sendable {
     init(_ options: CommonOptions, environment: [String: String]) throws {
         try TrustFlag.apply(options.certificateAuthorityFile)
         let file = try Self.file(options, environment: environment)
-        configuration = try file.map { path throws(ConfigurationFileError) in try ConfigurationFile.read(path) } ?? .init()
+        configuration =
+            try file.map { path throws(ConfigurationFileError) in try ConfigurationFile.read(path) } ?? .init()
         readsFile = file != nil
         if let path = options.certificateAuthorityFile { configuration.trustRoots = .file(path) }
         configuration.resolver.mappings = try MapArgument.apply(options.maps, to: configuration.resolver.mappings)
@@ -45,7 +46,8 @@ struct ClientSettings: Sendable {
         return result
     }
 
-    private static func file(_ options: CommonOptions, environment: [String: String]) throws(CommandFailure) -> String? {
+    private static func file(_ options: CommonOptions, environment: [String: String]) throws(CommandFailure) -> String?
+    {
         if let file = options.configurationFile {
             guard !file.isEmpty else { throw .usage("--config names no file") }
             return file
@@ -69,7 +71,9 @@ struct ClientSettings: Sendable {
 
     private mutating func addSystemFallback() {
         for index in configuration.resolver.routes.indices {
-            guard case .providers(let names, fallback: _) = configuration.resolver.routes[index].action else { continue }
+            guard case .providers(let names, fallback: _) = configuration.resolver.routes[index].action else {
+                continue
+            }
             configuration.resolver.routes[index].action = .providers(names, fallback: .system)
         }
     }
