@@ -89,6 +89,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(name: "ServerRig", dependencies: ["HTTPDNSPrimitives"], path: "Tests/ServerRig", swiftSettings: settings),
+        .testTarget(name: "ServerRigTests", dependencies: ["ServerRig"], swiftSettings: settings),
         .testTarget(name: "HTTPDNSPrimitivesTests", dependencies: ["HTTPDNSPrimitives"], swiftSettings: settings),
         .testTarget(
             name: "CurlTransportTests",

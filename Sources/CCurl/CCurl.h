@@ -19,13 +19,17 @@
 #ifdef __linux__
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
+
+// Names the calling thread; the kernel keeps 15 bytes.
+static inline void ccurl_name_thread(const char *name) { prctl(PR_SET_NAME, name, 0, 0, 0); }
 #endif
 
 typedef size_t (*ccurl_data_function)(char *, size_t, size_t, void *);
 typedef int (*ccurl_prerequest_function)(void *, char *, char *, int, int);
 typedef int (*ccurl_resolver_start_function)(void *, void *, void *);
 typedef int (*ccurl_close_socket_function)(void *, curl_socket_t);
-typedef int (*ccurl_seek_function)(void *, curl_off_t, int);
+typedef curl_socket_t (*ccurl_open_socket_function)(void *, curlsocktype, struct curl_sockaddr *);
 typedef int (*ccurl_socket_function)(CURL *, curl_socket_t, int, void *, void *);
 typedef int (*ccurl_timer_function)(CURLM *, long, void *);
 
@@ -38,11 +42,13 @@ static inline CURLcode ccurl_set_data_function(CURL *handle, CURLoption option, 
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, ccurl_prerequest_function value) { return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value); }
 static inline CURLcode ccurl_set_resolver_start_function(CURL *handle, ccurl_resolver_start_function value) { return curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, value); }
 static inline CURLcode ccurl_set_close_socket_function(CURL *handle, ccurl_close_socket_function value) { return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value); }
+static inline CURLcode ccurl_set_open_socket_function(CURL *handle, ccurl_open_socket_function value) { return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value); }
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_string(CURL *handle, CURLINFO info, const char **value) { return curl_easy_getinfo(handle, info, (char **)value); }
 static inline CURLcode ccurl_get_pointer(CURL *handle, CURLINFO info, void **value) { return curl_easy_getinfo(handle, info, value); }
+static inline CURLcode ccurl_get_certificates(CURL *handle, CURLINFO info, struct curl_certinfo **value) { return curl_easy_getinfo(handle, info, value); }
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }
 static inline CURLMcode ccurl_multi_set_pointer(CURLM *multi, CURLMoption option, void *value) { return curl_multi_setopt(multi, option, value); }

@@ -1,11 +1,15 @@
-package import HTTPDNSPrimitives
+internal import CCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
 package import Logging
 
 /// Settings of a transport, fixed for its life.
 package struct TransportConfiguration: Sendable {
     package enum Driver: Hashable, Sendable, CaseIterable {
-        /// epoll with lazy deregistration (Linux only).
+        #if os(Linux)
+        /// epoll with lazy deregistration.
         case epoll
+        #endif
         /// `curl_multi_poll`, everywhere.
         case poll
 
@@ -33,18 +37,63 @@ package struct TransportConfiguration: Sendable {
 ///
 /// The thread starts with the first transfer. No code of the caller ever runs on it.
 package final class Transport: Sendable {
+    private let mailbox: LoopMailbox
+    private let logger: Logger?
+
     package init(_ configuration: TransportConfiguration = TransportConfiguration()) {
-        fatalError("seam")
+        mailbox = LoopMailbox(configuration)
+        logger = configuration.logger
+    }
+
+    deinit {
+        if mailbox.abandon() {
+            logger?.warning("a transport was dropped without shutdown; its loop ends with its last transfer")
+        }
     }
 
     /// Sends one hop and returns at the head of its response.
     /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
     package func execute(_ request: TransferRequest) async throws -> TransferResponse {
-        fatalError("seam")
+        guard let endpoint = request.endpoints.first else {
+            throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
+        }
+        let transfer = Transfer(request, mailbox: mailbox)
+        let pump = transfer.startPump()
+        let rawHead: RawHead
+        do {
+            rawHead = try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    transfer.response.withLock { $0.awaitHead(continuation) }
+                    mailbox.post(.start(transfer))
+                }
+            } onCancel: {
+                transfer.cancel()
+            }
+        } catch {
+            pump?.cancel()
+            throw error
+        }
+        let body = TransferResponseBody(transfer, pump: pump)
+        do {
+            let (head, version) = try ResponseHeadParser.parse(rawHead.bytes)
+            return TransferResponse(
+                head: head,
+                version: version,
+                endpoint: endpoint,
+                reusedConnection: rawHead.reusedConnection,
+                timings: rawHead.timings,
+                body: body
+            )
+        } catch {
+            var failure = error
+            failure.endpoint = endpoint
+            failure.requestMayHaveBeenSent = true
+            throw failure
+        }
     }
 
-    /// Refuses new transfers, lets those in flight end until `deadline`, cuts the rest, ends the thread. Idempotent.
+    /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
-        fatalError("seam")
+        await mailbox.close(drainingUntil: SystemTimeSource().now() + duration)
     }
 }

@@ -1,0 +1,35 @@
+internal import HTTPTypes
+
+/// Header field names from bytes. The usual ones are made once, so that a response's head costs no strings for names.
+enum FieldNames {
+    /// The usual names, by length.
+    private static let known: [[(bytes: [UInt8], name: HTTPField.Name)]] = {
+        let names: [HTTPField.Name] = [
+            .acceptRanges, .accessControlAllowOrigin, .age, .allow, .cacheControl, .connection, .contentDisposition,
+            .contentEncoding, .contentLanguage, .contentLength, .contentRange, .contentSecurityPolicy, .contentType,
+            .date, .eTag, .expires, .lastModified, .location, .proxyAuthenticate, .retryAfter, .server, .setCookie,
+            .strictTransportSecurity, .trailer, .transferEncoding, .vary, .wwwAuthenticate, .xContentTypeOptions,
+        ]
+        var table: [[(bytes: [UInt8], name: HTTPField.Name)]] = Array(repeating: [], count: 33)
+        for name in names { table[name.canonicalName.utf8.count].append((Array(name.canonicalName.utf8), name)) }
+        return table
+    }()
+
+    /// The name, or nil when the bytes are no token (RFC 9110 section 5.1).
+    static func name(_ bytes: ArraySlice<UInt8>) -> HTTPField.Name? {
+        if bytes.count < known.count {
+            for candidate in known[bytes.count] where matches(bytes, candidate.bytes) { return candidate.name }
+        }
+        return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
+    }
+
+    private static func matches(_ bytes: ArraySlice<UInt8>, _ lowercase: [UInt8]) -> Bool {
+        var index = 0
+        for byte in bytes {
+            let lower = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
+            guard lower == lowercase[index] else { return false }
+            index += 1
+        }
+        return true
+    }
+}

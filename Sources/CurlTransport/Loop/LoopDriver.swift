@@ -1,0 +1,16 @@
+/// What waits for sockets and lets libcurl act on them. One loop has one driver; it lives on the loop's thread.
+protocol LoopDriver: AnyObject {
+    /// Lets libcurl do what is due: new transfers, and its own timers.
+    func act(now: Int64)
+
+    /// Waits until a socket, the waker or a timer of libcurl has something, or `timeout` nanoseconds are over (nil: no
+    /// limit), and lets libcurl act on the sockets.
+    /// - Returns: The time after the wait.
+    func wait(timeout: Int64?, now: Int64) -> Int64
+
+    /// libcurl is about to close a descriptor; its number may soon mean another socket.
+    func socketClosed(_ descriptor: Int32)
+
+    /// Lets go of libcurl, before the multi handle is freed.
+    func detach()
+}

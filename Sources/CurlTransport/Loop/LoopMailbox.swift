@@ -1,0 +1,162 @@
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// What other threads ask of a loop.
+enum LoopJob: Sendable {
+    case start(Transfer)
+    case cancel(Transfer)
+    case resumeReading(Transfer)
+    case resumeSending(Transfer)
+    /// No new transfers; those in flight may go on until the moment given, on the loop's clock (nil: as long as they like).
+    case drain(until: MonotonicTime?)
+}
+
+/// The way from all threads to a loop: a locked array, and a wake-up that is written only when the loop sleeps.
+final class LoopMailbox: Sendable {
+    private struct State {
+        var jobs: [LoopJob] = []
+        var isRunning = false
+        var isClosed = false
+        var endWaiters: [UnsafeContinuation<Void, Never>] = []
+        /// Made when the thread is: a transport that was never used owns no descriptor.
+        var waker: Waker?
+    }
+
+    private enum Delivery {
+        case queued(Waker?)
+        case startsThread(Waker)
+        case refused
+    }
+
+    private let state = Lock(State())
+    private let isAsleep = Atomic<Bool>(false)
+    private let configuration: TransportConfiguration
+
+    init(_ configuration: TransportConfiguration) {
+        self.configuration = configuration
+    }
+
+    /// Hands a job over. Jobs for a loop that has ended are dropped, except new transfers: they fail.
+    func post(_ job: LoopJob) {
+        let delivery = state.withLock { state -> Delivery in
+            if state.isClosed || (!state.isRunning && !job.isStart) { return .refused }
+            state.jobs.append(job)
+            if !state.isRunning {
+                state.isRunning = true
+                let waker = Waker()
+                state.waker = waker
+                return .startsThread(waker)
+            }
+            return .queued(state.waker)
+        }
+        switch delivery {
+        case .queued(let waker):
+            if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker?.wake() }
+        case .startsThread(let waker):
+            startThread(waker)
+        case .refused:
+            if case .start(let transfer) = job { refuse(transfer, because: .shutDown, "the transport is shut down") }
+        }
+    }
+
+    /// Asks the loop to end, and waits until its thread is done. Nothing happens when it never ran.
+    func close(drainingUntil deadline: MonotonicTime?) async {
+        await withUnsafeContinuation { continuation in
+            let waker = state.withLock { state -> (Waker?, isOver: Bool) in
+                guard state.isRunning else {
+                    state.isClosed = true
+                    return (nil, true)
+                }
+                state.isClosed = true
+                state.jobs.append(.drain(until: deadline))
+                state.endWaiters.append(continuation)
+                return (state.waker, false)
+            }
+            if waker.isOver { return continuation.resume() }
+            if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker.0?.wake() }
+        }
+    }
+
+    /// Asks the loop to end once nothing is in flight, without waiting.
+    /// - Returns: Whether it was running and had not been asked before.
+    func abandon() -> Bool {
+        let (waker, wasOpen) = state.withLock { state -> (Waker?, Bool) in
+            let wasOpen = state.isRunning && !state.isClosed
+            state.isClosed = true
+            if state.isRunning { state.jobs.append(.drain(until: nil)) }
+            return (state.waker, wasOpen)
+        }
+        if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker?.wake() }
+        return wasOpen
+    }
+
+    // MARK: the loop's side
+
+    /// All jobs so far; `jobs` comes empty and leaves full, so that no array is made.
+    func takeJobs(into jobs: inout [LoopJob]) {
+        jobs = state.withLock { [jobs] state in
+            if state.jobs.isEmpty { return jobs }
+            let taken = state.jobs
+            state.jobs = jobs
+            return taken
+        }
+    }
+
+    /// The loop is about to wait. From here on a job wakes it.
+    /// - Returns: Whether there is nothing to do.
+    func fallAsleep() -> Bool {
+        isAsleep.store(true, ordering: .sequentiallyConsistent)
+        return state.withLock { $0.jobs.isEmpty }
+    }
+
+    func wakeUp() {
+        isAsleep.store(false, ordering: .relaxed)
+    }
+
+    /// The loop has ended; `leftOver` are jobs that came too late.
+    func threadEnded() {
+        let (jobs, waiters) = state.withLock { state in
+            defer {
+                state.jobs = []
+                state.endWaiters = []
+                state.isRunning = false
+                state.isClosed = true
+                state.waker = nil
+            }
+            return (state.jobs, state.endWaiters)
+        }
+        for case .start(let transfer) in jobs { refuse(transfer, because: .shutDown, "the transport is shut down") }
+        for waiter in waiters { waiter.resume() }
+    }
+
+    private func startThread(_ waker: Waker) {
+        let configuration = configuration
+        let started = LoopThread.start(named: configuration.threadName) { [self] in
+            TransportLoop.run(configuration, mailbox: self, waker: waker)
+            threadEnded()
+        }
+        if started { return }
+        let jobs = state.withLock { state in
+            defer {
+                state.jobs = []
+                state.isRunning = false
+                state.waker = nil
+            }
+            return state.jobs
+        }
+        for case .start(let transfer) in jobs {
+            refuse(transfer, because: .transport, "the system refused a thread; raise the limit of threads or processes")
+        }
+    }
+
+    private func refuse(_ transfer: Transfer, because code: TransferFailure.Code, _ message: String) {
+        let failure = TransferFailure(code: code, phase: .queue, message: message)
+        transfer.deliver(head: nil, chunks: [], end: .failure(failure))
+    }
+}
+
+extension LoopJob {
+    fileprivate var isStart: Bool {
+        if case .start = self { true } else { false }
+    }
+}

@@ -1,0 +1,309 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+
+/// The loop: the one owner of a multi handle. It lives, with all that it holds, on its own thread only.
+///
+/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, hand over what
+/// arrived, sleep.
+final class TransportLoop {
+    /// How many easy handles are kept for later transfers; one costs 5 KiB.
+    private static let maximumSpareHandles = 256
+
+    /// libcurl must be set up once in a process before its first use.
+    private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    private let configuration: TransportConfiguration
+    private let mailbox: LoopMailbox
+    private let multi: UnsafeMutableRawPointer
+    private var driver: (any LoopDriver)?
+    private var jobs: [LoopJob] = []
+    private var pins: PinTable
+    private var deadlines = DeadlineHeap<EasyHandle>()
+    private var spares: [EasyHandle] = []
+    private var touched: [EasyHandle] = []
+    /// Handles in libcurl's hands; it has only a pointer to them.
+    private var handles: [ObjectIdentifier: EasyHandle] = [:]
+    private var isDraining = false
+    private var drainDeadline = Int64.max
+    /// The CA file, found once.
+    let certificateBundle: Result<String, TransferFailure>
+    /// Nanoseconds on the loop's clock, read once a turn.
+    private(set) var now: Int64
+
+    /// Runs a loop until it is asked to end.
+    static func run(_ configuration: TransportConfiguration, mailbox: LoopMailbox, waker: Waker) {
+        guard isCurlReady, let multi = curl_multi_init() else { return }
+        let loop = TransportLoop(configuration, mailbox: mailbox, multi: multi)
+        loop.attach(waker)
+        loop.run()
+        loop.end()
+    }
+
+    private init(_ configuration: TransportConfiguration, mailbox: LoopMailbox, multi: UnsafeMutableRawPointer) {
+        self.configuration = configuration
+        self.mailbox = mailbox
+        self.multi = multi
+        pins = PinTable(maximumPins: configuration.maximumIdleConnections)
+        certificateBundle = Result { () throws(TransferFailure) in
+            try CertificateBundle.path(for: configuration.trustRoots)
+        }
+        now = TransportLoop.clock()
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumIdleConnections))
+    }
+
+    private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
+
+    private func attach(_ waker: Waker) {
+        switch configuration.driver {
+        #if os(Linux)
+        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+        #endif
+        case .poll: driver = PollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+        }
+    }
+
+    private func run() {
+        while let driver {
+            takeJobs()
+            driver.act(now: now)
+            collectFinished()
+            expire()
+            deliverTouched()
+            if isDraining, handles.isEmpty || now >= drainDeadline { return }
+            let isIdle = mailbox.fallAsleep()
+            now = driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
+            mailbox.wakeUp()
+            // What a socket brought goes to its caller before new work is begun.
+            collectFinished()
+            deliverTouched()
+        }
+    }
+
+    private func end() {
+        for handle in Array(handles.values) {
+            finish(handle, .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle)))
+        }
+        deliverTouched()
+        driver?.detach()
+        spares.removeAll()
+        curl_multi_cleanup(multi)
+        driver = nil
+    }
+
+    private var timeUntilNextDeadline: Int64? {
+        let first = min(deadlines.first?.heapKey ?? .max, isDraining ? drainDeadline : .max)
+        return first == .max ? nil : max(0, first - now)
+    }
+
+    // MARK: jobs
+
+    private func takeJobs() {
+        mailbox.takeJobs(into: &jobs)
+        for job in jobs {
+            switch job {
+            case .start(let transfer):
+                start(transfer)
+            case .cancel(let transfer):
+                transfer.isCancelled = true
+                if let handle = transfer.handle { finish(handle, .failure(CancellationError())) }
+            case .resumeReading(let transfer):
+                if let handle = transfer.handle { resumeReading(handle) }
+            case .resumeSending(let transfer):
+                if let handle = transfer.handle { resumeSending(handle) }
+            case .drain(let deadline):
+                isDraining = true
+                drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
+            }
+        }
+        jobs.removeAll(keepingCapacity: true)
+    }
+
+    private func start(_ transfer: Transfer) {
+        if transfer.isCancelled { return transfer.deliver(head: nil, chunks: [], end: .failure(CancellationError())) }
+        let request = transfer.request
+        guard let endpoint = request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self) else {
+            let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
+            return transfer.deliver(head: nil, chunks: [], end: .failure(failure))
+        }
+        let key = PinKey(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
+        let pin = pins.acquire(key)
+        let removals = pins.takeRemovals()
+        handle.startedAt = now
+        handle.activeAt = now
+        transfer.handle = handle
+        handles[ObjectIdentifier(handle)] = handle
+        do {
+            try handle.prepare(transfer, pin: pin, removals: removals)
+        } catch {
+            pins.restoreRemovals(removals)
+            return finish(handle, .failure(error), isAdded: false)
+        }
+        let code = curl_multi_add_handle(multi, handle.curl)
+        guard code == CURLM_OK else {
+            pins.restoreRemovals(removals)
+            let text = String(cString: curl_multi_strerror(code))
+            return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
+        }
+        let deadline = nextDeadline(of: handle)
+        if deadline < .max { deadlines.insert(handle, at: deadline) }
+    }
+
+    private func resumeReading(_ handle: EasyHandle) {
+        guard handle.isReadingPaused else { return }
+        handle.isReadingPaused = false
+        handle.unreadBytes = 0
+        unpause(handle)
+    }
+
+    private func resumeSending(_ handle: EasyHandle) {
+        guard handle.isSendingPaused else { return }
+        handle.isSendingPaused = false
+        unpause(handle)
+    }
+
+    /// curl_easy_pause sets both directions at once, and may call back before it returns.
+    private func unpause(_ handle: EasyHandle) {
+        handle.activeAt = now
+        var directions: Int32 = 0
+        if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
+        if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
+        curl_easy_pause(handle.curl, directions)
+    }
+
+    // MARK: results
+
+    private func collectFinished() {
+        var code = CURLE_OK
+        while let curl = ccurl_next_finished(multi, &code) {
+            var pointer: UnsafeMutableRawPointer?
+            _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
+            guard let pointer else { continue }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
+            finish(handle, result(of: handle, code))
+        }
+    }
+
+    private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
+        if let failure = handle.failure { return .failure(completed(failure, handle)) }
+        guard code == CURLE_OK else { return .failure(handle.failure(for: code, elapsed: elapsed(handle))) }
+        guard handle.isHeadComplete else {
+            return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
+        }
+        return .success(handle.summary)
+    }
+
+    /// Takes a handle out of libcurl and hands the end of its transfer over.
+    private func finish(
+        _ handle: EasyHandle,
+        _ result: Result<TransferSummary, any Error>,
+        isAdded: Bool = true
+    ) {
+        deliver(handle, end: result)
+        if isAdded { curl_multi_remove_handle(multi, handle.curl) }
+        deadlines.remove(handle)
+        handle.transfer?.handle = nil
+        if let pin = handle.pin { pins.release(pin) }
+        handles[ObjectIdentifier(handle)] = nil
+        handle.reset()
+        if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
+    }
+
+    private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
+        var head: RawHead?
+        if handle.isHeadComplete, !handle.isHeadDelivered {
+            head = RawHead(
+                bytes: handle.head,
+                reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
+                timings: handle.timings(isComplete: end != nil)
+            )
+            handle.isHeadDelivered = true
+        }
+        if !handle.chunk.isEmpty {
+            handle.chunks.append(handle.chunk)
+            handle.chunk = []
+        }
+        let chunks = handle.chunks
+        handle.chunks = []
+        handle.unreadBytes += handle.pendingBytes
+        handle.pendingBytes = 0
+        handle.transfer?.deliver(head: head, chunks: chunks, end: end)
+    }
+
+    /// Something arrived for a transfer; it is handed over when libcurl has returned.
+    func touch(_ handle: EasyHandle) {
+        guard !handle.isTouched else { return }
+        handle.isTouched = true
+        touched.append(handle)
+    }
+
+    private func deliverTouched() {
+        for handle in touched where handle.isTouched {
+            handle.isTouched = false
+            deliver(handle, end: nil)
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+
+    func socketClosed(_ descriptor: Int32) {
+        driver?.socketClosed(descriptor)
+    }
+
+    // MARK: deadlines
+
+    /// A phase began whose bound may lie before the one in the heap. Later bounds are found when the heap's is over.
+    func deadlineMayBeEarlier(for handle: EasyHandle) {
+        guard handle.heapIndex >= 0 || handle.phase != .connecting else { return }
+        let deadline = nextDeadline(of: handle)
+        if handle.heapIndex < 0 {
+            if deadline < .max { deadlines.insert(handle, at: deadline) }
+        } else if deadline < handle.heapKey {
+            deadlines.move(handle, to: deadline)
+        }
+    }
+
+    private func expire() {
+        while let handle = deadlines.first, handle.heapKey <= now {
+            let bound = bound(of: handle)
+            if bound.deadline > now {
+                deadlines.move(handle, to: bound.deadline)
+                continue
+            }
+            finish(handle, .failure(timeout(of: handle, bound)))
+        }
+    }
+
+    private func nextDeadline(of handle: EasyHandle) -> Int64 {
+        bound(of: handle).deadline
+    }
+
+    private func bound(of handle: EasyHandle) -> PhaseBound {
+        guard let limits = handle.transfer?.request.limits else { return .none }
+        return PhaseBound.next(for: handle, limits)
+    }
+
+    private func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {
+        let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.startedAt)
+        var failure = failure(.timedOut, bound.phase, bound.message(limit: limit), handle)
+        failure.limit = limit
+        return failure
+    }
+
+    private func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
+
+    private func failure(
+        _ code: TransferFailure.Code,
+        _ phase: TransferFailure.Phase,
+        _ message: String,
+        _ handle: EasyHandle
+    ) -> TransferFailure {
+        completed(TransferFailure(code: code, phase: phase, message: message), handle)
+    }
+
+    private func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
+        var failure = failure
+        failure.endpoint = handle.pin?.key.endpoint
+        failure.requestMayHaveBeenSent = handle.mayHaveBeenSent
+        failure.elapsed = elapsed(handle)
+        return failure
+    }
+}

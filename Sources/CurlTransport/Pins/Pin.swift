@@ -1,0 +1,52 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+
+/// What makes two transfers share connections: the same name, dialled at the same endpoint, over the same versions.
+struct PinKey: Hashable {
+    var host: ParsedURL.Host
+    var port: UInt16
+    var endpoint: Endpoint
+    var versions: HTTPVersionChoice
+}
+
+/// What libcurl is told about one key: a made-up name that its pool knows the connections by, and that name's address.
+///
+/// libcurl's pool does not look at addresses, and a RESOLVE entry on the real name is seen by other transfers too; a name
+/// under `.invalid` (RFC 6761 section 6.4) that stands for one endpoint only has neither fault.
+/// libcurl does not copy the lists: they are freed when the last transfer that was given them is over.
+final class Pin {
+    let key: PinKey
+    let slot: Int
+    /// `p7.invalid`
+    let name: String
+    /// The address as libcurl reports it, for the check before each request.
+    let addressText: String
+    /// `host:port:p7.invalid:port` (CURLOPT_CONNECT_TO).
+    let connectTo: UnsafeMutablePointer<curl_slist>?
+    /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus lets the entry age, so that it is not permanent.
+    let resolve: UnsafeMutablePointer<curl_slist>?
+    /// Transfers that libcurl may still look the name up for.
+    var transfersInFlight = 0
+
+    init(_ key: PinKey, slot: Int, number: UInt64) {
+        self.key = key
+        self.slot = slot
+        name = "p\(number).invalid"
+        addressText = key.endpoint.address.description
+        let host =
+            switch key.host {
+            case .name(let name): name
+            case .address(let address): address.bracketed
+            }
+        connectTo = curl_slist_append(nil, "\(host):\(key.port):\(name):\(key.endpoint.port)")
+        resolve = curl_slist_append(nil, "+\(name):\(key.endpoint.port):\(key.endpoint.address.bracketed)")
+    }
+
+    /// `-p7.invalid:port`, the RESOLVE line that takes the entry out of libcurl's table.
+    var removal: String { "-\(name):\(key.endpoint.port)" }
+
+    deinit {
+        curl_slist_free_all(connectTo)
+        curl_slist_free_all(resolve)
+    }
+}

@@ -1,0 +1,144 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+// What libcurl's callbacks do. They run inside libcurl, on the loop's thread: no other call into libcurl is allowed here,
+// and nothing of the caller's runs here.
+extension EasyHandle {
+    /// A line of the head, with its end.
+    func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
+        markActive(.receiving)
+        // Lines after the head are trailers, which are not delivered.
+        if isHeadComplete { return line.count }
+        if line.count <= 2, line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+            if isInterim {
+                head.removeAll(keepingCapacity: true)
+            } else {
+                isHeadComplete = true
+                loop.touch(self)
+            }
+        } else {
+            if head.isEmpty { head.reserveCapacity(512) }
+            head.append(contentsOf: line)
+        }
+        return line.count
+    }
+
+    /// Whether the head so far is of a 1xx answer, which another one follows (RFC 9110 section 15.2).
+    private var isInterim: Bool {
+        guard let space = head.firstIndex(of: UInt8(ascii: " ")), space + 1 < head.count else { return false }
+        return head[space + 1] == UInt8(ascii: "1")
+    }
+
+    /// Bytes of the body, decoded.
+    func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        if unreadBytes + pendingBytes >= Transfer.window, let transfer {
+            let pending = pendingBytes
+            let (pauses, unread) = transfer.response.withLock {
+                ($0.pauseReading(ifOver: Transfer.window, pending: pending), $0.bufferedBytes)
+            }
+            unreadBytes = unread
+            if pauses {
+                isReadingPaused = true
+                return Int(CURL_WRITEFUNC_PAUSE)
+            }
+        }
+        markActive(.receiving)
+        bodyBytes += bytes.count
+        if let limit = transfer?.request.limits.maximumResponseBytes, bodyBytes > limit {
+            failure = TransferFailure(
+                code: .responseTooLarge,
+                phase: .body,
+                message: "the answer is longer than the \(limit) bytes allowed"
+            )
+            return 0
+        }
+        if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
+            chunks.append(chunk)
+            chunk = []
+        }
+        chunk.append(contentsOf: bytes)
+        pendingBytes += bytes.count
+        loop.touch(self)
+        return bytes.count
+    }
+
+    /// libcurl wants bytes of the request body.
+    func sendBody(into buffer: UnsafeMutableRawBufferPointer) -> Int {
+        guard let transfer else { return Int(CURL_READFUNC_ABORT) }
+        switch transfer.request.body {
+        case .none:
+            return 0
+        case .bytes(let bytes):
+            let count = min(buffer.count, bytes.count - sentBytes)
+            buffer.copyBytes(from: bytes[sentBytes..<(sentBytes + count)])
+            sentBytes += count
+            markActive(sentBytes == bytes.count ? .awaitingHead : .sending)
+            return count
+        case .stream:
+            switch transfer.upload?.take(into: buffer) {
+            case .bytes(let count):
+                markActive(.sending)
+                return count
+            case .later:
+                isSendingPaused = true
+                return Int(CURL_READFUNC_PAUSE)
+            case .end, nil:
+                markActive(.awaitingHead)
+                return 0
+            case .failed(let failure):
+                self.failure = failure
+                return Int(CURL_READFUNC_ABORT)
+            }
+        }
+    }
+
+    /// The connection stands and the request is about to go out (CURLOPT_PREREQFUNCTION): the last moment to stop it.
+    /// - Returns: Whether it may go.
+    func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
+        guard let transfer, let pin else { return false }
+        if mayHaveBeenSent, !transfer.request.mayBeSentTwice {
+            // A reused connection died without a byte of an answer; libcurl would send the request once more.
+            failure = TransferFailure(
+                code: .connectionLost,
+                phase: .firstByte,
+                message: "the server closed the kept connection without an answer; the request was not sent again"
+            )
+            return false
+        }
+        let isPinned = pin.addressText.withCString { textsAreEqual(peer, $0) } || IPAddress(String(cString: peer)) == pin.key.endpoint.address
+        guard isPinned, port == Int32(pin.key.endpoint.port) else {
+            failure = TransferFailure(
+                code: .wrongPeer,
+                phase: .connect,
+                message: "the connection leads to \(String(cString: peer)):\(port) and not to \(pin.key.endpoint)"
+            )
+            return false
+        }
+        mayHaveBeenSent = true
+        markActive(transfer.request.hasBody ? .sending : .awaitingHead)
+        loop.deadlineMayBeEarlier(for: self)
+        return true
+    }
+
+    /// Something moved: idle time counts from here, and a new phase has its own bound.
+    private func markActive(_ phase: Phase) {
+        activeAt = loop.now
+        guard self.phase != phase else { return }
+        // A full-duplex answer may begin before the request body is sent; the phase never goes back.
+        if self.phase == .receiving { return }
+        self.phase = phase
+        loop.deadlineMayBeEarlier(for: self)
+    }
+}
+
+extension TransferRequest {
+    var hasBody: Bool {
+        if case .none = body { false } else { true }
+    }
+
+    /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
+    var mayBeSentTwice: Bool {
+        !hasBody && (method == .get || method == .head || method == .options)
+    }
+}

@@ -1,0 +1,124 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+
+extension EasyHandle {
+    /// Phases as libcurl measured them; `connect` and `tls` are nil on a reused connection.
+    func timings(isComplete: Bool) -> TransferTimings {
+        var timings = TransferTimings()
+        let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
+        let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
+        if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
+        if long(CURLINFO_NUM_CONNECTS) > 0 {
+            let connect = microseconds(CURLINFO_CONNECT_TIME_T)
+            let tls = microseconds(CURLINFO_APPCONNECT_TIME_T)
+            if connect > 0 { timings.connect = .microseconds(connect) }
+            if tls > connect { timings.tls = .microseconds(tls - connect) }
+        }
+        if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
+        return timings
+    }
+
+    var summary: TransferSummary {
+        TransferSummary(
+            bodyBytes: bodyBytes,
+            wireBytes: Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)),
+            timings: timings(isComplete: true)
+        )
+    }
+
+    /// What libcurl's code means here. Its own texts name the pin, so they are used only where they cannot.
+    func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
+        var failure = describe(code)
+        failure.curlCode = Int32(code.rawValue)
+        failure.endpoint = pin?.key.endpoint
+        failure.elapsed = elapsed
+        failure.requestMayHaveBeenSent = mayHaveBeenSent
+        return failure
+    }
+
+    private func describe(_ code: CURLcode) -> TransferFailure {
+        func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure {
+            TransferFailure(code: code, phase: phase, message: message)
+        }
+        switch code {
+        case CURLE_COULDNT_CONNECT:
+            let number = long(CURLINFO_OS_ERRNO)
+            return failure(.connectFailed, .connect, number == 0 ? "connection failed" : systemErrorText(Int32(number)))
+        case CURLE_OPERATION_TIMEDOUT:
+            return failure(.timedOut, phaseOfFailure, "libcurl's own time limit passed")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            return failure(.lookupDenied, .connect, "libcurl was about to look up a name; look-ups are refused")
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
+            CURLE_SSL_ISSUER_ERROR:
+            return failure(.certificateRefused, .tls, certificateMessage)
+        case CURLE_SSL_CACERT_BADFILE:
+            return failure(.trustRootsMissing, .tls, "the CA file \((try? loop.certificateBundle.get()) ?? "") is not PEM")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_USE_SSL_FAILED:
+            return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
+        case CURLE_GOT_NOTHING:
+            return failure(.connectionLost, .firstByte, "the server closed the connection without an answer")
+        case CURLE_PARTIAL_FILE:
+            return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
+            if phase == .connecting { return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake") }
+            return failure(.connectionLost, phaseOfFailure, "the connection broke")
+        case CURLE_HTTP2_STREAM:
+            return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
+        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+            return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
+        case CURLE_URL_MALFORMAT:
+            return failure(.invalidRequest, .queue, "libcurl refused the URL")
+        default:
+            return failure(.transport, phaseOfFailure, String(cString: curl_easy_strerror(code)))
+        }
+    }
+
+    private var phaseOfFailure: TransferFailure.Phase {
+        switch phase {
+        case .connecting: microseconds(CURLINFO_CONNECT_TIME_T) == 0 ? .connect : .tls
+        case .sending: .send
+        case .awaitingHead: .firstByte
+        case .receiving: .body
+        }
+    }
+
+    /// libcurl's explanation, unless it names the pin.
+    private var curlText: String? {
+        guard errorBuffer[0] != 0 else { return nil }
+        let text = String(cString: errorBuffer)
+        if let name = pin?.name, text.contains(name) { return nil }
+        return text
+    }
+
+    private var certificateMessage: String {
+        let names = certificateNames
+        if let text = curlText, text.contains("unable to get") || text.contains("self") || text.contains("expired")
+            || text.contains("not yet valid") || names.isEmpty
+        {
+            return text
+        }
+        guard !names.isEmpty else { return "the server's certificate was refused" }
+        return "certificate is for \(names.prefix(3).joined(separator: ", "))\(names.count > 3 ? " and others" : "")"
+    }
+
+    /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
+    private var certificateNames: [String] {
+        var certificates: UnsafeMutablePointer<curl_certinfo>?
+        guard ccurl_get_certificates(curl, CURLINFO_CERTINFO, &certificates) == CURLE_OK, let certificates,
+            certificates.pointee.num_of_certs > 0
+        else { return [] }
+        var line = certificates.pointee.certinfo[0]
+        while let node = line {
+            let text = String(cString: node.pointee.data)
+            if let value = text.split(separator: ":", maxSplits: 1).last, text.hasPrefix("X509v3 Subject Alternative Name:") {
+                return value.split(separator: ",").compactMap { entry in
+                    let parts = entry.split(separator: ":", maxSplits: 1)
+                    return parts.count == 2 ? String(parts[1]) : nil
+                }
+            }
+            line = node.pointee.next
+        }
+        return []
+    }
+}

@@ -1,0 +1,142 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+
+/// One of libcurl's easy handles and the state of the transfer that it carries. Loop thread only.
+///
+/// libcurl's callbacks get this object as their pointer; they only record here what happened, and the loop acts on it when
+/// libcurl has returned.
+final class EasyHandle: HeapMember {
+    /// The longest chunk that a body is delivered in.
+    static let maximumChunk = 64 * 1024
+
+    /// How far a transfer has come.
+    enum Phase {
+        case connecting, sending, awaitingHead, receiving
+    }
+
+    let curl: UnsafeMutableRawPointer
+    /// Where libcurl writes why a transfer failed; it must outlive each transfer (CURLOPT_ERRORBUFFER).
+    let errorBuffer: UnsafeMutablePointer<CChar>
+    unowned let loop: TransportLoop
+
+    var heapIndex = -1
+    var heapKey: Int64 = 0
+
+    var transfer: Transfer?
+    var pin: Pin?
+    /// The lists that libcurl does not copy; freed when the transfer is over.
+    var headerList: UnsafeMutablePointer<curl_slist>?
+    /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
+    var removalList: UnsafeMutablePointer<curl_slist>?
+
+    var phase = Phase.connecting
+    var startedAt: Int64 = 0
+    /// When the phase began, or bytes last moved.
+    var activeAt: Int64 = 0
+    var mayHaveBeenSent = false
+    /// Why a callback stopped the transfer; it wins over libcurl's own code.
+    var failure: TransferFailure?
+
+    var head: [UInt8] = []
+    var isHeadComplete = false
+    var isHeadDelivered = false
+    var chunks: [[UInt8]] = []
+    var chunk: [UInt8] = []
+    /// Bytes received in this loop turn.
+    var pendingBytes = 0
+    /// Bytes that the caller had not taken when it was last looked.
+    var unreadBytes = 0
+    var bodyBytes = 0
+    var isReadingPaused = false
+    var isSendingPaused = false
+    /// How much of a body in memory is sent.
+    var sentBytes = 0
+    /// Whether the loop knows that there is something to deliver.
+    var isTouched = false
+
+    init?(loop: TransportLoop) {
+        guard let curl = curl_easy_init() else { return nil }
+        self.curl = curl
+        self.loop = loop
+        errorBuffer = .allocate(capacity: Int(CURL_ERROR_SIZE))
+        errorBuffer.initialize(repeating: 0, count: Int(CURL_ERROR_SIZE))
+    }
+
+    deinit {
+        curl_easy_cleanup(curl)
+        errorBuffer.deallocate()
+    }
+
+    /// Forgets the last transfer. Connections stay in the loop's pool.
+    func reset() {
+        curl_easy_reset(curl)
+        curl_slist_free_all(headerList)
+        headerList = nil
+        freeRemovalList()
+        errorBuffer[0] = 0
+        transfer = nil
+        pin = nil
+        phase = .connecting
+        mayHaveBeenSent = false
+        failure = nil
+        head = []
+        isHeadComplete = false
+        isHeadDelivered = false
+        chunks = []
+        chunk = []
+        pendingBytes = 0
+        unreadBytes = 0
+        bodyBytes = 0
+        isReadingPaused = false
+        isSendingPaused = false
+        sentBytes = 0
+        isTouched = false
+    }
+
+    /// Builds the RESOLVE list: `removals`, then the pin's entry, which belongs to the pin.
+    func resolveList(removals: [String], then pin: Pin) -> UnsafeMutablePointer<curl_slist>? {
+        guard !removals.isEmpty else { return pin.resolve }
+        for line in removals { removalList = curl_slist_append(removalList, line) }
+        var last = removalList
+        while let next = last?.pointee.next { last = next }
+        last?.pointee.next = pin.resolve
+        return removalList
+    }
+
+    private func freeRemovalList() {
+        var last = removalList
+        // The tail belongs to the pin.
+        while let node = last {
+            if node.pointee.next == pin?.resolve {
+                node.pointee.next = nil
+                break
+            }
+            last = node.pointee.next
+        }
+        curl_slist_free_all(removalList)
+        removalList = nil
+    }
+
+    // MARK: options
+
+    func set(_ option: CURLoption, _ value: Int) { _ = ccurl_set_long(curl, option, value) }
+    func set(_ option: CURLoption, offset value: Int64) { _ = ccurl_set_offset(curl, option, curl_off_t(value)) }
+    func set(_ option: CURLoption, _ value: String) { _ = ccurl_set_string(curl, option, value) }
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
+        _ = ccurl_set_pointer(curl, option, value)
+    }
+    func set(_ option: CURLoption, list: UnsafeMutablePointer<curl_slist>?) { _ = ccurl_set_list(curl, option, list) }
+    func set(_ option: CURLoption, function: ccurl_data_function) { _ = ccurl_set_data_function(curl, option, function) }
+
+    func long(_ info: CURLINFO) -> Int {
+        var value = 0
+        _ = ccurl_get_long(curl, info, &value)
+        return value
+    }
+
+    func microseconds(_ info: CURLINFO) -> Int64 {
+        var value: curl_off_t = 0
+        _ = ccurl_get_offset(curl, info, &value)
+        return Int64(value)
+    }
+}

@@ -1,0 +1,121 @@
+internal import HTTPDNSPrimitives
+
+/// What the loop hands over when the head of a response is complete.
+struct RawHead: Sendable {
+    var bytes: [UInt8]
+    var reusedConnection: Bool
+    var timings: TransferTimings
+}
+
+/// What one response has come to, between the loop that brings it and the task that takes it.
+///
+/// A value: every event is a method that returns what is to be done once the lock is let go. Each continuation leaves the
+/// state exactly once, whichever of success, failure and cancellation comes first.
+struct ResponseState {
+    typealias HeadContinuation = UnsafeContinuation<RawHead, any Error>
+    typealias ChunkContinuation = UnsafeContinuation<[UInt8]?, any Error>
+
+    enum Action {
+        case none
+        case resumeHead(HeadContinuation, Result<RawHead, any Error>)
+        case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>)
+
+        func run() {
+            switch self {
+            case .none: break
+            case .resumeHead(let continuation, let result): continuation.resume(with: result)
+            case .resumeChunk(let continuation, let result): continuation.resume(with: result)
+            }
+        }
+    }
+
+    enum Taken {
+        /// A chunk, or the end; `resumesReading` when the loop may go on.
+        case now(Result<[UInt8]?, any Error>, resumesReading: Bool)
+        case later
+    }
+
+    private var headWaiter: HeadContinuation?
+    private var chunkWaiter: ChunkContinuation?
+    private var chunks = ChunkQueue()
+    private(set) var end: Result<TransferSummary, any Error>?
+    private var isReadingPaused = false
+    private var isIterated = false
+
+    /// How many bytes wait to be taken.
+    var bufferedBytes: Int { chunks.bytes }
+
+    /// The caller waits for the head. It is called once, before the loop knows of the transfer.
+    mutating func awaitHead(_ continuation: HeadContinuation) {
+        headWaiter = continuation
+    }
+
+    /// What one loop turn brought, all of it in one call.
+    mutating func receive(
+        head newHead: RawHead?,
+        chunks newChunks: [[UInt8]],
+        end newEnd: Result<TransferSummary, any Error>?
+    ) -> Action {
+        guard end == nil else { return .none }
+        for chunk in newChunks { chunks.append(chunk) }
+        end = newEnd
+        if let waiter = headWaiter {
+            if let newHead {
+                headWaiter = nil
+                return .resumeHead(waiter, .success(newHead))
+            }
+            if case .failure(let error) = newEnd {
+                headWaiter = nil
+                return .resumeHead(waiter, .failure(error))
+            }
+            return .none
+        }
+        guard let waiter = chunkWaiter, let result = nextChunk() else { return .none }
+        chunkWaiter = nil
+        return .resumeChunk(waiter, result)
+    }
+
+    /// The body is full: the loop stops reading, unless the buffer was emptied meanwhile.
+    mutating func pauseReading(ifOver window: Int, pending: Int) -> Bool {
+        isReadingPaused = chunks.bytes + pending >= window
+        return isReadingPaused
+    }
+
+    /// The caller asks for a chunk.
+    mutating func take(below window: Int) -> Taken {
+        guard let result = nextChunk() else { return .later }
+        let resumes = isReadingPaused && end == nil && chunks.bytes <= window / 2
+        if resumes { isReadingPaused = false }
+        return .now(result, resumesReading: resumes)
+    }
+
+    /// The caller waits for a chunk, after `take` gave none; the state may have changed in between.
+    mutating func awaitChunk(_ continuation: ChunkContinuation) -> Action {
+        if let result = nextChunk() { return .resumeChunk(continuation, result) }
+        chunkWaiter = continuation
+        return .none
+    }
+
+    /// The first iterator gets true.
+    mutating func claimIterator() -> Bool {
+        defer { isIterated = true }
+        return !isIterated
+    }
+
+    /// Nobody will take anything any more.
+    mutating func abandon() -> Bool {
+        chunks.removeAll()
+        return end == nil
+    }
+
+    var hasIterator: Bool { isIterated }
+
+    private mutating func nextChunk() -> Result<[UInt8]?, any Error>? {
+        if let chunk = chunks.popFirst() { return .success(chunk) }
+        switch end {
+        case .success: return .success(nil)
+        case .failure(let error): return .failure(error)
+        case nil: return nil
+        }
+    }
+}

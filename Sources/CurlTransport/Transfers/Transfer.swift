@@ -1,0 +1,42 @@
+internal import HTTPDNSPrimitives
+
+/// One transfer, as its caller and its loop share it.
+///
+/// Safe to share: `request`, `mailbox` and `upload` never change, `response` is behind its lock, and `handle` and
+/// `isCancelled` are read and written on the loop's thread only.
+final class Transfer: @unchecked Sendable {
+    /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
+    /// busy while the next ones travel.
+    static let window = 256 * 1024
+
+    let request: TransferRequest
+    let mailbox: LoopMailbox
+    let upload: UploadQueue?
+    let response = Lock(ResponseState())
+
+    /// The easy handle that carries the transfer; nil before its start and after its end. Loop thread only.
+    var handle: EasyHandle?
+    /// Whether the caller gave it up. Loop thread only.
+    var isCancelled = false
+
+    init(_ request: TransferRequest, mailbox: LoopMailbox) {
+        self.request = request
+        self.mailbox = mailbox
+        if case .stream(let length, _) = request.body {
+            upload = UploadQueue(length: length)
+        } else {
+            upload = nil
+        }
+    }
+
+    /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.
+    func cancel() {
+        mailbox.post(.cancel(self))
+    }
+
+    /// Hands over what a loop turn brought, and wakes who waits for it.
+    func deliver(head: RawHead?, chunks: [[UInt8]], end: Result<TransferSummary, any Error>?) {
+        response.withLock { $0.receive(head: head, chunks: chunks, end: end) }.run()
+        if end != nil { upload?.abandon() }
+    }
+}

@@ -1,0 +1,89 @@
+internal import HTTPDNSPrimitives
+
+/// The body of an answer: chunks of at most 64 KiB, once. Dropping it, or its iterator, cancels the transfer.
+package struct TransferResponseBody: AsyncSequence, Sendable {
+    package typealias Element = [UInt8]
+
+    /// Cancels the transfer when the last copy of the body goes before anything was read.
+    fileprivate final class Owner: Sendable {
+        let transfer: Transfer
+        let pump: Task<Void, Never>?
+
+        init(_ transfer: Transfer, pump: Task<Void, Never>?) {
+            self.transfer = transfer
+            self.pump = pump
+        }
+
+        deinit {
+            pump?.cancel()
+            if transfer.response.withLock({ !$0.hasIterator && $0.abandon() }) { transfer.cancel() }
+        }
+    }
+
+    /// Cancels the transfer when the iterator goes before the end. It keeps the owner, so that the pump lives.
+    fileprivate final class Reader: Sendable {
+        let owner: Owner
+        var transfer: Transfer { owner.transfer }
+
+        init(_ owner: Owner) { self.owner = owner }
+
+        deinit {
+            if transfer.response.withLock({ $0.abandon() }) { transfer.cancel() }
+        }
+    }
+
+    private let owner: Owner
+
+    init(_ transfer: Transfer, pump: Task<Void, Never>?) {
+        owner = Owner(transfer, pump: pump)
+    }
+
+    package struct AsyncIterator: AsyncIteratorProtocol {
+        private let reader: Reader?
+
+        fileprivate init(_ owner: Owner) {
+            reader = owner.transfer.response.withLock { $0.claimIterator() } ? Reader(owner) : nil
+        }
+
+        /// The next chunk; nil at the end.
+        /// - Throws: ``TransferFailure``, `CancellationError`.
+        package mutating func next() async throws -> [UInt8]? {
+            guard let transfer = reader?.transfer else {
+                throw TransferFailure(
+                    code: .bodyConsumedTwice,
+                    phase: .body,
+                    message: "the body of a response can be read once; keep its bytes if they are needed again"
+                )
+            }
+            switch transfer.response.withLock({ $0.take(below: Transfer.window) }) {
+            case .now(let result, let resumesReading):
+                if resumesReading { transfer.mailbox.post(.resumeReading(transfer)) }
+                let chunk = try result.get()
+                if chunk == nil { reader?.owner.pump?.cancel() }
+                return chunk
+            case .later:
+                break
+            }
+            let chunk = try await withTaskCancellationHandler {
+                try await withUnsafeThrowingContinuation { continuation in
+                    transfer.response.withLock { $0.awaitChunk(continuation) }.run()
+                }
+            } onCancel: {
+                transfer.cancel()
+            }
+            if chunk == nil { reader?.owner.pump?.cancel() }
+            return chunk
+        }
+    }
+
+    package func makeAsyncIterator() -> AsyncIterator {
+        AsyncIterator(owner)
+    }
+
+    /// Byte counts and timings; nil until the body has ended on the wire.
+    package var summary: TransferSummary? {
+        owner.transfer.response.withLock { state in
+            if case .success(let summary) = state.end { summary } else { nil }
+        }
+    }
+}

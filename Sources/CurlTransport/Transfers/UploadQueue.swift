@@ -1,0 +1,146 @@
+internal import HTTPDNSPrimitives
+
+/// The bytes of a streamed request body, between the task that reads the caller's stream and the loop that sends them.
+final class UploadQueue: Sendable {
+    /// How many bytes may wait for the loop before the stream is asked for no more.
+    static let window = 256 * 1024
+
+    /// What the loop finds when libcurl wants bytes.
+    enum Portion {
+        case bytes(Int)
+        /// Nothing yet; the loop will be told.
+        case later
+        case end
+        case failed(TransferFailure)
+    }
+
+    private struct State {
+        var chunks = ChunkQueue()
+        /// The first chunk that is not yet sent whole.
+        var current: ArraySlice<UInt8> = []
+        var bytesTaken: Int64 = 0
+        var bytesPushed: Int64 = 0
+        var isEnded = false
+        var failure: TransferFailure?
+        var isAbandoned = false
+        var isLoopWaiting = false
+        var spaceWaiter: UnsafeContinuation<Void, Never>?
+    }
+
+    /// The declared length; nil when it is not known.
+    let length: Int64?
+    private let state = Lock(State())
+
+    init(length: Int64?) { self.length = length }
+
+    // MARK: the stream's side
+
+    /// Puts a chunk in, and waits while the loop has enough.
+    /// - Returns: Whether more is wanted, and whether the loop must be told that there are bytes.
+    func push(_ chunk: [UInt8]) async -> (isWanted: Bool, wakesLoop: Bool) {
+        if chunk.isEmpty { return (state.withLock { !$0.isAbandoned }, false) }
+        let wakes = state.withLock { state in
+            guard !state.isAbandoned else { return false }
+            state.bytesPushed += Int64(chunk.count)
+            if let length, state.bytesPushed > length {
+                state.failure = UploadQueue.failure("the request body is longer than the \(length) bytes declared")
+            } else {
+                state.chunks.append(chunk)
+            }
+            defer { state.isLoopWaiting = false }
+            return state.isLoopWaiting
+        }
+        return (state.withLock { !$0.isAbandoned && $0.failure == nil }, wakes)
+    }
+
+    /// Returns once the loop has room for more, or wants nothing any more.
+    func awaitSpace() async {
+        await withUnsafeContinuation { continuation in
+            let resumes = state.withLock { state in
+                if state.isAbandoned || state.chunks.bytes < UploadQueue.window { return true }
+                state.spaceWaiter = continuation
+                return false
+            }
+            if resumes { continuation.resume() }
+        }
+    }
+
+    /// The stream ended, well or with an error.
+    /// - Returns: Whether the loop must be told.
+    func finish(_ error: (any Error)?) -> Bool {
+        state.withLock { state in
+            if let error, state.failure == nil {
+                var failure = UploadQueue.failure("the stream of the request body threw an error: \(error)")
+                failure.cause = "\(error)"
+                state.failure = failure
+            } else if let length, state.bytesPushed < length, state.failure == nil {
+                state.failure = UploadQueue.failure(
+                    "the request body ended after \(state.bytesPushed) of the \(length) bytes declared"
+                )
+            }
+            state.isEnded = true
+            defer { state.isLoopWaiting = false }
+            return state.isLoopWaiting
+        }
+    }
+
+    // MARK: the loop's side
+
+    /// Copies bytes out for libcurl.
+    func take(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
+        let (portion, waiter) = state.withLock { state -> (Portion, UnsafeContinuation<Void, Never>?) in
+            if let failure = state.failure { return (.failed(failure), nil) }
+            if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
+            guard !state.current.isEmpty else {
+                if state.isEnded { return (.end, nil) }
+                state.isLoopWaiting = true
+                return (.later, nil)
+            }
+            let count = min(buffer.count, state.current.count)
+            buffer.copyBytes(from: state.current.prefix(count))
+            state.current.removeFirst(count)
+            state.bytesTaken += Int64(count)
+            guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
+            defer { state.spaceWaiter = nil }
+            return (.bytes(count), state.spaceWaiter)
+        }
+        waiter?.resume()
+        return portion
+    }
+
+    /// The transfer is over: whoever waits goes on, and nothing more is taken.
+    func abandon() {
+        let waiter = state.withLock { state in
+            state.isAbandoned = true
+            state.chunks.removeAll()
+            defer { state.spaceWaiter = nil }
+            return state.spaceWaiter
+        }
+        waiter?.resume()
+    }
+
+    private static func failure(_ message: String) -> TransferFailure {
+        TransferFailure(code: .requestBodyFailed, phase: .send, message: message)
+    }
+}
+
+extension Transfer {
+    /// Starts the task that reads the caller's stream; nil when the body is no stream. It runs on the caller's side, never
+    /// on the loop, and ends by itself once the transfer is over.
+    func startPump() -> Task<Void, Never>? {
+        guard let upload, case .stream(_, let stream) = request.body else { return nil }
+        return Task {
+            do {
+                for try await chunk in stream {
+                    let (isWanted, wakesLoop) = await upload.push(chunk)
+                    if wakesLoop { mailbox.post(.resumeSending(self)) }
+                    if !isWanted { break }
+                    await upload.awaitSpace()
+                }
+                if upload.finish(nil) { mailbox.post(.resumeSending(self)) }
+            } catch {
+                if upload.finish(error) { mailbox.post(.resumeSending(self)) }
+            }
+        }
+    }
+}
