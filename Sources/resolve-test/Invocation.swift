@@ -25,7 +25,7 @@ struct Invocation: Sendable {
         }
     }
 
-    private func perform(_ command: any Command) async throws(CommandFailure) -> Int32 {
+    private func perform(_ command: any Subcommand) async throws(CommandFailure) -> Int32 {
         do {
             return try await command.perform(on: console)
         } catch {
@@ -34,10 +34,10 @@ struct Invocation: Sendable {
     }
 
     /// The command that the arguments ask for. Help and version are printed by ArgumentParser's own texts.
-    private func parse() throws(CommandFailure) -> any Command {
+    private func parse() throws(CommandFailure) -> any Subcommand {
         do {
             var parsed = try RootCommand.parseAsRoot(arguments)
-            if let command = parsed as? any Command { return command }
+            if let command = parsed as? any Subcommand { return command }
             guard !(parsed is RootCommand) else { throw CommandFailure.noCommand }
             // ArgumentParser's own help command, which throws its text.
             try parsed.run()

@@ -3,7 +3,7 @@ internal import HTTPDNSClient
 internal import HTTPDNSConfiguration
 
 /// `check FILE`: validate a configuration file, with line and column.
-struct CheckCommand: Command {
+struct CheckCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "check",
         abstract: "Validate a configuration file.",

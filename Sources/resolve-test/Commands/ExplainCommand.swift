@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNSClient
 
 /// `explain URL`: the rewritten request; nothing is sent to the origin.
-struct ExplainCommand: Command {
+struct ExplainCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "explain",
         abstract: "Show where a request would go and why.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNSClient
 
 /// `export`: the mappings for other programs.
-struct ExportCommand: Command {
+struct ExportCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "export",
         abstract: "Print mappings as hosts lines, curl options or JSON.",

@@ -3,7 +3,7 @@ internal import HTTPDNSClient
 internal import HTTPTypes
 
 /// `fetch URL`: send it, show every phase.
-struct FetchCommand: Command {
+struct FetchCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "fetch",
         abstract: "Send a request and show every phase.",

@@ -2,7 +2,7 @@ internal import ArgumentParser
 internal import HTTPDNSClient
 
 /// `resolve HOST...`: addresses, source, time left.
-struct ResolveCommand: Command {
+struct ResolveCommand: Subcommand {
     static let configuration = CommandConfiguration(
         commandName: "resolve",
         abstract: "Show addresses, source and time left of names.",

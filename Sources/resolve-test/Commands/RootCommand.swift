@@ -1,11 +1,5 @@
 internal import ArgumentParser
 
-/// A command of the program.
-protocol Command: ParsableCommand, Sendable {
-    /// Does the work and returns the exit status.
-    func perform(on console: Console) async throws -> Int32
-}
-
 /// The root, which only holds the commands.
 struct RootCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -18,23 +12,4 @@ struct RootCommand: ParsableCommand {
     )
 
     static let names: Set<String> = ["resolve", "explain", "fetch", "check", "export"]
-}
-
-/// What `resolve-test --help` prints.
-enum RootHelp {
-    static let text = """
-        Where does this request go, why, and does it get there?   (resolve-test COMMAND --help)
-          resolve HOST...   addresses, source, time left
-          explain URL       the rewritten request; nothing is sent to the origin
-          fetch URL         send it, show every phase
-          check FILE        validate a configuration file, with line and column
-          export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
-
-          --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
-          --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
-          --cacert FILE    --allow CIDR    --family v4|v6|both    --fail    --json    -v
-        Exit: 0 done  1 failed  2 usage or configuration.
-        Nothing leaves for public DNS without --public.
-
-        """
 }
