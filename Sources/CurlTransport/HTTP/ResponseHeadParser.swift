@@ -42,11 +42,11 @@ enum ResponseHeadParser {
         guard code >= 100 else { return nil }
         let version: HTTPVersion
         if parts[0].elementsEqual("HTTP/1.1".utf8) {
-            version = .http1_1
+            version = .http11
         } else if parts[0].elementsEqual("HTTP/2".utf8) || parts[0].elementsEqual("HTTP/2.0".utf8) {
             version = .http2
         } else if parts[0].elementsEqual("HTTP/1.0".utf8) {
-            version = .http1_0
+            version = .http10
         } else {
             return nil
         }

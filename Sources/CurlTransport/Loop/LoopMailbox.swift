@@ -145,7 +145,11 @@ final class LoopMailbox: Sendable {
             return state.jobs
         }
         for case .start(let transfer) in jobs {
-            refuse(transfer, because: .transport, "the system refused a thread; raise the limit of threads or processes")
+            refuse(
+                transfer,
+                because: .transport,
+                "the system refused a thread; raise the limit of threads or processes"
+            )
         }
     }
 

@@ -56,7 +56,7 @@ final class TransportLoop {
     private func attach(_ waker: Waker) {
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+            case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         }
@@ -81,7 +81,10 @@ final class TransportLoop {
 
     private func end() {
         for handle in Array(handles.values) {
-            finish(handle, .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle)))
+            finish(
+                handle,
+                .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
+            )
         }
         deliverTouched()
         driver?.detach()
@@ -104,7 +107,6 @@ final class TransportLoop {
             case .start(let transfer):
                 start(transfer)
             case .cancel(let transfer):
-                transfer.isCancelled = true
                 if let handle = transfer.handle { finish(handle, .failure(CancellationError())) }
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
@@ -144,7 +146,8 @@ final class TransportLoop {
             let text = String(cString: curl_multi_strerror(code))
             return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
         }
-        let deadline = nextDeadline(of: handle)
+        // libcurl's times are still those of the handle's last transfer.
+        let deadline = PhaseBound.next(for: handle, request.limits, connectedAfter: 0, now: now).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 
@@ -164,6 +167,7 @@ final class TransportLoop {
     /// curl_easy_pause sets both directions at once, and may call back before it returns.
     private func unpause(_ handle: EasyHandle) {
         handle.activeAt = now
+        deadlineMayBeEarlier(for: handle)
         var directions: Int32 = 0
         if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
         if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
@@ -252,8 +256,7 @@ final class TransportLoop {
 
     /// A phase began whose bound may lie before the one in the heap. Later bounds are found when the heap's is over.
     func deadlineMayBeEarlier(for handle: EasyHandle) {
-        guard handle.heapIndex >= 0 || handle.phase != .connecting else { return }
-        let deadline = nextDeadline(of: handle)
+        let deadline = bound(of: handle).deadline
         if handle.heapIndex < 0 {
             if deadline < .max { deadlines.insert(handle, at: deadline) }
         } else if deadline < handle.heapKey {
@@ -264,21 +267,20 @@ final class TransportLoop {
     private func expire() {
         while let handle = deadlines.first, handle.heapKey <= now {
             let bound = bound(of: handle)
-            if bound.deadline > now {
+            if bound.deadline == .max {
+                deadlines.remove(handle)
+            } else if bound.deadline > now {
                 deadlines.move(handle, to: bound.deadline)
-                continue
+            } else {
+                finish(handle, .failure(timeout(of: handle, bound)))
             }
-            finish(handle, .failure(timeout(of: handle, bound)))
         }
-    }
-
-    private func nextDeadline(of handle: EasyHandle) -> Int64 {
-        bound(of: handle).deadline
     }
 
     private func bound(of handle: EasyHandle) -> PhaseBound {
         guard let limits = handle.transfer?.request.limits else { return .none }
-        return PhaseBound.next(for: handle, limits)
+        let connected = handle.phase == .connecting ? handle.microseconds(CURLINFO_CONNECT_TIME_T) : 0
+        return PhaseBound.next(for: handle, limits, connectedAfter: connected, now: now)
     }
 
     private func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {

@@ -126,7 +126,9 @@ final class EasyHandle: HeapMember {
         _ = ccurl_set_pointer(curl, option, value)
     }
     func set(_ option: CURLoption, list: UnsafeMutablePointer<curl_slist>?) { _ = ccurl_set_list(curl, option, list) }
-    func set(_ option: CURLoption, function: ccurl_data_function) { _ = ccurl_set_data_function(curl, option, function) }
+    func set(_ option: CURLoption, function: ccurl_data_function) {
+        _ = ccurl_set_data_function(curl, option, function)
+    }
 
     func long(_ info: CURLINFO) -> Int {
         var value = 0

@@ -17,7 +17,10 @@ public struct MappingKey: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``MappingError``.
     public init(_ text: String) throws(MappingError) {
         if IPAddress(text) != nil || text.hasPrefix("[") || IPAddress(String(text.prefix { $0 != ":" })) != nil {
-            throw MappingError(key: text, reason: "it is an address; mappings are for names, and addresses are dialled as is")
+            throw MappingError(
+                key: text,
+                reason: "it is an address; mappings are for names, and addresses are dialled as is"
+            )
         }
         var name = text[...]
         if let colon = text.lastIndex(of: ":"), !text[..<colon].contains(":"), !text[colon...].hasPrefix("://") {

@@ -37,7 +37,10 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     private static func mapped(_ text: String, toASCII: (String) -> String?) throws(HostNameError) -> String {
         let hasDot = text.utf8.last == UInt8(ascii: ".")
         guard var ascii = toASCII(hasDot ? String(text.unicodeScalars.dropLast()) : text) else {
-            throw HostNameError(text: text, reason: "it has characters that no internationalized name may have (RFC 5891)")
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
         }
         switch ascii.withUTF8(HostNameScan.init) {
         case .canonical:
@@ -47,7 +50,10 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         case .normalizable:
             throw HostNameError(text: text, reason: "it ends with two dots, and one is allowed")
         case .international:
-            throw HostNameError(text: text, reason: "it has characters that no internationalized name may have (RFC 5891)")
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
         case .fault(let reason):
             throw HostNameError(text: text, reason: "as A-labels it is \"\(ascii.escaped(limit: 80))\", and \(reason)")
         }

@@ -85,7 +85,8 @@ enum HostNameScan {
         case UInt8(ascii: "@"):
             return "it has an \"@\"; give the name alone, without a user"
         case UInt8(ascii: "*"):
-            return "it has a \"*\"; only patterns of routes and mappings have one, as a whole first label: *.shop.example"
+            return
+                "it has a \"*\"; only patterns of routes and mappings have one, as a whole first label: *.shop.example"
         case UInt8(ascii: "%"):
             return "it has a \"%\"; percent-encoding is not decoded in names, and \(allowed)"
         case UInt8(ascii: " "):
@@ -128,7 +129,9 @@ private struct LabelScan {
     func fault(isInternational: Bool) -> String? {
         if count == 0 { return "it has an empty label; one trailing dot is allowed, two dots in a row are not" }
         if isInternational { return nil }
-        if count > HostNameScan.maximumLabelBytes { return "it has a label of \(count) bytes, and a label has 63 at most" }
+        if count > HostNameScan.maximumLabelBytes {
+            return "it has a label of \(count) bytes, and a label has 63 at most"
+        }
         // RFC 1123 section 2.1; a leading one would also turn a curl --resolve entry into a removal.
         if first == UInt8(ascii: "-") || last == UInt8(ascii: "-") {
             return "it has a label that begins or ends with \"-\"; a hyphen stands between letters or digits"

@@ -20,7 +20,8 @@ struct SpecialPurposeBlock: Sendable {
     }
 
     private static func classify(v4 address: UInt64) -> (scope: AddressScope, name: String?) {
-        for block in v4 where address >> UInt64(32 - block.prefixLength) == block.low >> UInt64(32 - block.prefixLength) {
+        for block in v4 where address >> UInt64(32 - block.prefixLength) == block.low >> UInt64(32 - block.prefixLength)
+        {
             return (block.scope, block.name)
         }
         return (.public, nil)
@@ -62,7 +63,7 @@ struct SpecialPurposeBlock: Sendable {
         return otherHigh == high && otherLow >> UInt64(128 - prefixLength) == low >> UInt64(128 - prefixLength)
     }
 
-    private static func v4(
+    private static func ipv4(
         _ first: UInt64,
         _ second: UInt64,
         _ third: UInt64,
@@ -75,9 +76,9 @@ struct SpecialPurposeBlock: Sendable {
         return SpecialPurposeBlock(high: 0, low: low, prefixLength: prefixLength, scope: scope, name: name)
     }
 
-    private static func v6(
+    private static func ipv6(
         _ high: UInt64,
-        _ low: UInt64 = 0,
+        low: UInt64 = 0,
         _ prefixLength: Int,
         _ scope: AddressScope,
         _ name: String
@@ -87,43 +88,43 @@ struct SpecialPurposeBlock: Sendable {
 
     /// The first block that an address lies in decides, so single addresses stand before the ranges round them.
     private static let v4: [SpecialPurposeBlock] = [
-        v4(100, 100, 100, 200, 32, .special, "a metadata service (Alibaba Cloud)"),
-        v4(192, 0, 0, 192, 32, .special, "a metadata service (Oracle Cloud)"),
-        v4(168, 63, 129, 16, 32, .special, "a service of the machine's host (Azure)"),
-        v4(127, 0, 53, 53, 32, .special, "the mark of a name collision (ICANN)"),
-        v4(169, 254, 169, 254, 32, .special, "a metadata service"),
-        v4(0, 0, 0, 0, 8, .special, "unspecified (0.0.0.0/8)"),
-        v4(10, 0, 0, 0, 8, .private, "private (10.0.0.0/8)"),
-        v4(100, 64, 0, 0, 10, .private, "shared by a carrier (100.64.0.0/10)"),
-        v4(127, 0, 0, 0, 8, .loopback, "loopback (127.0.0.0/8)"),
-        v4(169, 254, 0, 0, 16, .special, "link-local (169.254.0.0/16)"),
-        v4(172, 16, 0, 0, 12, .private, "private (172.16.0.0/12)"),
-        v4(192, 0, 0, 0, 24, .special, "kept for protocols (192.0.0.0/24)"),
-        v4(192, 88, 99, 0, 24, .special, "a relay of 6to4, given up (192.88.99.0/24)"),
-        v4(192, 168, 0, 0, 16, .private, "private (192.168.0.0/16)"),
-        v4(198, 18, 0, 0, 15, .private, "for benchmarks (198.18.0.0/15)"),
-        v4(255, 255, 255, 255, 32, .special, "broadcast"),
-        v4(224, 0, 0, 0, 4, .special, "multicast (224.0.0.0/4)"),
-        v4(240, 0, 0, 0, 4, .special, "reserved (240.0.0.0/4)"),
+        ipv4(100, 100, 100, 200, 32, .special, "a metadata service (Alibaba Cloud)"),
+        ipv4(192, 0, 0, 192, 32, .special, "a metadata service (Oracle Cloud)"),
+        ipv4(168, 63, 129, 16, 32, .special, "a service of the machine's host (Azure)"),
+        ipv4(127, 0, 53, 53, 32, .special, "the mark of a name collision (ICANN)"),
+        ipv4(169, 254, 169, 254, 32, .special, "a metadata service"),
+        ipv4(0, 0, 0, 0, 8, .special, "unspecified (0.0.0.0/8)"),
+        ipv4(10, 0, 0, 0, 8, .private, "private (10.0.0.0/8)"),
+        ipv4(100, 64, 0, 0, 10, .private, "shared by a carrier (100.64.0.0/10)"),
+        ipv4(127, 0, 0, 0, 8, .loopback, "loopback (127.0.0.0/8)"),
+        ipv4(169, 254, 0, 0, 16, .special, "link-local (169.254.0.0/16)"),
+        ipv4(172, 16, 0, 0, 12, .private, "private (172.16.0.0/12)"),
+        ipv4(192, 0, 0, 0, 24, .special, "kept for protocols (192.0.0.0/24)"),
+        ipv4(192, 88, 99, 0, 24, .special, "a relay of 6to4, given up (192.88.99.0/24)"),
+        ipv4(192, 168, 0, 0, 16, .private, "private (192.168.0.0/16)"),
+        ipv4(198, 18, 0, 0, 15, .private, "for benchmarks (198.18.0.0/15)"),
+        ipv4(255, 255, 255, 255, 32, .special, "broadcast"),
+        ipv4(224, 0, 0, 0, 4, .special, "multicast (224.0.0.0/4)"),
+        ipv4(240, 0, 0, 0, 4, .special, "reserved (240.0.0.0/4)"),
     ]
 
     private static let v6: [SpecialPurposeBlock] = [
-        v6(0, 0, 128, .special, "unspecified (::)"),
-        v6(0, 1, 128, .loopback, "loopback (::1)"),
-        v6(0xfd00_0ec2 << 32, 32, .special, "a metadata service (AWS, fd00:ec2::/32)"),
-        v6(0xfd20_00ce << 32, 0, 64, .special, "a metadata service (Google Cloud, fd20:ce::/64)"),
-        v6(0xfd00_00c1 << 32, 0, 64, .special, "a metadata service (Oracle Cloud, fd00:c1::/64)"),
-        v6(0xfd00_0042 << 32, 0, 64, .special, "a metadata service (Scaleway, fd00:42::/64)"),
-        v6(0x0100 << 48, 63, .special, "a black hole (100::/64, 100:0:0:1::/64)"),
-        v6(0x2001_0000 << 32, 32, .special, "a Teredo tunnel (2001::/32)"),
-        v6(0x2001_0002 << 32, 48, .private, "for benchmarks (2001:2::/48)"),
-        v6(0x2001_0010 << 32, 28, .special, "a key and no address (2001:10::/28)"),
-        v6(0x2001_0020 << 32, 28, .special, "a key and no address (2001:20::/28)"),
-        v6(0x2001_0030 << 32, 28, .special, "a key and no address (2001:30::/28)"),
-        v6(0x5f00 << 48, 16, .special, "a routing segment (5f00::/16)"),
-        v6(0xfc00 << 48, 7, .private, "private (fc00::/7)"),
-        v6(0xfe80 << 48, 10, .special, "link-local (fe80::/10)"),
-        v6(0xfec0 << 48, 10, .private, "site-local, given up (fec0::/10)"),
-        v6(0xff00 << 48, 8, .special, "multicast (ff00::/8)"),
+        ipv6(0, 128, .special, "unspecified (::)"),
+        ipv6(0, low: 1, 128, .loopback, "loopback (::1)"),
+        ipv6(0xfd00_0ec2 << 32, 32, .special, "a metadata service (AWS, fd00:ec2::/32)"),
+        ipv6(0xfd20_00ce << 32, 64, .special, "a metadata service (Google Cloud, fd20:ce::/64)"),
+        ipv6(0xfd00_00c1 << 32, 64, .special, "a metadata service (Oracle Cloud, fd00:c1::/64)"),
+        ipv6(0xfd00_0042 << 32, 64, .special, "a metadata service (Scaleway, fd00:42::/64)"),
+        ipv6(0x0100 << 48, 63, .special, "a black hole (100::/64, 100:0:0:1::/64)"),
+        ipv6(0x2001_0000 << 32, 32, .special, "a Teredo tunnel (2001::/32)"),
+        ipv6(0x2001_0002 << 32, 48, .private, "for benchmarks (2001:2::/48)"),
+        ipv6(0x2001_0010 << 32, 28, .special, "a key and no address (2001:10::/28)"),
+        ipv6(0x2001_0020 << 32, 28, .special, "a key and no address (2001:20::/28)"),
+        ipv6(0x2001_0030 << 32, 28, .special, "a key and no address (2001:30::/28)"),
+        ipv6(0x5f00 << 48, 16, .special, "a routing segment (5f00::/16)"),
+        ipv6(0xfc00 << 48, 7, .private, "private (fc00::/7)"),
+        ipv6(0xfe80 << 48, 10, .special, "link-local (fe80::/10)"),
+        ipv6(0xfec0 << 48, 10, .private, "site-local, given up (fec0::/10)"),
+        ipv6(0xff00 << 48, 8, .special, "multicast (ff00::/8)"),
     ]
 }

@@ -9,6 +9,9 @@ public struct ProviderAttempt: Hashable, Sendable, CustomStringConvertible {
     /// How long it took.
     public var elapsed: Duration
 
+    /// What ``provider`` says for the system resolver.
+    static let systemName = "system"
+
     /// Creates a record of an attempt.
     public init(provider: String, failure: String, elapsed: Duration) {
         self.provider = provider

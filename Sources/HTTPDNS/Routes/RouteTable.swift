@@ -17,7 +17,10 @@ struct RouteTable: Sendable {
     init(_ routes: [Route], providerNames: [String]) throws(ResolverConfigurationError) {
         for (number, route) in routes.enumerated() {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
-                throw ResolverConfigurationError(message: "route \"\(route.pattern)\": \(message)", location: route.location)
+                throw ResolverConfigurationError(
+                    message: "route \"\(route.pattern)\": \(message)",
+                    location: route.location
+                )
             }
             let entry = Entry(number: number, route: route)
             let earlier: Entry?
@@ -54,11 +57,14 @@ struct RouteTable: Sendable {
             return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
                 + "write such routes, or mappings, or bypass"
         }
-        if names.isEmpty, fallback == .none { return "it names no provider and has no fallback; name one, or use bypass" }
+        if names.isEmpty, fallback == .none {
+            return "it names no provider and has no fallback; name one, or use bypass"
+        }
         var seen: Set<String> = []
         for name in names {
             guard providerNames.contains(name) else {
-                let known = providerNames.isEmpty ? "none is defined" : "defined are \(providerNames.joined(separator: ", "))"
+                let known =
+                    providerNames.isEmpty ? "none is defined" : "defined are \(providerNames.joined(separator: ", "))"
                 return "there is no provider \"\(name.escaped(limit: 80))\"; \(known)"
             }
             guard seen.insert(name).inserted else { return "it names the provider \"\(name)\" twice; keep one" }
