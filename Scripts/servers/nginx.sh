@@ -26,15 +26,16 @@ listen_lines() { # EXTRA ADDRESS...
 }
 
 # a server that shows CERTIFICATE for NAMES
-server_block() { # EXTRA CERTIFICATE "NAMES" ADDRESS...
-    local extra=$1 certificate=$2 names=$3
-    shift 3
+server_block() { # LISTEN-EXTRA DIRECTIVES CERTIFICATE "NAMES" ADDRESS...
+    local extra=$1 directives=$2 certificate=$3 names=$4
+    shift 4
     cat <<CONF
     server {
         $(listen_lines "$extra" "$@")
         server_name $names;
         ssl_certificate $PKI/$certificate.pem;
         ssl_certificate_key $PKI/$certificate.key;
+        $directives
         include $FOLDER/nginx/origin.conf;
     }
 CONF
@@ -83,15 +84,21 @@ http {
     ssl_protocols TLSv1.2 TLSv1.3;
     ssl_session_cache shared:sessions:1m;
 
-    # A handshake for a name that is not served here fails with the alert unrecognized_name.
-    server { $(listen_lines default_server "${good[@]}") ssl_reject_handshake on; }
-$(server_block "" good "$good_names" "${good[@]}")
-$(server_block "" expired expired.test 127.0.0.2)
-$(server_block "" wrong wrong.test 127.0.0.2)
-$(server_block "" selfsigned selfsigned.test 127.0.0.2)
-$(server_block "" untrusted untrusted.test 127.0.0.2)
+    # No server name: the good certificate, and a line in the log. A name that is not served here: the handshake fails.
+    server {
+        $(listen_lines default_server "${good[@]}")
+        ssl_certificate $PKI/good.pem;
+        ssl_certificate_key $PKI/good.key;
+        ssl_certificate_by_lua_block { require("origin").handshake(true) }
+        include $home/origin.conf;
+    }
+$(server_block "" "" good "$good_names" "${good[@]}")
+$(server_block "" "" expired expired.test 127.0.0.2)
+$(server_block "" "" wrong wrong.test 127.0.0.2)
+$(server_block "" "" selfsigned selfsigned.test 127.0.0.2)
+$(server_block "" "" untrusted untrusted.test 127.0.0.2)
     # Somebody else's server: whatever name is asked for, it shows its own certificate.
-$(server_block default_server other other.test 127.0.0.5)
+$(server_block default_server 'ssl_certificate_by_lua_block { require("origin").handshake(false) }' other other.test 127.0.0.5)
     # Clear text.
     server {
         $(for address in "${plain[@]}"; do echo "listen $address:$http_port;"; done)

@@ -27,6 +27,16 @@ local function text(body)
     ngx.say(body)
 end
 
+-- Logs a handshake that no server block of its own was named for, and refuses it when it came with an unknown name.
+function origin.handshake(refusesUnknown)
+    local ssl = require("ngx.ssl")
+    local name = ssl.server_name()
+    local address = ssl.raw_server_addr()
+    local bytes = address and { address:byte(1, -1) } or {}
+    ngx.log(ngx.NOTICE, "handshake addr=", table.concat(bytes, #bytes == 4 and "." or " "), " sni=", name or "(none)")
+    if refusesUnknown and name then return ngx.exit(ngx.ERROR) end
+end
+
 function origin.echo()
     ngx.req.read_body()
     local body, length = ngx.req.get_body_data(), 0

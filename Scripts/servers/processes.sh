@@ -16,10 +16,11 @@ is_alive() {
 tcp_answers() { (exec 4<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
 # A port that no socket of this machine uses, below the ephemeral range (32768-60999), where client sockets sit.
-free_port() {
-    local port hexadecimal
+free_port() { # [WANTED]
+    local port hexadecimal wanted=${1:-}
     while true; do
-        port=$((16000 + (RANDOM * 32768 + RANDOM) % 16000))
+        port=${wanted:-$((16000 + (RANDOM * 32768 + RANDOM) % 16000))}
+        wanted=
         printf -v hexadecimal '%04X' "$port"
         grep -qs ":$hexadecimal " /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 || break
     done

@@ -3,7 +3,7 @@ import Glibc
 import ServerRig
 import Testing
 
-@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind, .witnesses])))
 struct ServerRigTests {
     /// curl as a witness that is not ours.
     private func curl(_ rig: ServerRig, _ host: String, at address: String, _ path: String, _ more: String...)
@@ -55,6 +55,18 @@ struct ServerRigTests {
         #expect(result.status == status, "\(result)")
         let lines = try await ServerRig.shared().accessLog()
         #expect(!lines.contains { $0.target == "/refused-\(host)" })
+    }
+
+    @Test(
+        "a handshake without a server name, or at somebody else's server, is logged",
+        arguments: ["127.0.0.2", "127.0.0.5"]
+    )
+    func handshakeLog(address: String) async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://\(address):\(rig.tlsPort)/health"
+        let result = try await Command("curl", ["-sS", "--cacert", rig.certificateAuthorityFile, url]).run()
+        #expect(result.status == 60, "\(result)")
+        #expect(try rig.originErrorLog().contains("handshake addr=\(address) sni=(none)"))
     }
 
     @Test("a name of the other authority is accepted with that authority only")

@@ -10,6 +10,8 @@ extension ServerRig {
         case bind
         /// Makes the certificates; both servers need it.
         case openssl
+        /// Clients that are not ours, as witnesses: curl and dig.
+        case witnesses
         /// A C compiler, for ``Tripwire``.
         case compiler
 
@@ -20,15 +22,17 @@ extension ServerRig {
                     && Part.openssl.isInstalled
             case .bind: Command.find("named") != nil && Command.find("nsupdate") != nil && Part.openssl.isInstalled
             case .openssl: Command.find("openssl") != nil
+            case .witnesses: Command.find("curl") != nil && Command.find("dig") != nil
             case .compiler: Tripwire.compiler != nil
             }
         }
 
         var packages: String {
             switch self {
-            case .nginx: "nginx-light libnginx-mod-http-lua"
-            case .bind: "bind9 bind9-dnsutils"
+            case .nginx: "nginx-light libnginx-mod-http-lua openssl"
+            case .bind: "bind9 bind9-dnsutils openssl"
             case .openssl: "openssl"
+            case .witnesses: "curl bind9-dnsutils"
             case .compiler: "gcc libc6-dev"
             }
         }

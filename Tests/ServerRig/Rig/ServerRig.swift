@@ -64,10 +64,11 @@ public final class ServerRig: Sendable {
 
     /// A rig of the caller's own, for tests that stop or hold servers. It ends with ``stop()``, with its last reference,
     /// and with this process.
+    /// - Parameter preferredTLSPort: Taken for the origins if it is free.
     /// - Throws: ``RigError`` with the log of the server that could not start.
-    public static func start() async throws -> ServerRig {
+    public static func start(preferredTLSPort: UInt16? = nil) async throws -> ServerRig {
         let parts = [Part.nginx, .bind].filter { isRequired || $0.isInstalled }.map(\.rawValue)
-        let supervisor = try Supervisor(parts: parts)
+        let supervisor = try Supervisor(parts: parts, tlsPort: preferredTLSPort)
         let ready = try await onBlockingThread { try supervisor.waitUntilReady(within: .seconds(60)) }
         return ServerRig(ready: try JSONDecoder().decode(Ready.self, from: Data(ready)), supervisor: supervisor)
     }

@@ -9,7 +9,7 @@ final class Supervisor: Sendable {
     private let log: FileDescriptor
     private let lifeline: Lock<FileDescriptor?>
 
-    init(parts: [String]) throws {
+    init(parts: [String], tlsPort: UInt16?) throws {
         var name = Array("/tmp/httpdns-rig.XXXXXX".utf8CString)
         guard mkdtemp(&name) != nil else { throw SystemCallError("mkdtemp") }
         folder = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
@@ -17,7 +17,8 @@ final class Supervisor: Sendable {
         let (reading, writing) = try FileDescriptor.pipe()
         process = try ChildProcess(
             Supervisor.script,
-            [folder, "--parts", parts.joined(separator: ","), "--watch-stdin", "--remove-folder"],
+            [folder, "--parts", parts.joined(separator: ","), "--watch-stdin", "--remove-folder"]
+                + (tlsPort.map { ["--tls-port", "\($0)"] } ?? []),
             input: reading,
             output: log,
             error: log
