@@ -9,7 +9,8 @@ struct RequestArgumentTests {
     @Test(
         "a host may have a port, and IPv6 needs brackets only then",
         arguments: [
-            ("One.Test.", "one.test", UInt16(443)), ("one.test:8443", "one.test", 8443), ("127.0.0.1", "127.0.0.1", 443),
+            ("One.Test.", "one.test", UInt16(443)), ("one.test:8443", "one.test", 8443),
+            ("127.0.0.1", "127.0.0.1", 443),
             ("127.0.0.1:80", "127.0.0.1", 80), ("2001:db8::7", "2001:db8::7", 443), ("[::1]:81", "::1", 81),
             ("[::1]", "::1", 443), ("bücher.test", "xn--bcher-kva.test", 443),
         ]
@@ -38,7 +39,9 @@ struct RequestArgumentTests {
     @Test("header fields are read by curl's rules; Host is kept apart")
     func headers() throws {
         let argument = try HeaderArgument(["Accept:  text/html ", "X-Empty;", "accept: a:b", "host: other.test"])
-        #expect(argument.fields.map { "\($0.name.rawName)=\($0.value)" } == ["Accept=text/html", "X-Empty=", "accept=a:b"])
+        #expect(
+            argument.fields.map { "\($0.name.rawName)=\($0.value)" } == ["Accept=text/html", "X-Empty=", "accept=a:b"]
+        )
         #expect(argument.hostHeader == "other.test")
     }
 
