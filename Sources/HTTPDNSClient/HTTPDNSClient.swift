@@ -1,6 +1,6 @@
 internal import CurlTransport
 public import HTTPDNS
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 public import HTTPTypes
 
 /// An HTTP client whose requests reach the addresses that mappings and HTTP-DNS providers give, under their own names.
@@ -32,16 +32,18 @@ public final class HTTPDNSClient: Sendable {
         transport.driver = configuration.driver
         transport.maximumIdleConnections = configuration.maximumIdleConnections
         transport.logger = configuration.logger
-        try self.init(configuration: configuration, sender: Transport(transport))
-    }
-
-    /// Creates a client on another way to the wire.
-    package init(configuration: Configuration, sender: any HopSending) throws {
+        let resolver: Resolver
         do {
             resolver = try Resolver(configuration.resolver)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
+        self.init(configuration: configuration, resolver: resolver, sender: Transport(transport))
+    }
+
+    /// Creates a client on another resolver, made from the same settings, and another way to the wire.
+    package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
+        self.resolver = resolver
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
         self.sender = sender

@@ -10,7 +10,7 @@ enum URLText {
         let rest = text[start...]
         let end = rest.utf8.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
         guard let at = rest[..<(end ?? rest.endIndex)].utf8.lastIndex(of: UInt8(ascii: "@")) else { return text }
-        return text[..<start] + text[text.utf8.index(after: at)...]
+        return String(text[..<start] + text[text.utf8.index(after: at)...])
     }
 
     /// The text of something that may not even be a URL: on one line, cut, without its query, and without anything that

@@ -8,7 +8,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// A chunk.
     public typealias Element = [UInt8]
 
-    private enum Source: Sendable {
+    fileprivate enum Source: Sendable {
         case transfer(TransferResponseBody, HopRecord)
         case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
         case bytes([UInt8], SinglePass)
