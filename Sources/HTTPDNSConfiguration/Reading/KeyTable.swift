@@ -49,6 +49,11 @@ package struct KeyTable: Sendable {
         keys: ["max_idle"],
         later: ["per_host", "total", "idle", "max_age"]
     )
+
+    /// Every part.
+    package static let all = [
+        top, provider, route, mapping, via, policy, cache, cacheTimeToLive, client, timeouts, connections,
+    ]
 }
 
 /// The words that a value is chosen from.

@@ -25,7 +25,8 @@ struct SettingsReader {
             mistakes.add(
                 "the file holds \(root.found), not keys with values; allowed: \(KeyTable.top.keys.joined(separator: ", "))",
                 at: root.position,
-                hint: "begin with: version: 1"
+                hint: root.text?.hasPrefix("version:") == true
+                    ? "put a space behind the colon" : "begin with: version: 1"
             )
             return settings
         }
@@ -115,6 +116,8 @@ extension SettingsReader {
             hint = "put a space behind the colon: \(key[..<colon]): \(key[key.index(after: colon)...])"
         } else if table.name == KeyTable.top.name, key.contains(".") || key.contains("*") {
             hint = "a name belongs below mappings: or routes:, indented"
+        } else if let home = KeyTable.all.first(where: { $0.keys.contains(key) }) {
+            hint = "it is a key of \(home.name)"
         } else {
             hint = nearestWord(to: key, in: table.keys + table.later).map { "did you mean \"\($0)\"?" }
         }

@@ -16,6 +16,9 @@
         /// The keys that were changed, with the text that they had.
         private(set) var renamed: [Position: String] = [:]
 
+        /// The nodes know their anchors only as long as the parser lives.
+        private var parser: Parser?
+
         init(_ text: String) { self.text = text }
 
         /// The root of the only document; nil when there is none.
@@ -25,7 +28,9 @@
                 do {
                     // The basic resolver looks at no text, so that each scalar stays what was written; UTF-8 is said because
                     // the default would ask an environment variable.
-                    return try Parser(yaml: text, resolver: .basic, encoding: .utf8).singleRoot()
+                    let parser = try Parser(yaml: text, resolver: .basic, encoding: .utf8)
+                    self.parser = parser
+                    return try parser.singleRoot()
                 } catch YamlError.duplicatedKeysInMapping(let duplicates, let context)
                     where renamed.count < Self.rounds - 1
                 {

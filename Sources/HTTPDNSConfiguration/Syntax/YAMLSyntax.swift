@@ -66,6 +66,7 @@
             init(context: YamlError.Context?, problem: String, position: Position, text: String) {
                 (self.context, self.problem, self.position) = (context, problem, position)
                 line = Self.line(position.line, of: text)
+                lineAbove = position.line > 1 ? Self.line(position.line - 1, of: text) : ""
                 rest = Substring(line.unicodeScalars.dropFirst(position.column - 1))
             }
 
@@ -73,6 +74,10 @@
 
             /// Where the user should look: where the thing began that never ended, else where libyaml stopped.
             var place: Position {
+                if let literal = unquotedIPv6 {
+                    let column = line[..<literal.startIndex].unicodeScalars.count + 1
+                    return Position(line: position.line, column: column)
+                }
                 guard let context else { return position }
                 let began = [
                     "while scanning a quoted scalar", "while scanning an alias", "while scanning an anchor",
@@ -142,7 +147,7 @@
                         "align the line with its neighbours; a value with more behind closing quotes or brackets needs quotes"
                 case (_, "could not find expected ':'") where line.contains("//") || word(at: place).hasPrefix("//"):
                     return "comments begin with #"
-                case (_, "did not find expected ',' or '}'") where line.contains("//"):
+                case (_, "did not find expected ',' or '}'") where line.contains("//") || lineAbove.contains("//"):
                     return "comments begin with #; JSON needs a comma between entries"
                 default:
                     return nil
@@ -172,7 +177,8 @@
                         tail[inside.endIndex] == "]"
                     {
                         let port = tail[tail.index(after: inside.endIndex)...].prefix { $0 == ":" || $0.isNumber }
-                        return tail[open..<port.endIndex]
+                        return port.hasSuffix(":")
+                            ? tail[open..<port.index(before: port.endIndex)] : tail[open..<port.endIndex]
                     }
                     tail = tail[tail.index(after: open)...]
                 }

@@ -86,7 +86,7 @@ package enum HostKeyText {
             let host = try HostName(String(name))
             return MappingKey(isSuffix ? .suffix(host) : .exact(host), port: port)
         } catch {
-            throw ValueMistake("\(quoted(name)) is not a host name: \(error.reason)")
+            throw ValueMistake("\(quoted(text)) is not a host name: \(error.reason)")
         }
     }
 }

@@ -6,7 +6,7 @@ package enum TargetText {
     /// Reads `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
     package static func parse(_ text: String) throws(ValueMistake) -> HostMapping.Target {
         let (host, port) = split(text)
-        guard let address = address(host) else { throw mistake(in: String(host)) }
+        guard let address = address(host) else { throw mistake(in: text, allowed: allowed) }
         guard let port else { return HostMapping.Target(address) }
         return HostMapping.Target(address, port: try PortText.parse(port, of: text))
     }
@@ -16,14 +16,14 @@ package enum TargetText {
 
     /// Reads an address where no port is allowed.
     package static func parseAddress(_ text: String) throws(ValueMistake) -> IPAddress {
-        let target = try parse(text)
-        guard target.port == nil else {
-            throw ValueMistake(
-                "\(quoted(text)) has a port; allowed here: an address alone",
-                hint: "write \(target.address)"
-            )
+        let (host, port) = split(text)
+        guard let address = address(host) else {
+            throw mistake(in: text, allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"")
         }
-        return target.address
+        guard port == nil else {
+            throw ValueMistake("\(quoted(text)) has a port; allowed here: an address alone", hint: "write \(address)")
+        }
+        return address
     }
 
     /// Cuts at the colon before the port: the one behind `]`, or else the only one.
@@ -40,14 +40,17 @@ package enum TargetText {
         return address
     }
 
-    private static func mistake(in text: String) -> ValueMistake {
+    private static let allowed =
+        "allowed: IPv4 such as 203.0.113.7, IPv6 such as \"2001:db8::7\", either with a port"
+
+    private static func mistake(in text: String, allowed: String) -> ValueMistake {
         let what = "\(quoted(text)) is not an address"
-        let allowed = "allowed: IPv4 such as 203.0.113.7, IPv6 such as \"2001:db8::7\", either with a port"
+        let allowsPort = allowed == Self.allowed
         if text.isEmpty { return ValueMistake("an address is missing; \(allowed)") }
         if text.contains("://") {
             return ValueMistake(
                 "\(what) but a URL; \(allowed)",
-                hint: "write only the address, and a port if it differs"
+                hint: "write only the address"
             )
         }
         if AddressBlock(text) != nil || text.contains("/") {
@@ -70,13 +73,14 @@ package enum TargetText {
         if characters.contains(UInt8(ascii: ":")) || text.hasPrefix("[") {
             return ValueMistake(
                 "\(what); \(allowed)",
-                hint: "with a port, IPv6 needs brackets and quotes: \"[2001:db8::7]:8443\""
+                hint: !allowsPort ? nil : "with a port, IPv6 needs brackets and quotes: \"[2001:db8::7]:8443\""
             )
         }
         if (try? HostName(text)) != nil {
             return ValueMistake(
                 "\(what) but a name; \(allowed)",
-                hint: "for another name's addresses write { via: \(text) }"
+                hint: !allowsPort
+                    ? "the name cannot be looked up here" : "for another name's addresses write { via: \(text) }"
             )
         }
         return ValueMistake("\(what); \(allowed)")
