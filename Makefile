@@ -4,7 +4,7 @@
 SHELL := /bin/bash
 
 # The folders that the format is checked in, as far as they are there.
-SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests Demo Examples Benchmarks Fuzz)
+SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests demo Examples Benchmarks Fuzz)
 SHELL_SCRIPTS = $(shell grep -rlE '^#!.*bash' Scripts .ci) $(wildcard Scripts/servers/*.sh)
 
 # One heading per step, in bold on a terminal.

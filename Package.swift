@@ -88,7 +88,18 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "ServerRig", dependencies: ["HTTPDNSPrimitives"], path: "Tests/ServerRig", swiftSettings: settings),
+        .target(
+            name: "ServerRig",
+            dependencies: ["HTTPDNSPrimitives"],
+            path: "Tests/ServerRig",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "httpdns-demo",
+            dependencies: ["HTTPDNSClient", "ServerRig"],
+            path: "demo/Sources",
+            swiftSettings: settings
+        ),
         .executableTarget(
             name: "httpdns-linkage-probe",
             dependencies: ["HTTPDNSClient"],

@@ -34,7 +34,11 @@ final class ChildProcess: Sendable {
         var none = sigset_t()
         sigemptyset(&none)
         posix_spawnattr_setsigmask(&attributes, &none)
-        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK))
+        // Nor may it inherit that a signal is ignored, as in a program that handles Ctrl-C by itself.
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
 
         let words = ([executable] + arguments).map { strdup($0) } + [nil]
         let variables = environment.map { $0.map { strdup("\($0)=\($1)") } + [nil] }
