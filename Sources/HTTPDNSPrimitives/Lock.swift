@@ -1,64 +1,74 @@
 #if TSAN
-    #if canImport(Glibc)
-        package import Glibc
-    #elseif canImport(Musl)
-        package import Musl
-    #else
-        package import Darwin
-    #endif
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
 #else
-    package import Synchronization
+internal import Darwin
+#endif
+#else
+public import Synchronization
 #endif
 
 /// The one lock of this package: a value that can be reached only while the lock is held.
 ///
+/// Never run a caller's code or do I/O inside `withLock`: let the state return an action and run it afterwards.
+package typealias Lock<Value: ~Copyable> = _Lock<Value>
+
+/// Not for use outside this package. It is public only because the compiler specializes generic code across modules for
+/// public declarations alone; called through its unspecialized form a lock costs several times as much.
+///
 /// It stands for `Synchronization.Mutex`. In thread-sanitizer builds (`-Xswiftc -DTSAN`) it is a pthread mutex, because
 /// the sanitizer does not see the futex behind `Mutex` on Linux and reports races that do not exist.
-/// Never run a caller's code or do I/O inside ``withLock(_:)``: let the state return an action and run it afterwards.
-package struct Lock<Value: ~Copyable>: ~Copyable, Sendable {
+public struct _Lock<Value: ~Copyable>: ~Copyable, Sendable {
     #if TSAN
-        private let storage: Storage
+    /// Safe to share: `value` is read and written only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
+    private final class Storage: @unchecked Sendable {
+        let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+        nonisolated(unsafe) var value: Value
 
-        /// Safe to share: `value` is read and written only between `pthread_mutex_lock` and `pthread_mutex_unlock`.
-        private final class Storage: @unchecked Sendable {
-            let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
-            var value: Value
-            init(_ value: consuming sending Value) {
-                self.value = value
-                pthread_mutex_init(mutex, nil)
-            }
-            deinit {
-                pthread_mutex_destroy(mutex)
-                mutex.deallocate()
-            }
+        init(_ value: consuming sending Value) {
+            self.value = value
+            pthread_mutex_init(mutex, nil)
         }
 
-        package init(_ value: consuming sending Value) {
-            storage = Storage(value)
+        deinit {
+            pthread_mutex_destroy(mutex)
+            mutex.deallocate()
         }
+    }
 
-        package borrowing func withLock<Result: ~Copyable, Failure: Error>(
-            _ body: (inout sending Value) throws(Failure) -> sending Result
-        ) throws(Failure) -> sending Result {
-            pthread_mutex_lock(storage.mutex)
-            defer { pthread_mutex_unlock(storage.mutex) }
-            return try body(&storage.value)
-        }
+    private let storage: Storage
+
+    /// Creates a lock round a value.
+    public init(_ value: consuming sending Value) {
+        storage = Storage(value)
+    }
+
+    /// Runs `body` with the value while the lock is held.
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        pthread_mutex_lock(storage.mutex)
+        defer { pthread_mutex_unlock(storage.mutex) }
+        return try body(&storage.value)
+    }
     #else
-        @usableFromInline
-        package let mutex: Mutex<Value>
+    @usableFromInline
+    let mutex: Mutex<Value>
 
-        @inlinable
-        package init(_ value: consuming sending Value) {
-            mutex = Mutex(value)
-        }
+    /// Creates a lock round a value.
+    @inlinable
+    public init(_ value: consuming sending Value) {
+        mutex = Mutex(value)
+    }
 
-        /// Runs `body` with the value while the lock is held.
-        @inlinable
-        package borrowing func withLock<Result: ~Copyable, Failure: Error>(
-            _ body: (inout sending Value) throws(Failure) -> sending Result
-        ) throws(Failure) -> sending Result {
-            try mutex.withLock(body)
-        }
+    /// Runs `body` with the value while the lock is held.
+    @inlinable
+    public borrowing func withLock<Result: ~Copyable, Failure: Error>(
+        _ body: (inout sending Value) throws(Failure) -> sending Result
+    ) throws(Failure) -> sending Result {
+        try mutex.withLock(body)
+    }
     #endif
 }
