@@ -17,12 +17,12 @@ struct ExplainCommand: Subcommand {
 
     func perform(on console: Console) async throws -> Int32 {
         let settings = try ClientSettings(common, environment: console.environment)
-        console.note(settings.notes, unless: common.output.isJSON)
         let options = settings.requestOptions(common)
         let rewritten = try await settings.withClient { client in
             try await client.rewrite(url, options: options)
         }
 
+        console.note(settings.remarks(on: [rewritten.resolution]), unless: common.output.isJSON)
         let report = ExplainReport(
             rewrite: try RewriteView(rewritten),
             providerKinds: settings.providerKinds,

@@ -81,6 +81,7 @@ struct FetchCommand: Subcommand {
             try await fetch(request, client: client, to: destination, settings: settings, console: console)
         }
         try destination.finish()
+        console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {
             console.standardOutput.write(report.json().indented + "\n")
         } else {

@@ -22,13 +22,20 @@ struct ResolveCommand: Subcommand {
         // All are read before the first is asked about: a typing error sends nothing.
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
         let settings = try ClientSettings(common, environment: console.environment)
-        console.note(settings.notes, unless: common.output.isJSON)
         let options = settings.requestOptions(common)
         let rows = try await settings.withClient { client in
             try await Self.rows(questions, client: client, options: options)
         }
 
-        let report = ResolveReport(rows: rows, providerKinds: settings.providerKinds)
+        let report = ResolveReport(
+            rows: rows.map { row in
+                var row = row
+                row.outcome = row.outcome.mapError(settings.advised)
+                return row
+            },
+            providerKinds: settings.providerKinds
+        )
+        console.note(settings.remarks(on: rows.compactMap { try? $0.outcome.get() }), unless: common.output.isJSON)
         console.standardOutput.write(common.output.isJSON ? report.json() : report.text())
         if let failure = report.failure { throw failure }
         return ExitStatus.done

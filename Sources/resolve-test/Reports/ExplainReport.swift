@@ -94,7 +94,7 @@ enum RewriteReason {
     }
 
     private static func mapping(_ rule: AppliedRule) -> String {
-        let place = rule.location.map { " at \($0)" } ?? ""
+        let place = place(rule.location)
         let via = rule.via.isEmpty ? "" : " via \(rule.via.map(\.description).joined(separator: ", "))"
         return "mapping \"\(rule.key)\"\(place)\(via)"
     }
@@ -116,7 +116,11 @@ enum RewriteReason {
     }
 
     private static func text(_ route: Route) -> String {
-        "route \"\(route.pattern)\"" + (route.location.map { " at \($0)" } ?? "")
+        "route \"\(route.pattern)\"" + place(route.location)
+    }
+
+    private static func place(_ location: SourceLocation?) -> String {
+        location.map { $0.line == nil ? " from \($0)" : " at \($0)" } ?? ""
     }
 }
 

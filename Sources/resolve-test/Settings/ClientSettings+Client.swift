@@ -11,7 +11,8 @@ extension ClientSettings {
         } catch {
             // The work's own error is the one to tell.
             try? await client.shutdown()
-            throw error
+            guard !(error is CancellationError) else { throw error }
+            throw advised(CommandFailure(error))
         }
     }
 }

@@ -8,6 +8,8 @@ struct ClientSettings: Sendable {
     var configuration: HTTPDNSClient.Configuration
     /// The kinds of the providers by their names: `doh`.
     var providerKinds: [String: String] = [:]
+    /// Whether anything but the system resolver can answer.
+    private(set) var hasSources = false
     /// Remarks for people.
     var notes: [String] = []
     /// Whether a configuration file was read.
@@ -29,15 +31,29 @@ struct ClientSettings: Sendable {
         for provider in configuration.resolver.providers where provider is DoHProvider {
             providerKinds[provider.name] = "doh"
         }
-        if !readsFile, options.maps.isEmpty, providers.isEmpty {
-            notes.append(
-                "no mapping and no provider is set, so the system resolver answers"
-                    + " (--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE)"
-            )
-        } else if !configuration.isEnabled {
-            notes.append("the configuration says enabled: false, so the system resolver answers for every name")
-        }
+        hasSources = readsFile || !options.maps.isEmpty || !providers.isEmpty
     }
+
+    /// What to say about answers of the system resolver, which nobody may have meant: nothing leaks by default, and the
+    /// default is said.
+    func remarks(on resolutions: [Resolution]) -> [String] {
+        guard resolutions.contains(where: { $0.source == .system }) else { return [] }
+        if !configuration.isEnabled {
+            return ["the configuration says enabled: false, so the system resolver answers for every name"]
+        }
+        return hasSources
+            ? [] : ["no mapping and no provider is set, so the system resolver answered (\(Self.sourcesHint))"]
+    }
+
+    /// The failure with the advice that fits a run without mappings and providers.
+    func advised(_ failure: CommandFailure) -> CommandFailure {
+        guard !hasSources, failure.code == "\(HTTPDNSClientError.Code.resolveFailed)" else { return failure }
+        var advised = failure
+        advised.hint = "no mapping and no provider is set: \(Self.sourcesHint)"
+        return advised
+    }
+
+    private static let sourcesHint = "--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE"
 
     /// Options for each request: `--family` also wins over a route's own families.
     func requestOptions(_ options: CommonOptions) -> RequestOptions {

@@ -21,7 +21,13 @@ struct FlagProviders {
         var used: Set<HostName> = []
         for url in options.dohURLs {
             var settings = DoHProvider.Configuration(name: Self.freeName("doh", &taken), url: url)
-            if let host = try Self.host(of: url), let addresses = bootstraps[host] {
+            if let host = try Self.host(of: url) {
+                guard let addresses = bootstraps[host] else {
+                    throw CommandFailure.usage(
+                        "--doh \(url): the name of a service is never looked up, and \(host) has no address here",
+                        hint: "add --bootstrap \(host)=ADDRESS, or use a URL with an address"
+                    )
+                }
                 settings.bootstrap = addresses
                 used.insert(host)
             }
@@ -57,11 +63,7 @@ struct FlagProviders {
         do {
             providers.append(try DoHProvider(settings))
         } catch {
-            let isByName = settings.bootstrap.isEmpty && (try? Self.host(of: settings.url)) != nil
-            throw CommandFailure.usage(
-                "--doh \(settings.url): \(error.message)",
-                hint: isByName ? "add --bootstrap HOST=ADDRESS, or use an https URL with an address" : nil
-            )
+            throw CommandFailure.usage("--doh \(settings.url): \(error.message)")
         }
     }
 
