@@ -30,7 +30,15 @@ extension SettingsReader {
             keys[key] = entry.key.position
             rules[key] = rule
         }
-        for circle in ViaCircles.find(in: rules) {
+        checkWhole(rules, keys)
+        return rules
+    }
+
+    /// What only all rules together show. The mappings themselves have the last word, so that no file passes here and
+    /// fails when the client is made.
+    private mutating func checkWhole(_ rules: [MappingKey: HostMapping], _ keys: [MappingKey: Position]) {
+        let circles = ViaCircles.find(in: rules)
+        for circle in circles {
             let names = (circle + [circle[0]]).map(\.description).joined(separator: " -> ")
             mistakes.add(
                 "mappings: via leads in a circle: \(names)",
@@ -38,7 +46,13 @@ extension SettingsReader {
                 hint: "give one of them addresses"
             )
         }
-        return rules
+        guard circles.isEmpty else { return }
+        do {
+            _ = try HostMappings(rules)
+        } catch {
+            let position = keys.first { $0.key.description == error.key }?.value
+            mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
+        }
     }
 
     private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HostMapping? {

@@ -60,6 +60,8 @@
             let position: Position
             /// The line that libyaml stopped on.
             let line: Substring
+            /// The line above it.
+            let lineAbove: Substring
             /// What stands where libyaml stopped.
             let rest: Substring
 
@@ -88,7 +90,8 @@
             }
 
             var message: String {
-                switch (contextText, problem) {
+                if unquotedIPv6 != nil { return "an unquoted [ begins a YAML list, and this is not one" }
+                return switch (contextText, problem) {
                 case ("while scanning an alias", _), (_, "found undefined alias"):
                     "an unquoted * begins a YAML alias, which is not supported"
                 case ("while scanning an anchor", _):
@@ -120,6 +123,8 @@
                     "expected \",\" or \"}\" in the mapping that begins on line \(contextLine)"
                 case ("while parsing a block mapping", "did not find expected key"):
                     "found \(quoted(rest.prefix(40))) where a key of the mapping from line \(contextLine) was expected"
+                case (_, "did not find expected node content"):
+                    "found \(quoted(rest.prefix(40))) where a value was expected"
                 default:
                     "not valid YAML: \(contextText.isEmpty ? "" : contextText + ": ")\(problem)"
                 }
@@ -140,6 +145,8 @@
                 }
                 if let literal = unquotedIPv6 { return "put IPv6 addresses with brackets in quotes: \"\(literal)\"" }
                 switch (contextText, problem) {
+                case (_, "mapping values are not allowed in this context") where lacksSpace(lineAbove):
+                    return "put a space behind the colon in the line above"
                 case (_, "mapping values are not allowed in this context"):
                     return "put a value that holds \": \" in quotes, or align the line with its neighbours"
                 case ("while parsing a block mapping", "did not find expected key"):
@@ -152,6 +159,13 @@
                 default:
                     return nil
                 }
+            }
+
+            /// Whether a line is like `version:1`, which is one word for YAML.
+            private func lacksSpace(_ line: Substring) -> Bool {
+                let text = line.drop(while: \.isWhitespace)
+                guard let colon = text.firstIndex(of: ":") else { return false }
+                return colon != text.startIndex && !text.contains(": ") && !text.hasSuffix(":")
             }
 
             private var isOpenAtEnd: Bool {
