@@ -12,7 +12,7 @@ step = @if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' '$(1)'; else echo '== $
 
 .PHONY: help
 help: ## This list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: build
 build: build-dependencies ## Build the library and resolve-test

@@ -15,12 +15,19 @@ is_alive() {
 
 tcp_answers() { (exec 4<>"/dev/tcp/$1/$2") 2>/dev/null; }
 
-# A port that no socket of this machine uses, below the ephemeral range (32768-60999), where client sockets sit.
+# A port that no socket of this machine uses, below the ephemeral range (32768-60999), where client sockets sit. The
+# wanted one is taken unless someone listens on it: connections of an earlier run that are still winding down do no harm.
 free_port() { # [WANTED]
-    local port hexadecimal wanted=${1:-}
+    local port hexadecimal
+    if [ -n "${1:-}" ]; then
+        printf -v hexadecimal ':%04X' "$1"
+        if ! cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q "$hexadecimal [0-9A-F:]* 0A "; then
+            echo "$1"
+            return
+        fi
+    fi
     while true; do
-        port=${wanted:-$((16000 + (RANDOM * 32768 + RANDOM) % 16000))}
-        wanted=
+        port=$((16000 + (RANDOM * 32768 + RANDOM) % 16000))
         printf -v hexadecimal '%04X' "$port"
         grep -qs ":$hexadecimal " /proc/net/tcp /proc/net/tcp6 /proc/net/udp /proc/net/udp6 || break
     done

@@ -62,8 +62,10 @@ struct DemoStage: Sendable {
 
     /// The program's path as someone in the package's folder would type it.
     var shownResolveTest: String {
-        let folder = FileManager.default.currentDirectoryPath + "/"
-        return resolveTest.hasPrefix(folder) ? String(resolveTest.dropFirst(folder.count)) : resolveTest
+        let short = ".build/debug/resolve-test"
+        let isSame =
+            URL(filePath: short).resolvingSymlinksInPath() == URL(filePath: resolveTest).resolvingSymlinksInPath()
+        return isSame ? short : resolveTest
     }
 
     /// How many requests the origins logged whose Host or server name was not the name asked for, over the whole run.

@@ -32,7 +32,7 @@ struct PinnedFetch: DemoStep {
             throw DemoError("resolve-test ended with \(result.status): \(result.error)\(result.output)")
         }
         let report = try JSONDecoder().decode(Report.self, from: Data(result.output.utf8))
-        show(report, on: screen)
+        show(report, port: stage.rig.tlsPort, on: screen)
 
         let logged = try await stage.rig.awaitAccessLog(since: mark) { $0.target == "/a.jpg" }
         let line = logged[0]
@@ -45,13 +45,13 @@ struct PinnedFetch: DemoStep {
         return DemoOutcome(held: held, requests: 1)
     }
 
-    private func show(_ report: Report, on screen: Screen) {
+    private func show(_ report: Report, port: UInt16, on screen: Screen) {
         let life = report.timeToLiveSeconds.map { ", \(Int($0.rounded(.up))) s left" } ?? ""
         let freshness = report.cached ? "cached" : "fresh"
         let certificate = "SNI \(report.serverName ?? "(none)"), certificate verified"
         let phases: [(String, Double?, String)] = [
             ("resolve", report.timings.resolve, "\(report.provider ?? report.source), \(freshness)\(life)"),
-            ("connect", report.timings.connect, report.remoteAddress),
+            ("connect", report.timings.connect, "\(report.remoteAddress):\(port)"),
             ("tls", report.timings.tls, certificate),
             (
                 "reply", report.timings.firstByte,
