@@ -1,7 +1,7 @@
 /// What `resolve-test --help` prints.
 enum RootHelp {
     static let text = """
-        Where does this request go, why, and does it get there?   (resolve-test COMMAND --help)
+        Where does this request go, why, and does it get there?     (COMMAND --help)
           resolve HOST...   addresses, source, time left
           explain URL       the rewritten request; nothing is sent to the origin
           fetch URL         send it, show every phase

@@ -117,7 +117,9 @@ struct FetchReport {
         }
         let status = hops.last?.status ?? 0
         let mark = (200..<400).contains(status) ? screen.style.good("ok") : screen.style.bad("x ")
-        return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin - 3, screen: screen)
+        var rest = screen
+        rest.width = screen.width == .max ? .max : screen.width - 3
+        return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
     }
 }
 

@@ -52,7 +52,7 @@ struct PhaseBars {
         return zip(phases, seconds).map { phase, time in
             defer { elapsed += time }
             guard phase.duration != nil, whole > 0 else { return "" }
-            let start = min(Int((elapsed / whole * Double(Self.barWidth)).rounded(.down)), Self.barWidth - 1)
+            let start = min(Int((elapsed / whole * Double(Self.barWidth)).rounded()), Self.barWidth - 1)
             let end = Int(((elapsed + time) / whole * Double(Self.barWidth)).rounded())
             let length = min(max(1, end - start), Self.barWidth - start)
             return String(repeating: " ", count: start) + String(repeating: "#", count: length)

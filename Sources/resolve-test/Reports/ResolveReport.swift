@@ -76,7 +76,7 @@ struct ResolveReport {
         let names = failures.map(\.row.text).joined(separator: ", ")
         var summary = CommandFailure.failed(
             code: first.failure.code,
-            "\(failures.count) of \(rows.count) hosts have no address: \(names); \(first.row.text): \(first.failure.message)",
+            "\(failures.count) of \(rows.count) hosts have no address: \(names); \(first.failure.message)",
             hint: first.failure.hint
         )
         summary.stage = first.failure.stage

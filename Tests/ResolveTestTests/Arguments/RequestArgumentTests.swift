@@ -1,4 +1,5 @@
 import Foundation
+import HTTPDNSClient
 import HTTPTypes
 import Testing
 
