@@ -118,6 +118,7 @@ extension EasyHandle {
             return false
         }
         mayHaveBeenSent = true
+        pin.isEntered = true
         markActive(transfer.request.hasBody ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true

@@ -38,8 +38,13 @@ final class Transfer: @unchecked Sendable {
     }
 
     /// Hands over what a loop turn brought, and wakes who waits for it.
-    func deliver(head: RawHead?, chunks: [[UInt8]], end: Result<TransferSummary, any Error>?) {
-        response.withLock { $0.receive(head: head, chunks: chunks, end: end) }.run()
+    func deliver(
+        head: RawHead? = nil,
+        chunks: [[UInt8]] = [],
+        lastChunk: [UInt8] = [],
+        end: Result<TransferSummary, any Error>?
+    ) {
+        response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }.run()
         if end != nil { upload?.abandon() }
     }
 }
