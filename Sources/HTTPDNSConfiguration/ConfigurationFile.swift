@@ -67,20 +67,28 @@ public enum ConfigurationFile {
     }
 #else
     extension ConfigurationFile {
+        fileprivate static let withoutYAML = "configuration files need the trait YAML of the package swift-httpdns"
+
         /// Not in this build.
         @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
-        public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {}
+        public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+            throw ConfigurationFileError(path, withoutYAML)
+        }
 
         /// Not in this build.
         @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
         public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
             -> HTTPDNSClient.Configuration
-        {}
+        {
+            throw ConfigurationFileError(name, withoutYAML)
+        }
     }
 
     extension HTTPDNSClient.Configuration {
         /// Not in this build.
         @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
-        public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {}
+        public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+            throw ConfigurationFileError(path, ConfigurationFile.withoutYAML)
+        }
     }
 #endif

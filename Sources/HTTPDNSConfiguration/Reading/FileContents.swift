@@ -73,7 +73,6 @@ enum FileContents {
     /// The system's words for an error number.
     static func reason(_ code: Int32) -> String {
         var text = [CChar](repeating: 0, count: 256)
-        // Both forms of strerror_r exist; the buffer is only a fallback for the one that returns a pointer.
         guard strerror_r(code, &text, text.count) == 0 else { return "error \(code)" }
         return String(decoding: text.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
     }

@@ -2,13 +2,16 @@
     internal import Yams
 
     /// Reads YAML, and so JSON, into our own tree.
-    enum YAMLDocument {
+    package enum YAMLDocument {
         /// How deep keys and lists may stand inside each other; the deepest setting stands five deep.
         private static let maximumDepth = 20
 
         /// The root of the only document in a text.
         /// - Throws: ``ConfigurationFileError`` for text that is not YAML, for nothing, and for anchors, tags and the like.
-        static func read(_ text: String, file: String) throws(ConfigurationFileError) -> ConfigurationNode {
+        package static func read(_ text: String, file: String) throws(ConfigurationFileError) -> ConfigurationNode {
+            var text = text
+            // libyaml counts a byte order mark as a column, so that the lines below it seem to be indented less.
+            if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
             if let alias = AliasScan.firstAlias(in: text) {
                 throw ConfigurationFileError(
                     file,
