@@ -33,8 +33,13 @@ extension CommandFailure {
         host = error.host
         attempts = error.attempts
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
+        if error.code == .certificateRefused {
+            // The library's hint names its setting; here it is a flag.
+            hint = "the address belongs to somebody else, or --cacert FILE must name the authority"
+        }
         if let cause = error.underlying as? ResolutionError {
             providerAttempts = cause.attempts
+            reason = "\(cause.code)"
         }
     }
 
@@ -46,6 +51,7 @@ extension CommandFailure {
             hint: error.hint
         )
         stage = "\(HTTPDNSClientError.Stage.resolve)"
+        reason = "\(error.code)"
         host = error.host
         providerAttempts = error.attempts
     }

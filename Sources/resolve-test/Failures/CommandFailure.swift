@@ -15,6 +15,8 @@ struct CommandFailure: Error, Sendable {
     var kind: Kind
     /// A short word for programs.
     var code: String
+    /// Why a name has no address, in a short word: `name-not-found`.
+    var reason: String?
     /// The part of a request's way, where there is one.
     var stage: String?
     /// What happened.

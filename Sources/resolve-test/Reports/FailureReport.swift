@@ -21,6 +21,7 @@ enum FailureReport {
     static func json(_ failure: CommandFailure) -> JSONValue {
         var members: [(name: String, value: JSONValue)] = [
             ("code", .text(failure.code)),
+            ("reason", .optional(failure.reason)),
             ("stage", .optional(failure.stage)),
             ("message", .text(failure.message)),
             ("hint", .optional(failure.hint)),

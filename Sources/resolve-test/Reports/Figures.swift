@@ -11,7 +11,7 @@ enum Figures {
     /// A lifetime: `0.4 s`, `41 s`, `12 min`, `3 h`.
     static func lifetime(_ duration: Duration) -> String {
         let seconds = max(0, duration.inSeconds)
-        if seconds == 0 { return "0 s" }
+        if seconds < 0.05 { return "0 s" }
         if seconds < 0.95 { return "\(fixed(seconds, places: 1)) s" }
         if seconds < 120 { return "\(Int(seconds.rounded())) s" }
         if seconds < 7200 { return "\(Int((seconds / 60).rounded())) min" }

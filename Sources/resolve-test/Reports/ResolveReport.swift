@@ -36,8 +36,9 @@ struct ResolveReport {
                     words.lifetime, words.failures,
                 ])
                 for address in addresses.dropFirst() { columns.append(["", address]) }
-            case .failure:
-                columns.append([name, "-", "no address"])
+            case .failure(let failure):
+                let reason = (failure.reason ?? failure.code).split(separator: "-").joined(separator: " ")
+                columns.append([name, "-", reason])
             }
         }
         return columns.lines(gap: 3).map { $0 + "\n" }.joined()
@@ -64,7 +65,13 @@ struct ResolveReport {
         case .failure(let failure):
             .object([
                 ("host", .text(row.host)), ("port", .integer(Int(row.port))), ("addresses", .array([])),
-                ("error", .object([("code", .text(failure.code)), ("message", .text(failure.message))])),
+                (
+                    "error",
+                    .object([
+                        ("code", .text(failure.code)), ("reason", .optional(failure.reason)),
+                        ("message", .text(failure.message)),
+                    ])
+                ),
             ])
         }
     }

@@ -11,11 +11,15 @@ struct FlagProviders {
     ]
 
     private(set) var providers: [any Provider] = []
+    /// The flags that were given, as the place where the route was written.
+    private let flags: String
 
     var isEmpty: Bool { providers.isEmpty }
 
     /// - Parameter taken: The names of the configuration file's providers.
     init(_ options: CommonOptions, taken: Set<String>) throws {
+        flags = [options.dohURLs.isEmpty ? nil : "--doh", options.usesPublicProviders ? "--public" : nil]
+            .compactMap { $0 }.joined(separator: ", ")
         var taken = taken
         var bootstraps = try Self.bootstraps(options.bootstraps)
         var used: Set<HostName> = []
@@ -52,7 +56,7 @@ struct FlagProviders {
             Route(
                 .any,
                 .providers(providers.map(\.name), fallback: .none),
-                location: SourceLocation(file: "--doh or --public")
+                location: SourceLocation(file: flags)
             )
         )
     }

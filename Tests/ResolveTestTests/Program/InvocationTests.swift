@@ -195,7 +195,7 @@ struct InvocationTests {
     func nothingSet() async throws {
         let result = try await Program.run(["resolve", "nothing-here.invalid"])
         #expect(result.status == 1)
-        #expect(result.output == "nothing-here.invalid   -   no address\n")
+        #expect(result.output == "nothing-here.invalid   -   name not found\n")
         #expect(result.error.contains("no mapping and no provider is set: --public asks public HTTP-DNS"))
         #expect(result.error.split(separator: "\n").count == 1)
     }

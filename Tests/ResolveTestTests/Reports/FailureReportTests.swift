@@ -39,7 +39,7 @@ struct FailureReportTests {
     func json() throws {
         #expect(
             FailureReport.json(try failure()).oneLine == """
-                {"error":{"code":"connect-failed","stage":"tls",\
+                {"error":{"code":"connect-failed","reason":null,"stage":"tls",\
                 "message":"img.test: no address could be connected to:\\n203.0.113.7",\
                 "hint":"check the mapping","host":"img.test","exitStatus":1,"requestMayHaveBeenSent":false,\
                 "attempts":[{"address":"203.0.113.7","port":443,"stage":"tls",\

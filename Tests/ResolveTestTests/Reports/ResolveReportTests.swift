@@ -37,7 +37,7 @@ struct ResolveReportTests {
                 img.shop.example   203.0.113.7    mapping  httpdns.yaml:12   no expiry
                                    2001:db8::7
                 Pay.shop.example   203.0.113.30   doh backup  8.1 ms         41 s left   (ali: 503 in 12 ms)
-                db                 -              no address
+                db                 -              name not found
 
                 """
         )
@@ -57,7 +57,7 @@ struct ResolveReportTests {
         )
         #expect(
             lines[2] == """
-                {"host":"db","port":443,"addresses":[],"error":{"code":"name-not-found","message":"db: no such name"}}
+                {"host":"db","port":443,"addresses":[],"error":{"code":"name-not-found","reason":null,"message":"db: no such name"}}
                 """
         )
     }
