@@ -80,7 +80,9 @@ struct FetchCommand: Subcommand {
         let report = try await settings.withClient { client in
             try await fetch(request, client: client, to: destination, settings: settings, console: console)
         }
-        try destination.finish()
+        let failedHop = report.hops.last.flatMap { isFailure($0.status) ? $0 : nil }
+        // An error page must not take the place of a good file.
+        if failedHop == nil { try destination.finish() } else { destination.discard() }
         console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {
             console.standardOutput.write(report.json().indented + "\n")
@@ -89,9 +91,7 @@ struct FetchCommand: Subcommand {
                 text(report, settings: settings, screen: console.screen(for: console.standardError))
             )
         }
-        if common.failsOnStatus, let hop = report.hops.last, hop.status >= 400 {
-            throw statusFailure(hop)
-        }
+        if let failedHop { throw statusFailure(failedHop) }
         return ExitStatus.done
     }
 
@@ -164,7 +164,7 @@ struct FetchCommand: Subcommand {
         do {
             for try await chunk in response.body {
                 received += chunk.count
-                try destination.write(chunk)
+                if !isFailure(response.status.code) { try destination.write(chunk) }
                 progress.update(received: received)
             }
             progress.finish()
@@ -200,11 +200,13 @@ struct FetchCommand: Subcommand {
         return text
     }
 
+    private func isFailure(_ status: Int) -> Bool { common.failsOnStatus && status >= 400 }
+
     private func statusFailure(_ hop: FetchReport.Hop) -> CommandFailure {
         var failure = CommandFailure.failed(
             code: "http-status",
             "the origin answered \(hop.status)",
-            hint: "without --fail this is no failure; -i shows the header fields, -o - the body"
+            hint: "without --fail this is no failure, and -o - shows the body"
         )
         failure.host = hop.rewrite.urlHost
         failure.requestMayHaveBeenSent = true

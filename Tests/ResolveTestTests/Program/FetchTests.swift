@@ -134,7 +134,11 @@ struct FetchTests {
     func fail() async throws {
         let server = try RawServer(.readHead, Self.answer("404 Not Found"))
         #expect(try await fetch(server, []).status == 0)
-        let failed = try await fetch(server, ["--fail"])
+        let folder = try TemporaryFolder()
+        let file = try folder.write("old", to: "body.txt")
+        let failed = try await fetch(server, ["--fail", "-o", file])
+        #expect(folder.read("body.txt") == "old")
+        #expect(folder.names == ["body.txt"])
         #expect(failed.status == 1)
         #expect(failed.error.contains("-> 404, HTTP/1.1"))
         #expect(failed.error.contains("resolve-test: the origin answered 404"))
