@@ -14,7 +14,7 @@ struct DoHBootstrapTests {
 
     @Test("the port is the URL's, and the first address is asked first")
     func endpoint() async throws {
-        let scripted = try ScriptedProvider(url: "https://doh.test:8443/", addresses: Self.addresses) {
+        let scripted = try ScriptedDoHService(url: "https://doh.test:8443/", addresses: Self.addresses) {
             .loopback(to: $0)
         }
         _ = try await scripted.resolve("one.test", .v4)
@@ -28,7 +28,7 @@ struct DoHBootstrapTests {
         ] as [TransferFailure.Code]
     )
     func failover(code: TransferFailure.Code) async throws {
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { sent in
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
             guard sent.endpoint.address == Self.addresses[1] else { throw Self.failure(code) }
             return .loopback(to: sent)
         }
@@ -43,7 +43,7 @@ struct DoHBootstrapTests {
     @Test("after the last address comes the first again")
     func order() async throws {
         let dead = Lock<Set<IPAddress>>([Self.addresses[0], Self.addresses[1]])
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { sent in
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
             if dead.withLock({ $0.contains(sent.endpoint.address) }) { throw Self.failure() }
             return .loopback(to: sent)
         }
@@ -64,21 +64,21 @@ struct DoHBootstrapTests {
         ] as [(TransferFailure.Code, ProviderError.Code)]
     )
     func finalFailure(code: TransferFailure.Code, expected: ProviderError.Code) async throws {
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { _ in throw Self.failure(code) }
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in throw Self.failure(code) }
         #expect(try await scripted.error(.v4)?.code == expected)
         #expect(scripted.exchange.sent.count == 1)
     }
 
     @Test("a status or a bad body is an answer: no other address is asked", arguments: [200, 500])
     func noFailoverAfterAnswer(status: Int) async throws {
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { .status(status, to: $0) }
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { .status(status, to: $0) }
         #expect(try await scripted.error(.v4) != nil)
         #expect(scripted.exchange.sent.count == 1)
     }
 
     @Test("when all fail, the error names each with its failure")
     func allFail() async throws {
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { _ in throw Self.failure() }
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in throw Self.failure() }
         let error = try #require(await scripted.error(.v4))
         #expect(error.code == .unreachable)
         #expect(
@@ -89,12 +89,12 @@ struct DoHBootstrapTests {
 
     @Test("a connection that breaks under a request is dialled anew, once")
     func brokenConnection() async throws {
-        let scripted = try ScriptedProvider { _ in throw Self.failure(.connectionLost) }
+        let scripted = try ScriptedDoHService { _ in throw Self.failure(.connectionLost) }
         #expect(try await scripted.error(.v4)?.code == .unreachable)
         #expect(scripted.exchange.sent.count == 2)
 
         let failures = Lock(1)
-        let recovering = try ScriptedProvider(addresses: Self.addresses) { sent in
+        let recovering = try ScriptedDoHService(addresses: Self.addresses) { sent in
             let fails = failures.withLock { count in
                 count -= 1
                 return count >= 0
@@ -109,7 +109,7 @@ struct DoHBootstrapTests {
     @Test("each address has an equal share of the time left, the last one all of it")
     func shares() async throws {
         let time = Lock<StoppedTime?>(nil)
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { _ in
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .milliseconds(600))
             throw Self.failure(.timedOut)
         }
@@ -126,7 +126,7 @@ struct DoHBootstrapTests {
     @Test("no address is asked after the time limit")
     func timeLimit() async throws {
         let time = Lock<StoppedTime?>(nil)
-        let scripted = try ScriptedProvider(addresses: Self.addresses) { _ in
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in
             time.withLock { $0 }?.advance(by: .seconds(3))
             throw Self.failure(.timedOut)
         }
@@ -137,7 +137,7 @@ struct DoHBootstrapTests {
 
     @Test("a time limit of zero or less throws timedOut, and nothing is sent", arguments: [0, -5])
     func noTime(seconds: Int) async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
         await #expect(throws: ProviderError.self) {
             try await scripted.resolve("one.test", .both, timeLimit: .seconds(seconds))
         }

@@ -11,7 +11,7 @@ private let loopback6 = IPAddress(family: .v6, high: 0, low: 1)
 struct DoHProviderTests {
     @Test("both families are asked for, each in a request of its own, and both are answered")
     func bothFamilies() async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
         let answer = try await scripted.resolve()
         #expect(answer.v4 == .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil))
         #expect(answer.v6 == .addresses([loopback6], timeToLive: .seconds(60), canonicalName: nil))
@@ -21,7 +21,7 @@ struct DoHProviderTests {
 
     @Test("only the families of the query are asked for", arguments: [AddressFamilies.v4, .v6])
     func oneFamily(families: AddressFamilies) async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
         let answer = try await scripted.resolve("one.test", families)
         #expect(scripted.exchange.sent.map(\.question.type) == [families == .v4 ? .a : .aaaa])
         #expect((answer.v4 == nil) == (families == .v6))
@@ -32,7 +32,7 @@ struct DoHProviderTests {
     func concurrent() async throws {
         // Each request is answered only once the other was sent too.
         let meeting = Meeting(of: 2)
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             await meeting.arrive()
             return .loopback(to: sent)
         }
@@ -42,7 +42,7 @@ struct DoHProviderTests {
 
     @Test("GET has the query as base64url without padding in the URL, and the fields of RFC 8484")
     func get() async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)
         let request = try #require(scripted.exchange.sent.first).request
         #expect(request.method == .get)
@@ -57,7 +57,7 @@ struct DoHProviderTests {
 
     @Test("POST has the query as the body, and its type")
     func post() async throws {
-        let scripted = try ScriptedProvider(method: .post) { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)
         let request = try #require(scripted.exchange.sent.first).request
         #expect(request.method == .post)
@@ -76,7 +76,7 @@ struct DoHProviderTests {
         ]
     )
     func template(url: String, prefix: String) async throws {
-        let scripted = try ScriptedProvider(url: url) { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService(url: url) { .loopback(to: $0) }
         _ = try await scripted.resolve("one.test", .v4)
         let target = try #require(scripted.exchange.sent.first).request.url.target
         #expect(target.hasPrefix(prefix))
@@ -85,7 +85,7 @@ struct DoHProviderTests {
 
     @Test("a family that fails does not fail the other", arguments: [DNSRecordType.a, .aaaa])
     func partialFailure(failing: DNSRecordType) async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             guard sent.question.type == failing else { return .loopback(to: sent) }
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
@@ -100,7 +100,7 @@ struct DoHProviderTests {
 
     @Test("when every request fails, the query throws")
     func totalFailure() async throws {
-        let scripted = try ScriptedProvider { _ in
+        let scripted = try ScriptedDoHService { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
         let error = try #require(await scripted.error())
@@ -114,7 +114,7 @@ struct DoHProviderTests {
             as [(UInt16, ProviderError.Code)]
     )
     func responseCode(code: UInt16, expected: ProviderError.Code) async throws {
-        let scripted = try ScriptedProvider { sent in .message(to: sent) { $0.responseCode = code } }
+        let scripted = try ScriptedDoHService { sent in .message(to: sent) { $0.responseCode = code } }
         let answer = try await scripted.resolve()
         for family in [answer.v4, answer.v6] {
             guard case .failed(let error) = family else {
@@ -128,7 +128,7 @@ struct DoHProviderTests {
 
     @Test("NXDOMAIN and no data are told apart, with their time to live or without")
     func negative() async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             .message(to: sent) { builder in
                 if sent.question.type == .a {
                     builder.responseCode = 3
@@ -144,7 +144,7 @@ struct DoHProviderTests {
     @Test("cancelling the task throws CancellationError")
     func cancellation() async throws {
         let started = Meeting(of: 3)
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             await started.arrive()
             while !Task.isCancelled { await Task.yield() }
             throw CancellationError()
@@ -157,7 +157,7 @@ struct DoHProviderTests {
 
     @Test("after shutdown nothing is sent, and queries throw shutDown")
     func shutdown() async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
         await scripted.provider.shutdown()
         await scripted.provider.shutdown()
         #expect(scripted.exchange.isShutDown)

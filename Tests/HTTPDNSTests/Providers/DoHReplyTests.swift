@@ -19,7 +19,7 @@ struct DoHReplyTests {
         ]
     )
     func status(status: Int, advice: String) async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             var reply = DoHReply.loopback(to: sent)
             reply.status = status
             return reply
@@ -39,7 +39,7 @@ struct DoHReplyTests {
         ]
     )
     func retryAfter(value: String, expected: String) async throws {
-        let scripted = try ScriptedProvider { .status(429, to: $0, fields: [.retryAfter: value]) }
+        let scripted = try ScriptedDoHService { .status(429, to: $0, fields: [.retryAfter: value]) }
         #expect(try await scripted.error()?.message == "HTTP 429 from 192.0.2.1:443: \(expected)")
     }
 
@@ -54,7 +54,7 @@ struct DoHReplyTests {
         ]
     )
     func contentType(value: String, isAccepted: Bool) async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0, fields: [.contentType: value]) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0, fields: [.contentType: value]) }
         let error = try await scripted.error()
         #expect((error == nil) == isAccepted, "\(value)")
         if let error { #expect(error.code == .badResponse) }
@@ -62,7 +62,7 @@ struct DoHReplyTests {
 
     @Test("a response without content type is refused")
     func noContentType() async throws {
-        let scripted = try ScriptedProvider { .loopback(to: $0, fields: [:]) }
+        let scripted = try ScriptedDoHService { .loopback(to: $0, fields: [:]) }
         let error = try #require(await scripted.error())
         #expect(error.code == .badResponse)
         #expect(error.message == "no Content-Type; it must be application/dns-message, from 192.0.2.1:443")
@@ -70,7 +70,7 @@ struct DoHReplyTests {
 
     @Test("the page of a captive portal is called by its name, without its words or control characters")
     func captivePortal() async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             .status(200, to: sent, fields: [.contentType: "text/html;\u{1b}]0;x\u{7}"], body: Self.html)
         }
         let error = try #require(await scripted.error())
@@ -87,7 +87,7 @@ struct DoHReplyTests {
             DNSMessageBuilder(to: .a("two.test")).octets, DNSQuery.encoded(.a("one.test")),
         ]
         for body in bodies {
-            let scripted = try ScriptedProvider { sent in
+            let scripted = try ScriptedDoHService { sent in
                 .status(200, to: sent, fields: [.contentType: "application/dns-message"], body: body)
             }
             let error = try #require(await scripted.error(.v4), "\(body.count) octets")
@@ -101,7 +101,7 @@ struct DoHReplyTests {
     func cutBody() async throws {
         let whole = RecordedAnswer.aliases.octets
         for length in 0..<whole.count {
-            let scripted = try ScriptedProvider { sent in
+            let scripted = try ScriptedDoHService { sent in
                 .status(
                     200,
                     to: sent,
@@ -122,7 +122,7 @@ struct DoHReplyTests {
     func longError() async throws {
         let label = [63] + [UInt8](repeating: 0, count: 63)
         let name = label + label + label + [61] + [UInt8](repeating: 0xff, count: 61) + [0]
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             .message(to: sent) { $0.questions = [DNSMessageBuilder.question(name, type: 1)] }
         }
         let error = try #require(await scripted.error(.v4))
@@ -142,7 +142,7 @@ struct DoHFreshnessTests {
         ] as [(String?, Int)]
     )
     func age(value: String?, expected: Int) async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             var fields: HTTPFields = [.contentType: "application/dns-message"]
             fields[.age] = value
             return .loopback(to: sent, fields: fields)
@@ -165,7 +165,7 @@ struct DoHFreshnessTests {
         ]
     )
     func maximumAge(value: String, expected: Int) async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             .loopback(to: sent, fields: [.contentType: "application/dns-message", .age: "5", .cacheControl: value])
         }
         let answer = try await scripted.resolve("one.test", .v4)
@@ -177,7 +177,7 @@ struct DoHFreshnessTests {
 
     @Test("Age is taken off the life of an absence too")
     func negativeAge() async throws {
-        let scripted = try ScriptedProvider { sent in
+        let scripted = try ScriptedDoHService { sent in
             .message(to: sent, fields: [.contentType: "application/dns-message", .age: "4"]) { builder in
                 builder.responseCode = sent.question.type == .a ? 3 : 0
                 builder.startOfAuthority("test", timeToLive: 9, minimum: 9)

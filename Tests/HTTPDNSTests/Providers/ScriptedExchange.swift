@@ -132,7 +132,7 @@ final class StoppedTime: TimeSource {
 }
 
 /// A provider with a service at `addresses`, whose exchange is scripted.
-struct ScriptedProvider {
+struct ScriptedDoHService {
     let provider: DoHProvider
     let exchange: ScriptedExchange
     let time = StoppedTime()

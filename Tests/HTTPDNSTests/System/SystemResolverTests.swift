@@ -1,14 +1,7 @@
+import Dispatch
 import HTTPDNS
 import HTTPDNSPrimitives
 import Testing
-
-#if canImport(Glibc)
-    import Glibc
-#elseif canImport(Musl)
-    import Musl
-#else
-    import Darwin
-#endif
 
 private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
 
@@ -72,7 +65,7 @@ struct SystemResolverTests {
 
     @Test("a hanging look-up is left behind at the deadline, and the next one gets a thread of its own")
     func deadline() async throws {
-        let gate = Gate()
+        let gate = ThreadGate()
         let hanging = try HostName("hanging.test")
         let resolver = resolver { host, _ in
             if host == hanging { gate.wait() }
@@ -92,7 +85,7 @@ struct SystemResolverTests {
 
     @Test("a hanging look-up ends at once when its task is cancelled, and no other does")
     func cancellation() async throws {
-        let gate = Gate()
+        let gate = ThreadGate()
         let resolver = resolver(workers: 2) { _, _ in
             gate.wait()
             return .success([loopback2])
@@ -127,7 +120,7 @@ struct SystemResolverTests {
 
     @Test("look-ups beyond the queue throw overloaded, at once")
     func overloaded() async throws {
-        let gate = Gate()
+        let gate = ThreadGate()
         let resolver = resolver(queued: 0) { _, _ in
             gate.wait()
             return .success([loopback2])
@@ -142,7 +135,7 @@ struct SystemResolverTests {
 
     @Test("no more threads hang than workers and abandoned ones, however many look-ups are given up")
     func boundedThreads() async throws {
-        let gate = Gate()
+        let gate = ThreadGate()
         let resolver = resolver(workers: 2, queued: 64, abandoned: 3) { _, _ in
             gate.wait()
             return .success([loopback2])
@@ -217,18 +210,21 @@ struct AddressInfoTests {
 }
 
 /// Holds threads until it is opened, and counts them.
-final class Gate: Sendable {
-    private let state = Lock((waiting: 0, isOpen: false))
+final class ThreadGate: Sendable {
+    private let waiters = Lock(0)
+    private let semaphore = DispatchSemaphore(value: 0)
 
     /// Blocks the thread, which is one of the resolver's own.
     func wait() {
-        state.withLock { $0.waiting += 1 }
-        while !state.withLock({ $0.isOpen }) { sched_yield() }
+        waiters.withLock { $0 += 1 }
+        semaphore.wait()
+        // One opening lets all of them through, one after the other.
+        semaphore.signal()
     }
 
-    func open() { state.withLock { $0.isOpen = true } }
+    func open() { semaphore.signal() }
 
-    var count: Int { state.withLock { $0.waiting } }
+    var count: Int { waiters.withLock { $0 } }
 
     func waiting(_ count: Int) async {
         while self.count < count { await Task.yield() }
