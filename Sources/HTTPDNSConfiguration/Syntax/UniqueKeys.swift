@@ -7,8 +7,9 @@
     /// mistakes, the first letter of the key that Yams names is replaced by a private one and the text is read again; the
     /// tree then has all keys, and `renamed` knows what they were. No column changes, because one scalar takes another's place.
     struct UniqueKeys {
-        /// How often the text is read: once more than there are places for mistakes in an error.
-        private static let rounds = MistakeList.listed + 1
+        /// How many keys are changed at most: as many as there are places for mistakes, but fewer in a large text, which
+        /// would take long to read as often. 32 MiB are read in a few seconds.
+        private var limit: Int { max(1, min(MistakeList.listed, (32 << 20) / max(1, text.utf8.count))) }
         /// The first of the supplementary private-use scalars, which no host name, address or word of the file contains.
         private static let firstLetter: UInt32 = 0xf0000
 
@@ -32,7 +33,7 @@
                     self.parser = parser
                     return try parser.singleRoot()
                 } catch YamlError.duplicatedKeysInMapping(let duplicates, let context)
-                    where renamed.count < Self.rounds - 1
+                    where renamed.count < limit
                 {
                     guard let key = duplicates.first, rename(key, at: Position(context.mark)) else {
                         throw YamlError.duplicatedKeysInMapping(duplicates: duplicates, context: context)
