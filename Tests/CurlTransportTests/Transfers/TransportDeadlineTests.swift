@@ -126,4 +126,23 @@ struct TransportDeadlineTests {
         while let chunk = try await iterator.next() { count += chunk.count }
         #expect(count == size)
     }
+
+    @Test(
+        "idle time counts from the last byte, not from when the loop fell asleep before it",
+        arguments: Driver.allCases
+    )
+    func idleAfterLongSleep(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .pause(Self.bound * 4),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"),
+            .pause(Self.bound / 3),
+            .sendText("k")
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound * 2
+        }
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+    }
 }
