@@ -129,6 +129,10 @@ final class TransportLoop {
 
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled { return transfer.deliver(end: .failure(CancellationError())) }
+        if let deadline = transfer.request.limits.deadline, deadline.nanoseconds <= now {
+            // A kept connection would take the request in the same turn in which the deadline is looked at.
+            return transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue))
+        }
         guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
         else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
