@@ -36,10 +36,11 @@ final class LoopMailbox: Sendable {
         self.configuration = configuration
     }
 
-    /// Hands a job over. Jobs for a loop that has ended are dropped, except new transfers: they fail.
+    /// Hands a job over. New transfers fail once the loop was asked to end; what concerns those in flight is taken as long
+    /// as it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
-            if state.isClosed || (!state.isRunning && !job.isStart) { return .refused }
+            guard job.isStart ? !state.isClosed : state.isRunning else { return .refused }
             state.jobs.append(job)
             if !state.isRunning {
                 state.isRunning = true

@@ -205,6 +205,50 @@ struct TransportConnectionTests {
         await fixture.transport.shutdown()
     }
 
+    @Test(
+        "while a transport drains, and after it was dropped, a body that had paused is read to its end",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func readingWhileDraining(driver: Driver, isDropped: Bool) async throws {
+        let size = 4 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size))
+        )
+        var fixture: TransportFixture? = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let response = try #require(try await fixture?.send(request))
+        var shutdown: Task<Void, Never>?
+        if !isDropped, let transport = fixture?.transport {
+            shutdown = Task { await transport.shutdown(drainingFor: .seconds(60)) }
+            while (try? await fixture?.send(request)) != nil {}
+        }
+        fixture = nil
+        var count = 0
+        for try await chunk in response.body { count += chunk.count }
+        #expect(count == size)
+        await shutdown?.value
+    }
+
+    @Test("cancelling works while a transport drains", arguments: Driver.allCases)
+    func cancelWhileDraining(driver: Driver) async throws {
+        let inFlight = Gate()
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let waiting = Task { try await fixture.send(request) }
+        await inFlight.passage()
+        let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
+        while (try? await fixture.send(request)) != nil {}
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await shutdown.value
+    }
+
     @Test("shutdown without draining cuts what is in flight", arguments: Driver.allCases)
     func cut(driver: Driver) async throws {
         let inFlight = Gate()
