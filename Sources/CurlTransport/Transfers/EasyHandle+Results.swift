@@ -37,6 +37,13 @@ extension EasyHandle {
     }
 
     private func describe(_ code: CURLcode) -> TransferFailure {
+        if isHeadTooLong(code) {
+            return TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "the answer's head is too long: libcurl takes lines of 100 KiB and 300 KiB in all"
+            )
+        }
         func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
         {
             TransferFailure(code: code, phase: phase, message: message)
@@ -79,6 +86,14 @@ extension EasyHandle {
         default:
             return failure(.transport, phaseOfFailure, String(cString: curl_easy_strerror(code)))
         }
+    }
+
+    /// libcurl has no code for a head beyond its limits: a line says that memory ran out, the whole that reading failed.
+    private func isHeadTooLong(_ code: CURLcode) -> Bool {
+        guard mayHaveBeenSent, !isHeadComplete else { return false }
+        // CURLE_TOO_LARGE is its code from libcurl 8.6 on.
+        return code == CURLE_OUT_OF_MEMORY || code.rawValue == 100
+            || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
     }
 
     private var phaseOfFailure: TransferFailure.Phase {
