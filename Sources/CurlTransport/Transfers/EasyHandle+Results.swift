@@ -50,6 +50,9 @@ extension EasyHandle {
         }
         switch code {
         case CURLE_COULDNT_CONNECT:
+            if socketError != 0 {
+                return failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
+            }
             let number = long(CURLINFO_OS_ERRNO)
             return failure(.connectFailed, .connect, number == 0 ? "connection failed" : systemErrorText(Int32(number)))
         case CURLE_OPERATION_TIMEDOUT:

@@ -38,6 +38,7 @@ extension EasyHandle {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
+        if !loop.keepsConnections { set(CURLOPT_FORBID_REUSE, 1) }
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
         // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
@@ -49,6 +50,7 @@ extension EasyHandle {
         _ = ccurl_set_prerequest_function(curl, approveCallback)
         set(CURLOPT_PREREQDATA, pointer: me)
         _ = ccurl_set_open_socket_function(curl, openSocketCallback)
+        set(CURLOPT_OPENSOCKETDATA, pointer: me)
         _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
         set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
         isConfigured = true
@@ -161,9 +163,15 @@ private let securingCallback: ccurl_tls_context_function = { _, _, pointer in
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.
 private let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
-private let openSocketCallback: ccurl_open_socket_function = { _, _, address in
+private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
     guard let address else { return -1 }
-    return openSocket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
+    let (descriptor, error) = openSocket(
+        address.pointee.family,
+        address.pointee.socktype,
+        address.pointee.protocol
+    )
+    withHandle(pointer, otherwise: ()) { $0.socketError = error }
+    return descriptor
 }
 
 private let closeSocketCallback: ccurl_close_socket_function = { pointer, descriptor in

@@ -182,6 +182,23 @@ struct TransportConnectionTests {
         }
     }
 
+    @Test("a transport that may keep no connection keeps none", arguments: Driver.allCases)
+    func noIdleConnections(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.maximumIdleConnections = 0
+        let transport = Transport(configuration)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<2 {
+            let response = try await transport.execute(request)
+            #expect(!response.reusedConnection)
+            for try await _ in response.body {}
+        }
+        try await server.awaitConnections { $0.count == 2 && $0.allSatisfy(\.isClosedByClient) }
+        await transport.shutdown()
+    }
+
     @Test("shutdown lets transfers end that can, cuts the rest, and refuses new ones", arguments: Driver.allCases)
     func shutdown(driver: Driver) async throws {
         let inFlight = Gate()
