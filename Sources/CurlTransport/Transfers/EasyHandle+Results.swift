@@ -114,7 +114,8 @@ extension EasyHandle {
         guard errorBuffer[0] != 0 else { return nil }
         let text = String(cString: errorBuffer)
         if let name = pin?.name, text.contains(name) { return nil }
-        return text
+        // It may repeat what the server sent.
+        return text.escaped(limit: Int(CURL_ERROR_SIZE))
     }
 
     private var certificateMessage: String {
@@ -126,7 +127,9 @@ extension EasyHandle {
             return text
         }
         guard !names.isEmpty else { return "the server's certificate was refused" }
-        return "certificate is for \(names.prefix(3).joined(separator: ", "))\(names.count > 3 ? " and others" : "")"
+        // A certificate may hold any bytes.
+        let shown = names.prefix(3).map { $0.escaped(limit: 100) }.joined(separator: ", ")
+        return "certificate is for \(shown)\(names.count > 3 ? " and others" : "")"
     }
 
     /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
