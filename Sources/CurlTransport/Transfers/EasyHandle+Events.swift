@@ -24,6 +24,7 @@ extension EasyHandle {
             } else {
                 isHeadComplete = true
                 loop.touch(self)
+                if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
         } else {
             if head.isEmpty { head.reserveCapacity(512) }
