@@ -88,7 +88,30 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "ServerRig", dependencies: ["HTTPDNSPrimitives"], path: "Tests/ServerRig", swiftSettings: settings),
+        .target(
+            name: "ServerRig",
+            dependencies: ["HTTPDNSPrimitives"],
+            path: "Tests/ServerRig",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "httpdns-demo",
+            dependencies: ["HTTPDNSClient", "ServerRig"],
+            path: "demo/Sources",
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "httpdns-linkage-probe",
+            dependencies: ["HTTPDNSClient"],
+            path: "Tests/LinkageProbe",
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "LinkageTests",
+            dependencies: ["ServerRig", "httpdns-linkage-probe", "resolve-test"],
+            swiftSettings: settings
+        ),
+        .testTarget(name: "ServerRigTests", dependencies: ["ServerRig"], swiftSettings: settings),
         .testTarget(name: "HTTPDNSPrimitivesTests", dependencies: ["HTTPDNSPrimitives"], swiftSettings: settings),
         .testTarget(
             name: "CurlTransportTests",

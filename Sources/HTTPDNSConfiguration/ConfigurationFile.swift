@@ -10,7 +10,8 @@ public enum ConfigurationFile {
 
     /// Reads settings from text; `name` stands for the file in errors and locations.
     /// - Throws: ``ConfigurationFileError``; nothing of a bad text is used.
-    public static func parse(_ text: String, name: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    public static func parse(_ text: String, name: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration
+    {
         fatalError("seam")
     }
 }

@@ -105,7 +105,11 @@ extension IPAddress: CustomStringConvertible, LosslessStringConvertible {
         var run = 0..<0
         var start = 0
         for (index, group) in groups.enumerated() {
-            if group != 0 { start = index + 1 } else if index + 1 - start > max(run.count, 1) { run = start..<index + 1 }
+            if group != 0 {
+                start = index + 1
+            } else if index + 1 - start > max(run.count, 1) {
+                run = start..<index + 1
+            }
         }
         func text(_ part: some Sequence<UInt16>) -> String {
             part.map { String($0, radix: 16) }.joined(separator: ":")

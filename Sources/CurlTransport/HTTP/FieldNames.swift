@@ -16,18 +16,20 @@ enum FieldNames {
     }()
 
     /// The name, or nil when the bytes are no token (RFC 9110 section 5.1).
-    static func name(_ bytes: ArraySlice<UInt8>) -> HTTPField.Name? {
+    static func name(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) -> HTTPField.Name? {
         if bytes.count < known.count {
             for candidate in known[bytes.count] where matches(bytes, candidate.bytes) { return candidate.name }
         }
-        return HTTPField.Name(String(decoding: bytes, as: UTF8.self))
+        return HTTPField.Name(String(decoding: UnsafeBufferPointer(rebasing: bytes), as: UTF8.self))
     }
 
-    private static func matches(_ bytes: ArraySlice<UInt8>, _ lowercase: [UInt8]) -> Bool {
-        var index = 0
-        for byte in bytes {
-            let lower = UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte
-            guard lower == lowercase[index] else { return false }
+    private static func matches(_ bytes: Slice<UnsafeBufferPointer<UInt8>>, _ lowercase: [UInt8]) -> Bool {
+        var index = bytes.startIndex
+        for letter in lowercase {
+            let byte = bytes[index]
+            guard byte == letter || (UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte && byte | 0x20 == letter) else {
+                return false
+            }
             index += 1
         }
         return true

@@ -4,9 +4,9 @@ public struct HTTPVersion: Hashable, Sendable, CustomStringConvertible {
     public let description: String
 
     /// HTTP/1.0.
-    public static let http1_0 = HTTPVersion(description: "HTTP/1.0")
+    public static let http10 = HTTPVersion(description: "HTTP/1.0")
     /// HTTP/1.1 (RFC 9112).
-    public static let http1_1 = HTTPVersion(description: "HTTP/1.1")
+    public static let http11 = HTTPVersion(description: "HTTP/1.1")
     /// HTTP/2 (RFC 9113).
     public static let http2 = HTTPVersion(description: "HTTP/2")
 }

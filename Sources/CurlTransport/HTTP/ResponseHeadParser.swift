@@ -2,86 +2,106 @@ internal import HTTPTypes
 
 /// Reads the head of a response as libcurl hands it over: a status line and field lines, each ended by CR LF or LF.
 enum ResponseHeadParser {
+    /// The most fields that are read: HTTPFields stops the process at 65,535, and libcurl's own limit for a head (300 KiB)
+    /// allows more.
+    private static let maximumFields = 10_000
+
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
     static func parse(_ bytes: [UInt8]) throws(TransferFailure) -> (HTTPResponse, HTTPVersion) {
-        var lines = FieldLines(bytes)
-        guard let statusLine = lines.next(), let (version, status) = Self.status(bytes[statusLine]) else {
-            throw violation("the answer does not begin with an HTTP status line")
+        let result = bytes.withUnsafeBufferPointer { buffer in
+            Result { () throws(TransferFailure) in try parse(buffer) }
         }
-        var fields = HTTPFields()
-        fields.reserveCapacity(16)
-        var last: HTTPField?
-        while let line = lines.next() {
-            let first = bytes[line.lowerBound]
-            if first == UInt8(ascii: " ") || first == UInt8(ascii: "\t") {
-                // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
-                guard let field = last else { throw violation("the answer's first field line is folded") }
-                last = HTTPField(name: field.name, value: field.value + " " + text(trimmed(bytes[line])))
-                continue
-            }
-            if let last { fields.append(last) }
-            guard let colon = bytes[line].firstIndex(of: UInt8(ascii: ":")),
-                let name = FieldNames.name(bytes[line.lowerBound..<colon])
-            else { throw violation("the answer has a field line without a valid name") }
-            last = HTTPField(name: name, lenientValue: trimmed(bytes[(colon + 1)..<line.upperBound]))
-            // HTTPFields stops the process above 65,534 fields; libcurl's 300 KiB limit for a head allows more.
-            guard fields.count < 10_000 else { throw violation("the answer has more than 10,000 header fields") }
-        }
-        if let last { fields.append(last) }
-        return (HTTPResponse(status: status, headerFields: fields), version)
+        return try result.get()
     }
 
-    private static func status(_ line: ArraySlice<UInt8>) -> (HTTPVersion, HTTPResponse.Status)? {
-        let parts = line.split(separator: UInt8(ascii: " "), maxSplits: 2, omittingEmptySubsequences: false)
-        guard parts.count >= 2, parts[1].count == 3 else { return nil }
-        var code = 0
-        for digit in parts[1] {
-            guard UInt8(ascii: "0")...UInt8(ascii: "9") ~= digit else { return nil }
-            code = code * 10 + Int(digit - UInt8(ascii: "0"))
+    private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
+
+    private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(TransferFailure) -> (
+        HTTPResponse, HTTPVersion
+    ) {
+        var start = 0
+        guard let statusLine = nextLine(of: bytes, from: &start), let (version, status) = status(statusLine) else {
+            throw violation("the answer does not begin with an HTTP status line")
         }
-        guard code >= 100 else { return nil }
-        let version: HTTPVersion
-        if parts[0].elementsEqual("HTTP/1.1".utf8) {
-            version = .http1_1
-        } else if parts[0].elementsEqual("HTTP/2".utf8) || parts[0].elementsEqual("HTTP/2.0".utf8) {
-            version = .http2
-        } else if parts[0].elementsEqual("HTTP/1.0".utf8) {
-            version = .http1_0
-        } else {
+        var fields: [HTTPField] = []
+        fields.reserveCapacity(12)
+        while let line = nextLine(of: bytes, from: &start) {
+            if isSpace(line[line.startIndex]) {
+                // An obsolete folded line continues the value before it (RFC 9112 section 5.2).
+                guard !fields.isEmpty else { throw violation("the answer's first field line is folded") }
+                let last = fields.count - 1
+                fields[last] = HTTPField(name: fields[last].name, value: fields[last].value + " " + text(trimmed(line)))
+                continue
+            }
+            guard let colon = line.firstIndex(of: UInt8(ascii: ":")), let name = FieldNames.name(line[..<colon]) else {
+                throw violation("the answer has a field line without a valid name")
+            }
+            guard fields.count < maximumFields else {
+                throw violation("the answer has more than \(maximumFields) header fields")
+            }
+            let value = trimmed(line[(colon + 1)...])
+            if value.allSatisfy({ $0 < 0x80 && $0 >= 0x20 }) {
+                fields.append(HTTPField(name: name, value: text(value)))
+            } else {
+                // Bytes outside ASCII have no encoding of their own (RFC 9110 section 5.5): they are kept as they are.
+                fields.append(HTTPField(name: name, lenientValue: value))
+            }
+        }
+        var headerFields = HTTPFields()
+        // All at once: appending one by one goes through the general insertion each time.
+        headerFields.replaceSubrange(0..<0, with: fields)
+        return (HTTPResponse(status: status, headerFields: headerFields), version)
+    }
+
+    /// The next line without its end; nil at the empty line and at the end.
+    private static func nextLine(of bytes: UnsafeBufferPointer<UInt8>, from start: inout Int) -> Line? {
+        guard start < bytes.count else { return nil }
+        var end = start
+        while end < bytes.count, bytes[end] != UInt8(ascii: "\n") { end += 1 }
+        let lineEnd = end > start && bytes[end - 1] == UInt8(ascii: "\r") ? end - 1 : end
+        let line = bytes[start..<lineEnd]
+        start = end + 1
+        return line.isEmpty ? nil : line
+    }
+
+    private static func status(_ line: Line) -> (HTTPVersion, HTTPResponse.Status)? {
+        guard let space = line.firstIndex(of: UInt8(ascii: " ")), let version = version(line[..<space]) else {
             return nil
         }
-        let reason = parts.count > 2 ? trimmed(parts[2]) : []
+        let rest = line[(space + 1)...]
+        let digits = rest.prefix(3)
+        guard digits.count == 3, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }),
+            rest.count == 3 || isSpace(rest[rest.startIndex + 3])
+        else { return nil }
+        let code = digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
+        guard code >= 100 else { return nil }
+        let reason = trimmed(rest.dropFirst(3))
         if code == 200, reason.isEmpty || reason.elementsEqual("OK".utf8) { return (version, .ok) }
         let phrase = String(decoding: reason.map { $0 < 0x20 || $0 >= 0x7f ? UInt8(ascii: " ") : $0 }, as: UTF8.self)
         return (version, HTTPResponse.Status(code: code, reasonPhrase: phrase))
     }
 
-    private static func trimmed(_ slice: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
-        var slice = slice
-        while let byte = slice.first, byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { slice.removeFirst() }
-        while let byte = slice.last, byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") { slice.removeLast() }
-        return slice
+    private static func version(_ name: Line) -> HTTPVersion? {
+        if name.elementsEqual("HTTP/1.1".utf8) { return .http11 }
+        if name.elementsEqual("HTTP/2".utf8) || name.elementsEqual("HTTP/2.0".utf8) { return .http2 }
+        if name.elementsEqual("HTTP/1.0".utf8) { return .http10 }
+        return nil
     }
 
-    private static func text(_ slice: ArraySlice<UInt8>) -> String { String(decoding: slice, as: UTF8.self) }
+    private static func isSpace(_ byte: UInt8) -> Bool { byte == UInt8(ascii: " ") || byte == UInt8(ascii: "\t") }
+
+    private static func trimmed(_ line: Line) -> Line {
+        var (start, end) = (line.startIndex, line.endIndex)
+        while start < end, isSpace(line[start]) { start += 1 }
+        while start < end, isSpace(line[end - 1]) { end -= 1 }
+        return line[start..<end]
+    }
+
+    private static func text(_ line: Line) -> String {
+        String(decoding: UnsafeBufferPointer(rebasing: line), as: UTF8.self)
+    }
 
     private static func violation(_ message: String) -> TransferFailure {
         TransferFailure(code: .protocolViolation, phase: .firstByte, message: message)
-    }
-}
-
-/// The lines of a head, without their ends; the empty line ends them.
-private struct FieldLines {
-    private let bytes: [UInt8]
-    private var start = 0
-
-    init(_ bytes: [UInt8]) { self.bytes = bytes }
-
-    mutating func next() -> Range<Int>? {
-        guard start < bytes.count else { return nil }
-        let end = bytes[start...].firstIndex(of: UInt8(ascii: "\n")) ?? bytes.count
-        let lineEnd = end > start && bytes[end - 1] == UInt8(ascii: "\r") ? end - 1 : end
-        defer { start = end + 1 }
-        return lineEnd == start ? nil : start..<lineEnd
     }
 }

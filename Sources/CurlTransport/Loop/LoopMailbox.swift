@@ -145,13 +145,17 @@ final class LoopMailbox: Sendable {
             return state.jobs
         }
         for case .start(let transfer) in jobs {
-            refuse(transfer, because: .transport, "the system refused a thread; raise the limit of threads or processes")
+            refuse(
+                transfer,
+                because: .transport,
+                "the system refused a thread; raise the limit of threads or processes"
+            )
         }
     }
 
     private func refuse(_ transfer: Transfer, because code: TransferFailure.Code, _ message: String) {
         let failure = TransferFailure(code: code, phase: .queue, message: message)
-        transfer.deliver(head: nil, chunks: [], end: .failure(failure))
+        transfer.deliver(end: .failure(failure))
     }
 }
 

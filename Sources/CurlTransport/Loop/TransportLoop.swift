@@ -22,7 +22,7 @@ final class TransportLoop {
     private var spares: [EasyHandle] = []
     private var touched: [EasyHandle] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
-    private var handles: [ObjectIdentifier: EasyHandle] = [:]
+    private var active: [EasyHandle] = []
     private var isDraining = false
     private var drainDeadline = Int64.max
     /// The CA file, found once.
@@ -56,7 +56,7 @@ final class TransportLoop {
     private func attach(_ waker: Waker) {
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+            case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         }
@@ -69,7 +69,7 @@ final class TransportLoop {
             collectFinished()
             expire()
             deliverTouched()
-            if isDraining, handles.isEmpty || now >= drainDeadline { return }
+            if isDraining, active.isEmpty || now >= drainDeadline { return }
             let isIdle = mailbox.fallAsleep()
             now = driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
             mailbox.wakeUp()
@@ -80,8 +80,11 @@ final class TransportLoop {
     }
 
     private func end() {
-        for handle in Array(handles.values) {
-            finish(handle, .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle)))
+        for handle in active {
+            finish(
+                handle,
+                .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
+            )
         }
         deliverTouched()
         driver?.detach()
@@ -104,7 +107,6 @@ final class TransportLoop {
             case .start(let transfer):
                 start(transfer)
             case .cancel(let transfer):
-                transfer.isCancelled = true
                 if let handle = transfer.handle { finish(handle, .failure(CancellationError())) }
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
@@ -119,19 +121,19 @@ final class TransportLoop {
     }
 
     private func start(_ transfer: Transfer) {
-        if transfer.isCancelled { return transfer.deliver(head: nil, chunks: [], end: .failure(CancellationError())) }
-        let request = transfer.request
-        guard let endpoint = request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self) else {
+        if transfer.isCancelled { return transfer.deliver(end: .failure(CancellationError())) }
+        guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
+        else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
-            return transfer.deliver(head: nil, chunks: [], end: .failure(failure))
+            return transfer.deliver(end: .failure(failure))
         }
-        let key = PinKey(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
-        let pin = pins.acquire(key)
+        let pin = pins.acquire(PinKey(of: transfer.request, endpoint))
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
         transfer.handle = handle
-        handles[ObjectIdentifier(handle)] = handle
+        handle.activeIndex = active.count
+        active.append(handle)
         do {
             try handle.prepare(transfer, pin: pin, removals: removals)
         } catch {
@@ -144,7 +146,8 @@ final class TransportLoop {
             let text = String(cString: curl_multi_strerror(code))
             return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
         }
-        let deadline = nextDeadline(of: handle)
+        // libcurl's times are still those of the handle's last transfer.
+        let deadline = PhaseBound.next(for: handle, transfer.request.limits, connectedAfter: 0, now: now).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 
@@ -164,6 +167,7 @@ final class TransportLoop {
     /// curl_easy_pause sets both directions at once, and may call back before it returns.
     private func unpause(_ handle: EasyHandle) {
         handle.activeAt = now
+        deadlineMayBeEarlier(for: handle)
         var directions: Int32 = 0
         if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
         if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
@@ -179,8 +183,19 @@ final class TransportLoop {
             _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
             guard let pointer else { continue }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
+            if code == CURLE_COULDNT_RESOLVE_HOST, beginAgainWithEntry(handle) { continue }
             finish(handle, result(of: handle, code))
         }
+    }
+
+    /// A transfer relied on an entry that libcurl's table has lost: it is begun again and brings the entry itself. Nothing
+    /// was sent, for the connection was not even looked for.
+    private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
+        guard let pin = handle.pin, !handle.bringsEntry, handle.failure == nil else { return false }
+        curl_multi_remove_handle(multi, handle.curl)
+        pin.isEntered = false
+        handle.setResolveList(removals: [], pin)
+        return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
@@ -203,9 +218,18 @@ final class TransportLoop {
         deadlines.remove(handle)
         handle.transfer?.handle = nil
         if let pin = handle.pin { pins.release(pin) }
-        handles[ObjectIdentifier(handle)] = nil
+        removeFromActive(handle)
         handle.reset()
         if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
+    }
+
+    private func removeFromActive(_ handle: EasyHandle) {
+        let last = active.removeLast()
+        if last !== handle {
+            active[handle.activeIndex] = last
+            last.activeIndex = handle.activeIndex
+        }
+        handle.activeIndex = -1
     }
 
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
@@ -218,15 +242,12 @@ final class TransportLoop {
             )
             handle.isHeadDelivered = true
         }
-        if !handle.chunk.isEmpty {
-            handle.chunks.append(handle.chunk)
-            handle.chunk = []
-        }
-        let chunks = handle.chunks
+        let (chunks, chunk) = (handle.chunks, handle.chunk)
         handle.chunks = []
+        handle.chunk = []
         handle.unreadBytes += handle.pendingBytes
         handle.pendingBytes = 0
-        handle.transfer?.deliver(head: head, chunks: chunks, end: end)
+        handle.transfer?.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end)
     }
 
     /// Something arrived for a transfer; it is handed over when libcurl has returned.
@@ -252,8 +273,7 @@ final class TransportLoop {
 
     /// A phase began whose bound may lie before the one in the heap. Later bounds are found when the heap's is over.
     func deadlineMayBeEarlier(for handle: EasyHandle) {
-        guard handle.heapIndex >= 0 || handle.phase != .connecting else { return }
-        let deadline = nextDeadline(of: handle)
+        let deadline = bound(of: handle).deadline
         if handle.heapIndex < 0 {
             if deadline < .max { deadlines.insert(handle, at: deadline) }
         } else if deadline < handle.heapKey {
@@ -264,21 +284,20 @@ final class TransportLoop {
     private func expire() {
         while let handle = deadlines.first, handle.heapKey <= now {
             let bound = bound(of: handle)
-            if bound.deadline > now {
+            if bound.deadline == .max {
+                deadlines.remove(handle)
+            } else if bound.deadline > now {
                 deadlines.move(handle, to: bound.deadline)
-                continue
+            } else {
+                finish(handle, .failure(timeout(of: handle, bound)))
             }
-            finish(handle, .failure(timeout(of: handle, bound)))
         }
-    }
-
-    private func nextDeadline(of handle: EasyHandle) -> Int64 {
-        bound(of: handle).deadline
     }
 
     private func bound(of handle: EasyHandle) -> PhaseBound {
         guard let limits = handle.transfer?.request.limits else { return .none }
-        return PhaseBound.next(for: handle, limits)
+        let connected = handle.phase == .connecting ? handle.microseconds(CURLINFO_CONNECT_TIME_T) : 0
+        return PhaseBound.next(for: handle, limits, connectedAfter: connected, now: now)
     }
 
     private func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {

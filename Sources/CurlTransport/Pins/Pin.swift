@@ -9,6 +9,12 @@ struct PinKey: Hashable {
     var versions: HTTPVersionChoice
 }
 
+extension PinKey {
+    init(of request: TransferRequest, _ endpoint: Endpoint) {
+        self.init(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
+    }
+}
+
 /// What libcurl is told about one key: a made-up name that its pool knows the connections by, and that name's address.
 ///
 /// libcurl's pool does not look at addresses, and a RESOLVE entry on the real name is seen by other transfers too; a name
@@ -25,6 +31,8 @@ final class Pin {
     let connectTo: UnsafeMutablePointer<curl_slist>?
     /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus lets the entry age, so that it is not permanent.
     let resolve: UnsafeMutablePointer<curl_slist>?
+    /// Whether the entry is known to stand in libcurl's table, so that a transfer need not bring it again.
+    var isEntered = false
     /// Transfers that libcurl may still look the name up for.
     var transfersInFlight = 0
 

@@ -69,6 +69,7 @@ struct PinTable {
                 entriesByUse.touch(slot)
             } else {
                 entriesByUse.remove(slot)
+                pin.isEntered = false
                 removals.append(pin.removal)
             }
         }

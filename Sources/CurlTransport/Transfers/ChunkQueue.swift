@@ -1,26 +1,33 @@
-/// Chunks of a body in order. Nearly always it holds one; the array is shifted only when it has been emptied.
+/// Chunks of a body in order. Nearly always it holds one, which needs no array.
 struct ChunkQueue {
-    private var chunks: [[UInt8]] = []
+    /// The first chunk; empty when there is none.
+    private var first: [UInt8] = []
+    private var others: [[UInt8]] = []
     private var head = 0
     /// The bytes of all chunks.
     private(set) var bytes = 0
 
-    var isEmpty: Bool { head == chunks.count }
+    var isEmpty: Bool { bytes == 0 }
 
+    /// Puts a chunk at the end; an empty one is no chunk.
     mutating func append(_ chunk: [UInt8]) {
+        guard !chunk.isEmpty else { return }
+        if isEmpty { first = chunk } else { others.append(chunk) }
         bytes += chunk.count
-        chunks.append(chunk)
     }
 
     mutating func popFirst() -> [UInt8]? {
-        guard head < chunks.count else { return nil }
-        let chunk = chunks[head]
-        // The chunk belongs to the taker alone from here on.
-        chunks[head] = []
-        head += 1
+        guard !isEmpty else { return nil }
+        let chunk = first
         bytes -= chunk.count
-        if head == chunks.count {
-            chunks.removeAll(keepingCapacity: chunks.count <= 64)
+        first = []
+        guard head < others.count else { return chunk }
+        first = others[head]
+        // The chunk belongs to its place alone from here on.
+        others[head] = []
+        head += 1
+        if head == others.count {
+            others.removeAll(keepingCapacity: others.count <= 64)
             head = 0
         }
         return chunk

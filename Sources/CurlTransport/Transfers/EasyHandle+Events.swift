@@ -106,7 +106,9 @@ extension EasyHandle {
             )
             return false
         }
-        let isPinned = pin.addressText.withCString { textsAreEqual(peer, $0) } || IPAddress(String(cString: peer)) == pin.key.endpoint.address
+        let isPinned =
+            pin.addressText.withCString { textsAreEqual(peer, $0) }
+            || IPAddress(String(cString: peer)) == pin.key.endpoint.address
         guard isPinned, port == Int32(pin.key.endpoint.port) else {
             failure = TransferFailure(
                 code: .wrongPeer,
@@ -116,6 +118,7 @@ extension EasyHandle {
             return false
         }
         mayHaveBeenSent = true
+        pin.isEntered = true
         markActive(transfer.request.hasBody ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true

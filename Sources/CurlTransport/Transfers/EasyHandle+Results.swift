@@ -37,7 +37,8 @@ extension EasyHandle {
     }
 
     private func describe(_ code: CURLcode) -> TransferFailure {
-        func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure {
+        func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
+        {
             TransferFailure(code: code, phase: phase, message: message)
         }
         switch code {
@@ -52,7 +53,11 @@ extension EasyHandle {
             CURLE_SSL_ISSUER_ERROR:
             return failure(.certificateRefused, .tls, certificateMessage)
         case CURLE_SSL_CACERT_BADFILE:
-            return failure(.trustRootsMissing, .tls, "the CA file \((try? loop.certificateBundle.get()) ?? "") is not PEM")
+            return failure(
+                .trustRootsMissing,
+                .tls,
+                "the CA file \((try? loop.certificateBundle.get()) ?? "") is not PEM"
+            )
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
             CURLE_USE_SSL_FAILED:
             return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
@@ -61,7 +66,9 @@ extension EasyHandle {
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
-            if phase == .connecting { return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake") }
+            if phase == .connecting {
+                return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
+            }
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
         case CURLE_HTTP2_STREAM:
             return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
@@ -93,8 +100,9 @@ extension EasyHandle {
 
     private var certificateMessage: String {
         let names = certificateNames
-        if let text = curlText, text.contains("unable to get") || text.contains("self") || text.contains("expired")
-            || text.contains("not yet valid") || names.isEmpty
+        if let text = curlText,
+            text.contains("unable to get") || text.contains("self") || text.contains("expired")
+                || text.contains("not yet valid") || names.isEmpty
         {
             return text
         }
@@ -111,7 +119,9 @@ extension EasyHandle {
         var line = certificates.pointee.certinfo[0]
         while let node = line {
             let text = String(cString: node.pointee.data)
-            if let value = text.split(separator: ":", maxSplits: 1).last, text.hasPrefix("X509v3 Subject Alternative Name:") {
+            if let value = text.split(separator: ":", maxSplits: 1).last,
+                text.hasPrefix("X509v3 Subject Alternative Name:")
+            {
                 return value.split(separator: ",").compactMap { entry in
                     let parts = entry.split(separator: ":", maxSplits: 1)
                     return parts.count == 2 ? String(parts[1]) : nil

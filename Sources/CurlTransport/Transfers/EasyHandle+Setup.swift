@@ -3,15 +3,33 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension EasyHandle {
-    /// Tells libcurl everything about a transfer. All options are set anew: the handle was reset.
+    /// Tells libcurl about a transfer.
+    ///
+    /// A plain GET after a plain GET sets only what differs; after anything else the handle was reset and starts anew.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for bytes that must not reach the wire.
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
-        let request = transfer.request
         self.transfer = transfer
         self.pin = pin
+        if !isConfigured { configure() }
+        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
+        if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
+            try configure(for: scheme, versions)
+        }
+        set(CURLOPT_URL, transfer.request.url.description)
+        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
+        setResolveList(removals: removals, pin)
+        if transfer.request.hasBody || transfer.request.method != .get {
+            needsReset = true
+            prepareMethod(transfer.request)
+        }
+        headerList = try HeaderLines.list(for: transfer.request)
+        set(CURLOPT_HTTPHEADER, list: headerList)
+    }
+
+    /// What is the same for all transfers of a handle.
+    private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_PRIVATE, pointer: me)
-        set(CURLOPT_URL, request.url.description)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)
@@ -21,47 +39,49 @@ extension EasyHandle {
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
-
-        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
-        set(CURLOPT_RESOLVE, list: resolveList(removals: removals, then: pin))
+        // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
         _ = ccurl_set_resolver_start_function(curl, refuseLookup)
-
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
         set(CURLOPT_WRITEDATA, pointer: me)
         set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
         set(CURLOPT_HEADERDATA, pointer: me)
         _ = ccurl_set_prerequest_function(curl, approveCallback)
         set(CURLOPT_PREREQDATA, pointer: me)
-        let loopPointer = Unmanaged.passUnretained(loop).toOpaque()
         _ = ccurl_set_open_socket_function(curl, openSocketCallback)
         _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
-        set(CURLOPT_CLOSESOCKETDATA, pointer: loopPointer)
+        set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
+        isConfigured = true
+    }
 
-        if request.url.scheme == .https {
+    private func configure(
+        for scheme: ParsedURL.Scheme,
+        _ versions: HTTPVersionChoice
+    ) throws(TransferFailure) {
+        if scheme == .https {
             set(CURLOPT_CAINFO, try loop.certificateBundle.get())
             // A null CAPATH keeps libcurl's cache of parsed roots in use.
             _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
         }
-        switch request.versions {
+        switch versions {
         case .automatic:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
-            set(CURLOPT_PIPEWAIT, request.url.scheme == .https ? 1 : 0)
+            // Many first requests to one server wait for the first connection, which will carry them all.
+            set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
         case .http1Only:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            set(CURLOPT_PIPEWAIT, 0)
         }
-        try prepareMethod(request, me)
-        headerList = try HeaderLines.list(for: request)
-        set(CURLOPT_HTTPHEADER, list: headerList)
+        configuredFor = (scheme, versions)
     }
 
-    private func prepareMethod(_ request: TransferRequest, _ me: UnsafeMutableRawPointer) throws(TransferFailure) {
+    private func prepareMethod(_ request: TransferRequest) {
         if request.hasBody {
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_READFUNCTION, function: sendBodyCallback)
-            set(CURLOPT_READDATA, pointer: me)
+            set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             let length: Int64 =
                 switch request.body {
                 case .none: 0
@@ -72,7 +92,7 @@ extension EasyHandle {
             if request.method != .put { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
         } else if request.method == .head {
             set(CURLOPT_NOBODY, 1)
-        } else if request.method != .get {
+        } else {
             set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
         }
     }
@@ -80,28 +100,40 @@ extension EasyHandle {
 
 // MARK: callbacks
 
-private func handle(_ pointer: UnsafeMutableRawPointer?) -> EasyHandle? {
-    pointer.map { Unmanaged<EasyHandle>.fromOpaque($0).takeUnretainedValue() }
+/// Runs `body` with the handle behind a callback's pointer. The loop holds the handle for as long as libcurl does, so no
+/// reference is counted.
+private func withHandle<Result>(
+    _ pointer: UnsafeMutableRawPointer?,
+    otherwise: Result,
+    _ body: (EasyHandle) -> Result
+) -> Result {
+    guard let pointer else { return otherwise }
+    return Unmanaged<EasyHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
 }
 
 private let receiveBodyCallback: ccurl_data_function = { bytes, size, count, pointer in
-    handle(pointer)?.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+    withHandle(pointer, otherwise: 0) {
+        $0.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
 }
 
 private let receiveHeaderCallback: ccurl_data_function = { bytes, size, count, pointer in
-    handle(pointer)?.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count)) ?? 0
+    withHandle(pointer, otherwise: 0) {
+        $0.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
 }
 
 private let sendBodyCallback: ccurl_data_function = { bytes, size, count, pointer in
-    handle(pointer)?.sendBody(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
-        ?? Int(CURL_READFUNC_ABORT)
+    withHandle(pointer, otherwise: Int(CURL_READFUNC_ABORT)) {
+        $0.sendBody(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+    }
 }
 
 private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, _ in
-    guard let handle = handle(pointer), let peer, handle.approve(peer: peer, port: port) else {
-        return Int32(CURL_PREREQFUNC_ABORT)
+    guard let peer else { return Int32(CURL_PREREQFUNC_ABORT) }
+    return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
+        $0.approve(peer: peer, port: port) ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
     }
-    return Int32(CURL_PREREQFUNC_OK)
 }
 
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.

@@ -17,8 +17,17 @@ final class EasyHandle: HeapMember {
     let curl: UnsafeMutableRawPointer
     /// Where libcurl writes why a transfer failed; it must outlive each transfer (CURLOPT_ERRORBUFFER).
     let errorBuffer: UnsafeMutablePointer<CChar>
-    unowned let loop: TransportLoop
+    /// The loop frees its handles before it goes itself, so the reference needs no check.
+    unowned(unsafe) let loop: TransportLoop
 
+    /// Whether the options that are the same for all plain requests are set.
+    var isConfigured = false
+    /// The scheme and versions that the options are set for.
+    var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPVersionChoice)?
+    /// Whether the last transfer set options that the next one must not see.
+    var needsReset = false
+    /// The handle's place among those in libcurl's hands.
+    var activeIndex = -1
     var heapIndex = -1
     var heapKey: Int64 = 0
 
@@ -28,6 +37,9 @@ final class EasyHandle: HeapMember {
     var headerList: UnsafeMutablePointer<curl_slist>?
     /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
     var removalList: UnsafeMutablePointer<curl_slist>?
+
+    /// Whether the RESOLVE list holds the pin's entry.
+    var bringsEntry = false
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
@@ -40,6 +52,7 @@ final class EasyHandle: HeapMember {
     var head: [UInt8] = []
     var isHeadComplete = false
     var isHeadDelivered = false
+    /// Full chunks of this loop turn, and the one that is being filled.
     var chunks: [[UInt8]] = []
     var chunk: [UInt8] = []
     /// Bytes received in this loop turn.
@@ -69,7 +82,12 @@ final class EasyHandle: HeapMember {
 
     /// Forgets the last transfer. Connections stay in the loop's pool.
     func reset() {
-        curl_easy_reset(curl)
+        if needsReset {
+            curl_easy_reset(curl)
+            isConfigured = false
+            configuredFor = nil
+            needsReset = false
+        }
         curl_slist_free_all(headerList)
         headerList = nil
         freeRemovalList()
@@ -93,8 +111,15 @@ final class EasyHandle: HeapMember {
         isTouched = false
     }
 
-    /// Builds the RESOLVE list: `removals`, then the pin's entry, which belongs to the pin.
-    func resolveList(removals: [String], then pin: Pin) -> UnsafeMutablePointer<curl_slist>? {
+    /// Gives libcurl the removals and the pin's entry. An entry that stands already is not brought again, which saves
+    /// libcurl from making it anew for each request.
+    func setResolveList(removals: [String], _ pin: Pin) {
+        bringsEntry = !pin.isEntered || !removals.isEmpty
+        set(CURLOPT_RESOLVE, list: bringsEntry ? resolveList(removals: removals, then: pin) : nil)
+    }
+
+    /// `removals`, then the pin's entry, which belongs to the pin.
+    private func resolveList(removals: [String], then pin: Pin) -> UnsafeMutablePointer<curl_slist>? {
         guard !removals.isEmpty else { return pin.resolve }
         for line in removals { removalList = curl_slist_append(removalList, line) }
         var last = removalList
@@ -126,7 +151,9 @@ final class EasyHandle: HeapMember {
         _ = ccurl_set_pointer(curl, option, value)
     }
     func set(_ option: CURLoption, list: UnsafeMutablePointer<curl_slist>?) { _ = ccurl_set_list(curl, option, list) }
-    func set(_ option: CURLoption, function: ccurl_data_function) { _ = ccurl_set_data_function(curl, option, function) }
+    func set(_ option: CURLoption, function: ccurl_data_function) {
+        _ = ccurl_set_data_function(curl, option, function)
+    }
 
     func long(_ info: CURLINFO) -> Int {
         var value = 0

@@ -1,4 +1,3 @@
-internal import CCurl
 internal import HTTPDNSPrimitives
 
 /// The bound that a transfer meets next.
@@ -12,7 +11,13 @@ struct PhaseBound {
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
 
     /// The earliest of the phase's own bound and that of the whole.
-    static func next(for handle: EasyHandle, _ limits: TransferLimits) -> PhaseBound {
+    /// - Parameter connected: Microseconds from the start until TCP stood; 0 while it does not.
+    static func next(
+        for handle: EasyHandle,
+        _ limits: TransferLimits,
+        connectedAfter connected: Int64,
+        now: Int64
+    ) -> PhaseBound {
         var bound = PhaseBound(deadline: limits.deadline?.nanoseconds ?? .max, phase: .total, limit: nil)
         func consider(_ phase: TransferFailure.Phase, _ limit: Duration?, since start: Int64) {
             guard let limit else { return }
@@ -23,9 +28,10 @@ struct PhaseBound {
         }
         switch handle.phase {
         case .connecting:
-            let connected = handle.microseconds(CURLINFO_CONNECT_TIME_T)
             if connected == 0 {
                 consider(.connect, limits.connect, since: handle.startedAt)
+                // Nothing tells when TCP stands, so the TLS bound is looked at no later than it could be met.
+                consider(.tls, limits.tls, since: now)
             } else {
                 consider(.tls, limits.tls, since: handle.startedAt + connected * 1_000)
             }
@@ -37,10 +43,6 @@ struct PhaseBound {
         case .receiving:
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
-        }
-        // A paused transfer must be looked at again once it goes on; a second later is soon enough.
-        if bound.deadline == .max, handle.isSendingPaused || handle.isReadingPaused {
-            bound.deadline = handle.loop.now + 1_000_000_000
         }
         return bound
     }

@@ -53,11 +53,13 @@ struct ResponseState {
     /// What one loop turn brought, all of it in one call.
     mutating func receive(
         head newHead: RawHead?,
-        chunks newChunks: [[UInt8]],
+        chunks newChunks: [[UInt8]] = [],
+        lastChunk: [UInt8] = [],
         end newEnd: Result<TransferSummary, any Error>?
     ) -> Action {
         guard end == nil else { return .none }
         for chunk in newChunks { chunks.append(chunk) }
+        if !lastChunk.isEmpty { chunks.append(lastChunk) }
         end = newEnd
         if let waiter = headWaiter {
             if let newHead {

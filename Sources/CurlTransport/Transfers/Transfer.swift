@@ -1,9 +1,10 @@
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 /// One transfer, as its caller and its loop share it.
 ///
-/// Safe to share: `request`, `mailbox` and `upload` never change, `response` is behind its lock, and `handle` and
-/// `isCancelled` are read and written on the loop's thread only.
+/// Safe to share: `request`, `mailbox` and `upload` never change, `response` is behind its lock, `isCancelled` is atomic, and
+/// `handle` is read and written on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -16,8 +17,9 @@ final class Transfer: @unchecked Sendable {
 
     /// The easy handle that carries the transfer; nil before its start and after its end. Loop thread only.
     var handle: EasyHandle?
-    /// Whether the caller gave it up. Loop thread only.
-    var isCancelled = false
+    /// Whether the caller gave it up. It is kept here too, because a loop that does not run yet takes no other message.
+    private let wasCancelled = Atomic<Bool>(false)
+    var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
     init(_ request: TransferRequest, mailbox: LoopMailbox) {
         self.request = request
@@ -31,12 +33,18 @@ final class Transfer: @unchecked Sendable {
 
     /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.
     func cancel() {
+        wasCancelled.store(true, ordering: .relaxed)
         mailbox.post(.cancel(self))
     }
 
     /// Hands over what a loop turn brought, and wakes who waits for it.
-    func deliver(head: RawHead?, chunks: [[UInt8]], end: Result<TransferSummary, any Error>?) {
-        response.withLock { $0.receive(head: head, chunks: chunks, end: end) }.run()
+    func deliver(
+        head: RawHead? = nil,
+        chunks: [[UInt8]] = [],
+        lastChunk: [UInt8] = [],
+        end: Result<TransferSummary, any Error>?
+    ) {
+        response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }.run()
         if end != nil { upload?.abandon() }
     }
 }

@@ -110,9 +110,13 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
             throw URLFailure(.missingHost, "the URL has no host")
         }
         if text.utf8.first == UInt8(ascii: "[") {
-            guard part(CURLUPART_ZONEID, of: handle) == nil, let address = IPAddress(String(text.dropFirst().dropLast()))
+            guard part(CURLUPART_ZONEID, of: handle) == nil,
+                let address = IPAddress(String(text.dropFirst().dropLast()))
             else {
-                throw URLFailure(.addressForm, "\(shape.hostText.prefix(80)) is not an IPv6 address; zone identifiers are not allowed")
+                throw URLFailure(
+                    .addressForm,
+                    "\(shape.hostText.prefix(80)) is not an IPv6 address; zone identifiers are not allowed"
+                )
             }
             return .address(address)
         }

@@ -38,7 +38,10 @@ struct URLShape {
         let authority = rest[..<authorityEnd]
         guard !authority.isEmpty else { throw URLFailure(.missingHost, "the URL has no host") }
         guard !authority.contains(UInt8(ascii: "\\")) else {
-            throw URLFailure(.forbiddenByte, "the URL has a backslash before its path; programs disagree about its host")
+            throw URLFailure(
+                .forbiddenByte,
+                "the URL has a backslash before its path; programs disagree about its host"
+            )
         }
         let at = authority.lastIndex(of: UInt8(ascii: "@"))
         hasUserInformation = at != nil

@@ -34,7 +34,9 @@ public struct HostMappings: Sendable {
     public init(_ rules: [MappingKey: HostMapping] = [:]) throws(MappingError) { fatalError("seam") }
 
     /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
-    public func rule(for host: HostName, port: UInt16) -> (key: MappingKey, mapping: HostMapping)? { fatalError("seam") }
+    public func rule(for host: HostName, port: UInt16) -> (key: MappingKey, mapping: HostMapping)? {
+        fatalError("seam")
+    }
 
     /// A set being changed, see ``MappingStore/apply(_:)``.
     public struct Draft: Sendable {

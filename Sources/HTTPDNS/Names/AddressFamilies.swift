@@ -16,5 +16,7 @@ public struct AddressFamilies: OptionSet, Hashable, Sendable {
     public static let both: AddressFamilies = [.v4, .v6]
 
     /// Whether addresses of `family` are in the set.
-    public func contains(_ family: IPAddress.Family) -> Bool { isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6) }
+    public func contains(_ family: IPAddress.Family) -> Bool {
+        isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6)
+    }
 }

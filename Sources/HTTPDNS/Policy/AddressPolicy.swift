@@ -33,7 +33,9 @@ public struct AddressPolicy: Hashable, Sendable {
 
     /// Why `address` may not be dialled, or nil when it may.
     /// - Parameter scope: The service scope of the provider that answered; only used for provider answers.
-    public func refusal(of address: IPAddress, from source: Resolution.Source, providerScope scope: AddressScope?) -> String? {
+    public func refusal(of address: IPAddress, from source: Resolution.Source, providerScope scope: AddressScope?)
+        -> String?
+    {
         fatalError("seam")
     }
 }

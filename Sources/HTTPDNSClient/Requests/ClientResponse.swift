@@ -15,7 +15,7 @@ public struct ClientResponse: Sendable {
     public var exchanges: [Exchange]
 
     /// Creates a response, as an interceptor that answers by itself does.
-    public init(head: HTTPResponse, version: HTTPVersion = .http1_1, body: ResponseBody, exchanges: [Exchange] = []) {
+    public init(head: HTTPResponse, version: HTTPVersion = .http11, body: ResponseBody, exchanges: [Exchange] = []) {
         self.head = head
         self.version = version
         self.body = body

@@ -1,0 +1,69 @@
+# Everything that is done with this package. `make` alone says what there is.
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# The folders that the format is checked in, as far as they are there.
+SWIFT_FOLDERS = $(wildcard Package.swift Sources Tests demo Examples Benchmarks Fuzz)
+SHELL_SCRIPTS = $(shell grep -rlE '^#!.*bash' Scripts .ci) $(wildcard Scripts/servers/*.sh)
+
+# One heading per step, in bold on a terminal.
+step = @if [ -t 1 ]; then printf '\033[1m== %s\033[0m\n' '$(1)'; else echo '== $(1)'; fi
+
+.PHONY: help
+help: ## This list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-19s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: build
+build: build-dependencies ## Build the library and resolve-test
+	swift build
+
+.PHONY: demo
+demo: ## See it work on real servers on this machine, with no internet (installs what is missing)
+	@Scripts/demo
+
+.PHONY: test
+test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
+	$(call step,build)
+	swift build --build-tests
+	$(call step,tests)
+	HTTPDNS_TEST_SERVERS=required swift test
+	@$(MAKE) --no-print-directory nested
+
+.PHONY: lint
+lint: ## Check the format
+	$(call step,format)
+	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
+
+.PHONY: format
+format: ## Mend the format
+	swift format --in-place --parallel --recursive $(SWIFT_FOLDERS)
+
+.PHONY: scripts
+scripts: ## Check the shell scripts' syntax
+	$(call step,scripts)
+	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
+
+# The examples are documentation: one that does not compile is worse than none.
+.PHONY: nested
+nested: ## Build the examples
+	$(call step,examples)
+	@if [ -f Examples/Package.swift ]; then swift build --package-path Examples; else echo "none"; fi
+
+.PHONY: bench
+bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
+	@if [ -x Benchmarks/run ]; then Benchmarks/run; else swift run -c release --package-path Benchmarks; fi
+
+.PHONY: fuzz
+fuzz: build-dependencies ## Feed the parsers with broken input
+	@if [ -x Fuzz/run ]; then Fuzz/run; else swift run --package-path Fuzz; fi
+
+.PHONY: clean
+clean: ## Remove what was built
+	rm -rf .build Examples/.build Benchmarks/.build Fuzz/.build
+
+.PHONY: dependencies build-dependencies
+dependencies: ## Install what the tests need (apt, with sudo if not root)
+	@Scripts/install-dependencies --tests
+build-dependencies: ## Install what the build needs
+	@Scripts/install-dependencies --build

@@ -1,0 +1,138 @@
+-- The answers of the test origin that need more than a line of configuration.
+local origin = {}
+
+local function quoted(text)
+    return '"' .. text:gsub('[%c"\\\127-\255]', function(c) return ("\\u%04x"):format(c:byte()) end) .. '"'
+end
+
+-- Tables with a first element are arrays; keys are sorted, so that equal requests give equal bytes.
+local function json(value)
+    if value == nil then return "null" end
+    if type(value) == "number" or type(value) == "boolean" then return tostring(value) end
+    if type(value) ~= "table" then return quoted(tostring(value)) end
+    local parts = {}
+    if value[1] ~= nil then
+        for index, element in ipairs(value) do parts[index] = json(element) end
+        return "[" .. table.concat(parts, ",") .. "]"
+    end
+    local keys = {}
+    for key in pairs(value) do keys[#keys + 1] = key end
+    table.sort(keys)
+    for index, key in ipairs(keys) do parts[index] = quoted(key) .. ":" .. json(value[key]) end
+    return "{" .. table.concat(parts, ",") .. "}"
+end
+
+local function text(body)
+    ngx.header["content-type"] = "text/plain"
+    ngx.say(body)
+end
+
+-- Logs a handshake that no server block of its own was named for, and refuses it when it came with an unknown name.
+function origin.handshake(refusesUnknown)
+    local ssl = require("ngx.ssl")
+    local name = ssl.server_name()
+    local address = ssl.raw_server_addr()
+    local bytes = address and { address:byte(1, -1) } or {}
+    ngx.log(ngx.NOTICE, "handshake addr=", table.concat(bytes, #bytes == 4 and "." or " "), " sni=", name or "(none)")
+    if refusesUnknown and name then return ngx.exit(ngx.ERROR) end
+end
+
+function origin.echo()
+    ngx.req.read_body()
+    local body, length = ngx.req.get_body_data(), 0
+    if body then
+        length = #body
+    elseif ngx.req.get_body_file() then
+        local file = io.open(ngx.req.get_body_file(), "rb")
+        length = file:seek("end")
+        file:close()
+    end
+    local v = ngx.var
+    ngx.header["content-type"] = "application/json"
+    ngx.say(json({
+        address = v.server_addr, port = tonumber(v.server_port), host = v.http_host or v.host,
+        sni = v.ssl_server_name, method = v.request_method, target = v.request_uri, protocol = v.server_protocol,
+        tls = v.ssl_protocol, alpn = v.ssl_alpn_protocol, connection = tonumber(v.connection),
+        request = tonumber(v.connection_requests), headers = ngx.req.get_headers(0, true),
+        bodyBytes = length, bodyMD5 = body and ngx.md5(body) or nil,
+    }))
+end
+
+function origin.upload()
+    ngx.req.read_body()
+    local body, length = ngx.req.get_body_data(), 0
+    if body then
+        length = #body
+    elseif ngx.req.get_body_file() then
+        local file = io.open(ngx.req.get_body_file(), "rb")
+        length = file:seek("end")
+        file:close()
+    end
+    text(tostring(length))
+end
+
+function origin.stall()
+    ngx.sleep(tonumber(ngx.var.seconds))
+    text("slept " .. ngx.var.seconds)
+end
+
+function origin.stall_body()
+    ngx.header["content-type"] = "text/plain"
+    ngx.print("begin\n")
+    ngx.flush(true)
+    ngx.sleep(tonumber(ngx.var.seconds))
+    ngx.print("end\n")
+end
+
+function origin.drip()
+    ngx.header["content-type"] = "text/plain"
+    for count = 1, tonumber(ngx.var.arg_count) or 3 do
+        if count > 1 then ngx.sleep(tonumber(ngx.var.arg_every) or 0.2) end
+        ngx.print(count, "\n")
+        ngx.flush(true)
+    end
+end
+
+function origin.status()
+    ngx.status = tonumber(ngx.var.code)
+    text("status " .. ngx.var.code)
+end
+
+function origin.redirect()
+    return ngx.redirect(ngx.unescape_uri(ngx.var.arg_to), tonumber(ngx.var.code))
+end
+
+function origin.hops()
+    local count = tonumber(ngx.var.count)
+    return ngx.redirect(count > 1 and "/hops/" .. (count - 1) or "/echo", 302)
+end
+
+-- /bytes?count=N: a body of unknown length, in pieces of 16 KiB.
+function origin.bytes()
+    ngx.header["content-type"] = "application/octet-stream"
+    local left, piece = tonumber(ngx.var.arg_count) or 1024, ("x"):rep(16384)
+    while left > 0 do
+        ngx.print(left < #piece and piece:sub(1, left) or piece)
+        ngx.flush(true)
+        left = left - #piece
+    end
+end
+
+function origin.big_header()
+    ngx.header["x-big"] = ("a"):rep(tonumber(ngx.var.arg_bytes) or 30000)
+    text("ok")
+end
+
+function origin.many_headers()
+    for index = 1, tonumber(ngx.var.arg_count) or 500 do ngx.header["x-field-" .. index] = "value" end
+    text("ok")
+end
+
+function origin.truncated()
+    ngx.header["content-length"] = 1000
+    ngx.print("short")
+    ngx.flush(true)
+    ngx.exit(444)
+end
+
+return origin

@@ -1,0 +1,142 @@
+import CCurl
+import HTTPDNSPrimitives
+import Testing
+
+@testable import CurlTransport
+
+@Suite("PinTable")
+struct PinTableTests {
+    private func key(_ number: Int, port: UInt16 = 443) -> PinKey {
+        let address = IPAddress(v4: 10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))
+        return PinKey(
+            host: .name("one.test"),
+            port: port,
+            endpoint: Endpoint(address: address, port: port),
+            versions: .automatic
+        )
+    }
+
+    @Test("one key keeps its pin, another address never gets the same name")
+    func identity() {
+        var table = PinTable(maximumPins: 1_024)
+        let first = table.acquire(key(1))
+        let again = table.acquire(key(1))
+        #expect(again === first)
+        let other = table.acquire(key(2))
+        #expect(other.name != first.name)
+        #expect(table.count == 2)
+    }
+
+    @Test("the lists are what libcurl's options take")
+    func lists() throws {
+        let pin = Pin(
+            PinKey(
+                host: .address(IPAddress("::1")!),
+                port: 443,
+                endpoint: Endpoint(address: IPAddress("2001:db8::7")!, port: 8443),
+                versions: .automatic
+            ),
+            slot: 0,
+            number: 7
+        )
+        let connectTo = try #require(pin.connectTo)
+        let resolve = try #require(pin.resolve)
+        #expect(String(cString: connectTo.pointee.data) == "[::1]:443:p7.invalid:8443")
+        #expect(String(cString: resolve.pointee.data) == "+p7.invalid:8443:[2001:db8::7]")
+        #expect(pin.removal == "-p7.invalid:8443")
+    }
+
+    @Test("libcurl's table stays small however many pins are used, and every entry taken out is announced once")
+    func boundedEntries() {
+        var table = PinTable(maximumPins: 2_000)
+        var removed: [String] = []
+        for number in 0..<20_000 {
+            table.release(table.acquire(key(number)))
+            removed += table.takeRemovals()
+        }
+        #expect(table.entryCount == PinTable.maximumEntries)
+        #expect(table.count == 2_000)
+        #expect(removed.count == 20_000 - PinTable.maximumEntries)
+        #expect(Set(removed).count == removed.count)
+    }
+
+    @Test("an entry that a transfer in flight may still look up is not taken out")
+    func entriesInFlight() {
+        var table = PinTable(maximumPins: 256)
+        let held = table.acquire(key(0))
+        var removed: [String] = []
+        for number in 1..<2_000 {
+            table.release(table.acquire(key(number)))
+            removed += table.takeRemovals()
+        }
+        #expect(!removed.contains(held.removal))
+        table.release(held)
+        for number in 2_000..<3_000 {
+            table.release(table.acquire(key(number)))
+            removed += table.takeRemovals()
+        }
+        #expect(removed.contains(held.removal))
+    }
+
+    @Test("a pin whose entry was taken out keeps its name, so that its idle connections are found again")
+    func nameOutlivesEntry() {
+        var table = PinTable(maximumPins: 2_000)
+        let first = table.acquire(key(0))
+        table.release(first)
+        for number in 1..<1_000 { table.release(table.acquire(key(number))) }
+        let removals = table.takeRemovals()
+        #expect(removals.contains(first.removal))
+        let again = table.acquire(key(0))
+        #expect(again === first)
+    }
+
+    @Test("removals of a transfer that never began are carried by the next one")
+    func restoredRemovals() {
+        var table = PinTable(maximumPins: 256)
+        for number in 0..<300 { table.release(table.acquire(key(number))) }
+        let removals = table.takeRemovals()
+        #expect(!removals.isEmpty)
+        let second = table.takeRemovals()
+        #expect(second.isEmpty)
+        table.restoreRemovals(removals)
+        let third = table.takeRemovals()
+        #expect(third == removals)
+    }
+}
+
+@Suite("RecencyOrder")
+struct RecencyOrderTests {
+    @Test("the oldest is the one not touched for the longest time")
+    func order() {
+        var order = RecencyOrder()
+        for slot in [3, 1, 2, 3] { order.touch(slot) }
+        #expect(order.oldest == 1)
+        order.remove(1)
+        #expect(order.oldest == 2)
+        order.remove(2)
+        order.remove(2)
+        #expect(order.oldest == 3)
+        order.remove(3)
+        #expect(order.oldest == nil)
+        #expect(order.count == 0)
+    }
+
+    @Test("it agrees with a plain list under random use")
+    func model() {
+        var order = RecencyOrder()
+        var list: [Int] = []
+        for _ in 0..<5_000 {
+            let slot = Int.random(in: 0..<20)
+            list.removeAll { $0 == slot }
+            if Bool.random() {
+                order.touch(slot)
+                list.append(slot)
+            } else {
+                order.remove(slot)
+            }
+            #expect(order.oldest == list.first)
+            #expect(order.count == list.count)
+            #expect(order.contains(slot) == list.contains(slot))
+        }
+    }
+}

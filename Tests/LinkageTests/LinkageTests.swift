@@ -1,0 +1,30 @@
+import ServerRig
+import Testing
+
+/// Keeps full Foundation (and with it 30 MB of ICU data) out of programs that use the client without configuration files.
+struct LinkageTests {
+    private func librariesOf(_ product: String) async throws -> [String] {
+        // ldd follows the libraries' own needs, too.
+        let result = try await Command("ldd", [try BuiltProduct.path(product)]).run()
+        #expect(result.status == 0, "\(result)")
+        return result.output.split(separator: "\n").compactMap { line in
+            line.split(separator: " ").first.map { $0.trimmingPrefix("\t") }.map(String.init)
+        }
+    }
+
+    @Test("Primitives, CurlTransport, HTTPDNS and HTTPDNSClient bring no more of Foundation than FoundationEssentials")
+    func client() async throws {
+        let libraries = try await librariesOf("httpdns-linkage-probe")
+        #expect(
+            libraries.contains { $0.hasPrefix("libcurl.so") },
+            "the probe does not link the transport: \(libraries)"
+        )
+        let foundation = libraries.filter { $0.contains("Foundation") && !$0.hasPrefix("libFoundationEssentials.so") }
+        #expect(foundation.isEmpty)
+    }
+
+    @Test("the look at the libraries would see Foundation: the command-line tool has it, through Yams")
+    func control() async throws {
+        #expect(try await librariesOf("resolve-test").contains("libFoundation.so"))
+    }
+}

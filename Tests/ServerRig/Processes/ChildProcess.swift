@@ -1,0 +1,89 @@
+internal import Glibc
+internal import HTTPDNSPrimitives
+
+/// Held while a process is started, and by those who get a descriptor that they can mark close-on-exec only afterwards:
+/// a child that inherits a connection keeps it open.
+let spawning = Lock(())
+
+/// A process started by this one. Foundation's `Process` is not used: it starts a helper thread for each child and
+/// cannot promise that a pipe's end stays out of other children.
+final class ChildProcess: Sendable {
+    let processID: pid_t
+    private let ending = Lock<Int32?>(nil)
+
+    /// Starts `executable`, a path.
+    /// - Parameter environment: The whole environment; nil means this process's.
+    init(
+        _ executable: String,
+        _ arguments: [String],
+        environment: [String: String]? = nil,
+        input: FileDescriptor,
+        output: FileDescriptor,
+        error: FileDescriptor
+    ) throws(SystemCallError) {
+        var actions = posix_spawn_file_actions_t()
+        posix_spawn_file_actions_init(&actions)
+        defer { posix_spawn_file_actions_destroy(&actions) }
+        for (target, source) in [input, output, error].enumerated() {
+            posix_spawn_file_actions_adddup2(&actions, source.number, Int32(target))
+        }
+        var attributes = posix_spawnattr_t()
+        posix_spawnattr_init(&attributes)
+        defer { posix_spawnattr_destroy(&attributes) }
+        // A thread of the concurrency runtime may have signals blocked; a child would inherit that and ignore TERM.
+        var none = sigset_t()
+        sigemptyset(&none)
+        posix_spawnattr_setsigmask(&attributes, &none)
+        // Nor may it inherit that a signal is ignored, as in a program that handles Ctrl-C by itself.
+        var all = sigset_t()
+        sigfillset(&all)
+        posix_spawnattr_setsigdefault(&attributes, &all)
+        posix_spawnattr_setflags(&attributes, Int16(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF))
+
+        let words = ([executable] + arguments).map { strdup($0) } + [nil]
+        let variables = environment.map { $0.map { strdup("\($0)=\($1)") } + [nil] }
+        defer {
+            for word in words + (variables ?? []) { free(word) }
+        }
+        var processID: pid_t = 0
+        let failure = spawning.withLock { _ in
+            // `environ` is only passed on; nothing in this process changes the environment.
+            if var variables {
+                posix_spawn(&processID, executable, &actions, &attributes, words, &variables)
+            } else {
+                posix_spawn(&processID, executable, &actions, &attributes, words, environ)
+            }
+        }
+        guard failure == 0 else { throw SystemCallError("posix_spawn \(executable)", number: failure) }
+        self.processID = processID
+    }
+
+    /// The status as a shell gives it (128 + signal for a process ended by one); nil while it runs.
+    var exitStatus: Int32? {
+        ending.withLock { ending in
+            if ending == nil {
+                var status: Int32 = 0
+                if waitpid(processID, &status, WNOHANG) == processID {
+                    ending = status & 0x7f == 0 ? (status >> 8) & 0xff : 128 + (status & 0x7f)
+                }
+            }
+            return ending
+        }
+    }
+
+    func send(_ signal: Int32) {
+        // Only while it is known to be ours: a reaped process's number may belong to someone else.
+        if exitStatus == nil { kill(processID, signal) }
+    }
+
+    /// Waits for the end on the calling thread.
+    /// - Returns: The status; nil when `limit` passed.
+    func waitForExit(within limit: Duration) -> Int32? {
+        let deadline = ContinuousClock.now + limit
+        while true {
+            if let status = exitStatus { return status }
+            if ContinuousClock.now >= deadline { return nil }
+            usleep(5_000)
+        }
+    }
+}

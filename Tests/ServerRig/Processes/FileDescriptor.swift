@@ -1,0 +1,44 @@
+internal import Glibc
+
+/// A file descriptor that is closed with its last reference, and is never inherited by a child process.
+final class FileDescriptor: Sendable {
+    let number: Int32
+
+    init(_ number: Int32) { self.number = number }
+
+    deinit { close(number) }
+
+    /// Both ends of a connection inside this machine. The reader sees its end when the writer is closed.
+    static func pipe() throws -> (reading: FileDescriptor, writing: FileDescriptor) {
+        // Swift's Glibc has no pipe2; a socket pair does the same and can be made close-on-exec at birth.
+        var ends: [Int32] = [0, 0]
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue)
+        try checked("socketpair", socketpair(AF_UNIX, type, 0, &ends))
+        return (FileDescriptor(ends[0]), FileDescriptor(ends[1]))
+    }
+
+    /// A file that has no name any more.
+    static func unnamedFile() throws -> FileDescriptor {
+        let (file, name) = try newFile("output", "")
+        unlink(name)
+        return file
+    }
+
+    /// A new file in the temporary folder.
+    static func newFile(_ prefix: String, _ suffix: String) throws -> (file: FileDescriptor, name: String) {
+        let name = "/tmp/httpdns-\(prefix).\(getpid()).\(UInt64.random(in: .min ... .max))\(suffix)"
+        let file = try checked("open \(name)", open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o600))
+        return (FileDescriptor(file), name)
+    }
+
+    /// What the file holds from `offset` on. For regular files.
+    func contents(from offset: Int = 0) -> [UInt8] {
+        var bytes: [UInt8] = []
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            let count = pread(number, &buffer, buffer.count, offset + bytes.count)
+            guard count > 0 else { return bytes }
+            bytes += buffer[..<count]
+        }
+    }
+}

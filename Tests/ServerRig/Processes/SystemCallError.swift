@@ -1,0 +1,24 @@
+internal import Glibc
+
+/// A system call that failed, with its name and reason.
+public struct SystemCallError: Error, Sendable, CustomStringConvertible {
+    /// The call, such as `posix_spawn nginx`.
+    public let call: String
+    /// The error number.
+    public let number: Int32
+
+    init(_ call: String, number: Int32 = errno) {
+        self.call = call
+        self.number = number
+    }
+
+    /// `call: reason`.
+    public var description: String { "\(call): \(String(cString: strerror(number)))" }
+}
+
+/// The result of a call that says -1 when it fails.
+@discardableResult
+func checked(_ call: String, _ result: Int32) throws(SystemCallError) -> Int32 {
+    guard result >= 0 else { throw SystemCallError(call) }
+    return result
+}

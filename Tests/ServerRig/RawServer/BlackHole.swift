@@ -1,0 +1,35 @@
+internal import Glibc
+
+/// An address and port where connecting neither works nor fails: the kernel drops every SYN, because the queue of a
+/// listener that accepts nobody is full. Good for connect deadlines and for the race of addresses.
+public final class BlackHole: Sendable {
+    /// The address.
+    public let address: String
+    /// The port.
+    public let port: UInt16
+    private let listener: FileDescriptor
+    private let fillers: [FileDescriptor]
+
+    /// Opens the hole.
+    /// - Parameters:
+    ///   - address: A loopback address.
+    ///   - port: The port; 0 lets the system choose.
+    /// - Throws: ``SystemCallError``, or ``RigError`` when the kernel still lets connections in.
+    public init(address: String = "127.0.0.1", port: UInt16 = 0) throws {
+        self.address = address
+        listener = try SocketAddress(address, port).listeningSocket(backlog: 0)
+        self.port = try SocketAddress.port(of: listener)
+        var fillers: [FileDescriptor] = []
+        for _ in 0..<16 {
+            let filler = try SocketAddress(address, self.port).connectingSocket()
+            fillers.append(filler)
+            var descriptors = [pollfd(fd: filler.number, events: Int16(POLLOUT), revents: 0)]
+            // On loopback a connection that is let in stands before `connect` returns.
+            if poll(&descriptors, 1, 100) == 0 {
+                self.fillers = fillers
+                return
+            }
+        }
+        throw RigError("16 connections went into the queue of a listener with backlog 0")
+    }
+}

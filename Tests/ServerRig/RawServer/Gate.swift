@@ -1,0 +1,44 @@
+internal import HTTPDNSPrimitives
+
+/// A door that a test opens once: the way to make a server wait for the test, instead of for a time.
+public final class Gate: Sendable {
+    private struct State {
+        var isOpen = false
+        var waiting: [@Sendable () -> Void] = []
+    }
+
+    private let state = Lock(State())
+
+    /// Creates a closed gate.
+    public init() {}
+
+    /// Whether it has been opened.
+    public var isOpen: Bool { state.withLock { $0.isOpen } }
+
+    /// Opens it for good and lets everyone through.
+    public func open() {
+        let waiting = state.withLock { state in
+            state.isOpen = true
+            let waiting = state.waiting
+            state.waiting = []
+            return waiting
+        }
+        for action in waiting { action() }
+    }
+
+    /// Returns when the gate is open.
+    public func passage() async {
+        await withCheckedContinuation { continuation in
+            whenOpen { continuation.resume() }
+        }
+    }
+
+    /// Runs `action` once the gate is open; at once when it is already.
+    func whenOpen(_ action: @escaping @Sendable () -> Void) {
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.waiting.append(action) }
+            return state.isOpen
+        }
+        if isOpen { action() }
+    }
+}

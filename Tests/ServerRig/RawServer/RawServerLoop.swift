@@ -1,0 +1,104 @@
+internal import Glibc
+internal import HTTPDNSPrimitives
+
+/// The thread of a ``RawServer``: waits for sockets, gates and times, and lets each connection follow its script.
+struct RawServerLoop: Sendable {
+    let listener: FileDescriptor
+    let bell: FileDescriptor
+    let inbox: RawServerInbox
+    let script: @Sendable (Int) -> [RawServer.Step]
+    private var connections: [RawConnection] = []
+    private var waiters: [RawServerWaiter] = []
+    private var isStopped = false
+
+    init(
+        listener: FileDescriptor,
+        bell: FileDescriptor,
+        inbox: RawServerInbox,
+        script: @escaping @Sendable (Int) -> [RawServer.Step]
+    ) {
+        self.listener = listener
+        self.bell = bell
+        self.inbox = inbox
+        self.script = script
+    }
+
+    mutating func run() {
+        while !isStopped {
+            wait()
+            takeMessages()
+            accept()
+            // Weak: a gate that is never opened must not keep the server alive.
+            let wake: @Sendable () -> Void = { [weak inbox] in inbox?.post(.wake) }
+            for index in connections.indices where !connections[index].record.isClosed {
+                if connections[index].interest & Int16(POLLIN) != 0 { connections[index].receive() }
+                connections[index].advance(wake: wake)
+            }
+            answerWaiters()
+        }
+        for index in connections.indices { connections[index].finish() }
+        inbox.publish(connections.map(\.record))
+        for case .wait(let waiter) in inbox.close() { waiters.append(waiter) }
+        for waiter in waiters { waiter.continuation.resume(throwing: RigError("the server has stopped")) }
+    }
+
+    private func wait() {
+        var descriptors = [listener.number, bell.number].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+        for connection in connections where !connection.record.isClosed {
+            descriptors.append(pollfd(fd: connection.socket, events: connection.interest, revents: 0))
+        }
+        // A connection with nothing to wait for would report its end over and over.
+        for index in descriptors.indices where descriptors[index].events == 0 { descriptors[index].fd = -1 }
+        let times = connections.filter { !$0.record.isClosed }.compactMap(\.pausedUntil) + waiters.map(\.deadline)
+        let milliseconds = times.min().map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
+        poll(&descriptors, UInt(descriptors.count), milliseconds.map { Int32(min($0, 60_000)) } ?? -1)
+        if descriptors[1].revents != 0 {
+            var bytes = [UInt8](repeating: 0, count: 256)
+            _ = read(bell.number, &bytes, bytes.count)
+        }
+    }
+
+    private mutating func takeMessages() {
+        for message in inbox.takeMessages() {
+            switch message {
+            case .stop: isStopped = true
+            case .wake: break
+            case .wait(let waiter): waiters.append(waiter)
+            }
+        }
+    }
+
+    private mutating func accept() {
+        guard !isStopped else { return }
+        while true {
+            let socket = spawning.withLock { _ in
+                let socket = Glibc.accept(listener.number, nil, nil)
+                if socket >= 0 { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
+                return socket
+            }
+            guard socket >= 0 else { return }
+            var one: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+            let number = connections.count
+            connections.append(RawConnection(socket: socket, number: number, steps: script(number)))
+        }
+    }
+
+    private mutating func answerWaiters() {
+        let records = connections.map(\.record)
+        inbox.publish(records)
+        let now = ContinuousClock.now
+        waiters.removeAll { waiter in
+            if waiter.condition(records) {
+                waiter.continuation.resume(returning: records)
+            } else if now >= waiter.deadline {
+                waiter.continuation.resume(
+                    throwing: RigError("what was waited for did not happen; the server has seen \(records.map(\.text))")
+                )
+            } else {
+                return false
+            }
+            return true
+        }
+    }
+}

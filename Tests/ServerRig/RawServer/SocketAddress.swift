@@ -1,0 +1,64 @@
+internal import Glibc
+
+/// An address and port in the form that the socket calls take.
+struct SocketAddress {
+    private var storage = sockaddr_storage()
+    private var length: socklen_t
+    private let text: String
+
+    init(_ address: String, _ port: UInt16) throws {
+        text = "\(address) port \(port)"
+        var v4 = sockaddr_in()
+        var v6 = sockaddr_in6()
+        if inet_pton(AF_INET, address, &v4.sin_addr) == 1 {
+            v4.sin_family = sa_family_t(AF_INET)
+            v4.sin_port = port.bigEndian
+            length = socklen_t(MemoryLayout.size(ofValue: v4))
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v4, as: sockaddr_in.self) }
+        } else if inet_pton(AF_INET6, address, &v6.sin6_addr) == 1 {
+            v6.sin6_family = sa_family_t(AF_INET6)
+            v6.sin6_port = port.bigEndian
+            length = socklen_t(MemoryLayout.size(ofValue: v6))
+            withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: v6, as: sockaddr_in6.self) }
+        } else {
+            throw RigError("\(address) is not an address")
+        }
+    }
+
+    private func newSocket() throws -> FileDescriptor {
+        let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
+        return FileDescriptor(try checked("socket", socket(Int32(storage.ss_family), type, 0)))
+    }
+
+    private func withPointer(_ body: (UnsafePointer<sockaddr>) -> Int32) -> Int32 {
+        withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
+    }
+
+    func listeningSocket(backlog: Int32) throws -> FileDescriptor {
+        let socket = try newSocket()
+        var one: Int32 = 1
+        setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+        try checked("bind \(text)", withPointer { bind(socket.number, $0, length) })
+        try checked("listen on \(text)", listen(socket.number, backlog))
+        return socket
+    }
+
+    /// A socket that has begun to connect.
+    func connectingSocket() throws -> FileDescriptor {
+        let socket = try newSocket()
+        let result = withPointer { connect(socket.number, $0, length) }
+        guard result == 0 || errno == EINPROGRESS else { throw SystemCallError("connect to \(text)") }
+        return socket
+    }
+
+    static func port(of socket: FileDescriptor) throws -> UInt16 {
+        var storage = sockaddr_storage()
+        var length = socklen_t(MemoryLayout.size(ofValue: storage))
+        let result = withUnsafeMutablePointer(to: &storage) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(socket.number, $0, &length) }
+        }
+        try checked("getsockname", result)
+        // The port has the same place in both families (sin_port, sin6_port).
+        return withUnsafeBytes(of: storage) { UInt16(bigEndian: $0.load(fromByteOffset: 2, as: UInt16.self)) }
+    }
+}

@@ -1,0 +1,23 @@
+internal import Glibc
+
+/// Runs `work` on a new thread that nobody joins.
+func startThread(_ work: @escaping @Sendable () -> Void) {
+    final class Box: Sendable {
+        let work: @Sendable () -> Void
+        init(_ work: @escaping @Sendable () -> Void) { self.work = work }
+    }
+    var thread = pthread_t()
+    let argument = Unmanaged.passRetained(Box(work)).toOpaque()
+    let failure = pthread_create(
+        &thread,
+        nil,
+        { argument in
+            guard let argument else { return nil }
+            Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().work()
+            return nil
+        },
+        argument
+    )
+    precondition(failure == 0, "no thread could be started: \(String(cString: strerror(failure)))")
+    pthread_detach(thread)
+}

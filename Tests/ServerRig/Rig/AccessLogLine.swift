@@ -1,0 +1,58 @@
+/// What an origin wrote about one request: the proof of where it went and under which name.
+public struct AccessLogLine: Sendable, Hashable, Decodable {
+    /// When the answer had been sent, in seconds since 1970.
+    public let time: Double
+    /// How long the request took from its first byte, in seconds.
+    public let duration: Double
+    /// The address that the request reached.
+    public let address: String
+    /// The port that the request reached.
+    public let port: UInt16
+    /// The server name of the handshake; empty when there was none.
+    public let sni: String
+    /// The Host field, or `:authority`.
+    public let host: String
+    /// The request line, such as `GET /a.jpg HTTP/2.0`.
+    public let request: String
+    /// `HTTP/1.1` or `HTTP/2.0`.
+    public let `protocol`: String
+    /// The status.
+    public let status: Int
+    /// Bytes of the request, head and body.
+    public let received: Int
+    /// Bytes of the response, head and body.
+    public let sent: Int
+    /// Bytes of the response's body.
+    public let bodySent: Int
+    /// The client's address.
+    public let client: String
+    /// The client's port: with `client`, a name for the connection on the client's side.
+    public let clientPort: UInt16
+    /// The connection's number, unique in one run of the server.
+    public let connection: Int
+    /// Which request on its connection this was, from 1.
+    public let requestOnConnection: Int
+    /// `TLSv1.3`; empty for clear text.
+    public let tls: String
+    /// `r` when the TLS session was resumed, `.` when not.
+    public let sessionReused: String
+    /// The User-Agent field.
+    public let userAgent: String
+
+    /// The method.
+    public var method: String { String(request.prefix { $0 != " " }) }
+    /// The request target: path and query.
+    public var target: String {
+        let words = request.split(separator: " ")
+        return words.count > 1 ? String(words[1]) : ""
+    }
+    /// When the request's first byte was read, in seconds since 1970.
+    public var started: Double { time - duration }
+}
+
+/// A place in a log. Lines before it belong to something else.
+public struct LogMark: Sendable, Hashable {
+    let offset: Int
+    /// The beginning of the log.
+    public static let beginning = LogMark(offset: 0)
+}

@@ -1,0 +1,66 @@
+internal import Glibc
+internal import HTTPDNSPrimitives
+
+extension ServerRig {
+    /// Something that has to be installed for a suite to run.
+    public enum Part: String, Hashable, Sendable, CaseIterable {
+        /// The origins: nginx with its Lua module.
+        case nginx
+        /// The HTTP-DNS provider.
+        case bind
+        /// Makes the certificates; both servers need it.
+        case openssl
+        /// Clients that are not ours, as witnesses: curl and dig.
+        case witnesses
+        /// A C compiler, for ``Tripwire``.
+        case compiler
+
+        var isInstalled: Bool {
+            switch self {
+            case .nginx:
+                Command.find("nginx") != nil && access("/usr/lib/nginx/modules/ngx_http_lua_module.so", R_OK) == 0
+                    && Part.openssl.isInstalled
+            case .bind: Command.find("named") != nil && Command.find("nsupdate") != nil && Part.openssl.isInstalled
+            case .openssl: Command.find("openssl") != nil
+            case .witnesses: Command.find("curl") != nil && Command.find("dig") != nil
+            case .compiler: Tripwire.compiler != nil
+            }
+        }
+
+        var packages: String {
+            switch self {
+            case .nginx: "nginx-light libnginx-mod-http-lua openssl"
+            case .bind: "bind9 bind9-dnsutils openssl"
+            case .openssl: "openssl"
+            case .witnesses: "curl bind9-dnsutils"
+            case .compiler: "gcc libc6-dev"
+            }
+        }
+    }
+
+    /// Whether the environment says that no suite may be left out (`HTTPDNS_TEST_SERVERS=required`, as `make test` does).
+    public static var isRequired: Bool {
+        getenv("HTTPDNS_TEST_SERVERS").map { String(cString: $0) } == "required"
+    }
+
+    /// Whether a suite that needs `parts` can run: `@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))`.
+    ///
+    /// A suite that is left out is named once on standard error, with what to install. Where servers are required the
+    /// answer is always yes, so that a missing one fails the run.
+    public static func isAvailable(_ parts: Set<Part>, suite: String = #fileID) -> Bool {
+        if isRequired { return true }
+        let missing = parts.filter { !$0.isInstalled }.sorted { $0.rawValue < $1.rawValue }
+        if missing.isEmpty { return true }
+        let names = missing.map(\.rawValue).joined(separator: " and ")
+        let packages = missing.map(\.packages).joined(separator: " ")
+        let verb = missing.count == 1 ? "is" : "are"
+        let line =
+            "left out: \(suite) because \(names) \(verb) not installed (apt-get install \(packages), or: make test)\n"
+        if reported.withLock({ $0.insert(suite).inserted }) {
+            _ = write(STDERR_FILENO, line, line.utf8.count)
+        }
+        return false
+    }
+
+    private static let reported = Lock<Set<String>>([])
+}

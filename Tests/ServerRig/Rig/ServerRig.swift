@@ -1,0 +1,80 @@
+internal import Foundation
+internal import HTTPDNSPrimitives
+
+/// nginx as four origins and BIND as an HTTP-DNS provider, with a certificate authority of their own, started by
+/// `Scripts/servers/start` in a temporary folder.
+///
+/// Addresses: 127.0.0.2, .3, .4 and ::1 serve the names of the good certificate (`one.test`, `img.shop.test`,
+/// `*.wild.test` and more); 127.0.0.5 is somebody else's server, which shows a certificate for `other.test` whatever it
+/// is asked. The zone is `Scripts/servers/test.zone`. Suites run side by side on the shared rig: a test that changes
+/// records or counts log lines uses a name of its own, such as `pin-moves.wild.test`.
+public final class ServerRig: Sendable {
+    private struct Ready: Decodable {
+        let tlsPort, http1Port, httpPort, dohPort, dnsPort: UInt16
+        let hasIPv6: Bool
+        let nginxProcess, bindProcess: Int32
+        let certificateAuthority, otherCertificateAuthority, accessLog, originLog, queryLog: String
+    }
+
+    private let ready: Ready
+    let supervisor: Supervisor
+    /// Where everything of the rig is; removed at its end.
+    public let folder: String
+
+    /// The port of the HTTPS origins that speak HTTP/2 and HTTP/1.1.
+    public var tlsPort: UInt16 { ready.tlsPort }
+    /// The port of the HTTPS origins that speak HTTP/1.1 only.
+    public var http1Port: UInt16 { ready.http1Port }
+    /// The port of the clear-text origins.
+    public var httpPort: UInt16 { ready.httpPort }
+    /// The port of BIND's DoH service on 127.0.0.1 (and ::1).
+    public var dohPort: UInt16 { ready.dohPort }
+    /// The port of BIND's plain DNS on 127.0.0.1.
+    public var dnsPort: UInt16 { ready.dnsPort }
+    /// The DoH service by name, good with bootstrap address 127.0.0.1.
+    public var dohURL: String { "https://doh.test:\(dohPort)/dns-query" }
+    /// The DoH service by address literal.
+    public var dohURLByAddress: String { "https://127.0.0.1:\(dohPort)/dns-query" }
+    /// Whether ::1 can be used on this machine.
+    public var hasIPv6: Bool { ready.hasIPv6 }
+    /// The authority that every good certificate ends at.
+    public var certificateAuthorityFile: String { ready.certificateAuthority }
+    /// An authority that signed `untrusted.test` only.
+    public var otherCertificateAuthorityFile: String { ready.otherCertificateAuthority }
+    /// The file behind ``accessLog(since:)``.
+    public var accessLogFile: String { ready.accessLog }
+
+    var requests: LogFile { LogFile(path: ready.accessLog) }
+    var queries: LogFile { LogFile(path: ready.queryLog) }
+    var origins: LogFile { LogFile(path: ready.originLog) }
+    var bindProcess: Int32 { ready.bindProcess }
+    var nginxProcess: Int32 { ready.nginxProcess }
+
+    private init(ready: Ready, supervisor: Supervisor) {
+        self.ready = ready
+        self.supervisor = supervisor
+        folder = supervisor.folder
+    }
+
+    /// The rig that all suites of this process share: started at the first call, stopped at the process's end.
+    /// - Throws: ``RigError`` with the log of the server that could not start; every later call throws the same.
+    public static func shared() async throws -> ServerRig { try await sharedRig.value }
+
+    private static let sharedRig = Task { try await start() }
+
+    /// A rig of the caller's own, for tests that stop or hold servers. It ends with ``stop()``, with its last reference,
+    /// and with this process.
+    /// - Parameter preferredTLSPort: Taken for the origins if it is free.
+    /// - Throws: ``RigError`` with the log of the server that could not start.
+    public static func start(preferredTLSPort: UInt16? = nil) async throws -> ServerRig {
+        let parts = [Part.nginx, .bind].filter { isRequired || $0.isInstalled }.map(\.rawValue)
+        let supervisor = try Supervisor(parts: parts, tlsPort: preferredTLSPort)
+        let ready = try await onBlockingThread { try supervisor.waitUntilReady(within: .seconds(60)) }
+        return ServerRig(ready: try JSONDecoder().decode(Ready.self, from: Data(ready)), supervisor: supervisor)
+    }
+
+    /// Ends both servers and removes the folder. Returns when they are gone. Idempotent.
+    public func stop() async throws {
+        try await onBlockingThread { [supervisor] in supervisor.stop() }
+    }
+}

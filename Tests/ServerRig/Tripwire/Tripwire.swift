@@ -1,0 +1,47 @@
+internal import Glibc
+
+/// Proves that a program leaves the system resolver alone: it runs the program with a library in front that records and
+/// refuses every look-up of a name (`Scripts/tripwire.c`).
+///
+/// It does not see a program that asks a name server by itself over UDP; for those, look at the sockets.
+public struct Tripwire: Sendable {
+    private let library: String
+
+    static var compiler: String? { ["cc", "clang", "gcc"].lazy.compactMap(Command.find).first }
+
+    /// The tripwire, compiled once per process.
+    /// - Throws: ``RigError`` without a C compiler.
+    public static func shared() async throws -> Tripwire { try await compiled.value }
+
+    private static let compiled = Task { try await compile() }
+
+    private static func compile() async throws -> Tripwire {
+        guard let compiler else { throw RigError("no C compiler is installed, and the tripwire needs one") }
+        let source = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/Scripts/tripwire.c"
+        let library = try FileDescriptor.newFile("tripwire", ".so").name
+        let result = try await Command(compiler, ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"]).run()
+        guard result.status == 0 else { throw RigError("the tripwire does not compile: \(result.error)") }
+
+        removeAtExit(library)
+        return Tripwire(library: library)
+    }
+
+    /// Runs a command with the tripwire in front.
+    /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test`.
+    public func run(
+        _ command: Command,
+        within limit: Duration = .seconds(60)
+    ) async throws -> (result: CommandResult, lookups: [String]) {
+        let log = try FileDescriptor.newFile("lookups", ".log").name
+        defer { unlink(log) }
+        var guarded = command
+        guarded.environment["LD_PRELOAD"] = library
+        guarded.environment["TRIPWIRE_LOG"] = log
+        let result = try await guarded.run(within: limit)
+        // Without the library in front, silence would mean nothing.
+        guard !result.error.contains("cannot be preloaded") else {
+            throw RigError("preloading failed: \(result.error)")
+        }
+        return (result, try LogFile(path: log).lines(since: .beginning).map(String.init))
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import Glibc
+import ServerRig
+import Testing
+
+struct RawServerTests {
+    /// A client without HTTP: bash's /dev/tcp.
+    private func talk(_ server: RawServer, _ script: String) async throws -> CommandResult {
+        let prefix = "exec 3<>/dev/tcp/\(server.address)/\(server.port) || exit 9\n"
+        return try await Command("bash", ["-c", prefix + script]).run(within: .seconds(20))
+    }
+
+    @Test("what a client sends is recorded byte for byte, and the script's answer is sent")
+    func records() async throws {
+        let server = try RawServer(.readHead, .sendText("hello"))
+        let result = try await talk(server, #"printf 'GET / HTTP/1.1\r\nHost: a\r\n\r\n' >&3; cat <&3"#)
+        #expect(result.output == "hello")
+        let connections = try await server.awaitConnections { $0.first?.isClosed == true }
+        #expect(connections.map(\.text) == ["GET / HTTP/1.1\r\nHost: a\r\n\r\n"])
+    }
+
+    @Test("each connection follows its own script")
+    func scripts() async throws {
+        let server = try RawServer { $0 == 0 ? [.sendText("first")] : [.sendText("later")] }
+        #expect(try await talk(server, "cat <&3").output == "first")
+        #expect(try await talk(server, "cat <&3").output == "later")
+    }
+
+    @Test("a closed gate holds one connection and no other")
+    func gates() async throws {
+        let gate = Gate()
+        let server = try RawServer { $0 == 0 ? [.read(1), .wait(gate), .sendText("held")] : [.sendText("free")] }
+        async let held = talk(server, "printf x >&3; cat <&3")
+        try await server.awaitConnections { $0.first?.received == [UInt8(ascii: "x")] }
+        #expect(try await talk(server, "cat <&3").output == "free")
+        #expect(server.connections[0].isClosed == false)
+        gate.open()
+        #expect(try await held.output == "held")
+    }
+
+    @Test("a reset is seen as a reset, a close as the end")
+    func endings() async throws {
+        let server = try RawServer { $0 == 0 ? [.read(1), .reset] : [.read(1)] }
+        let reset = try await talk(server, "printf x >&3; cat <&3")
+        #expect(reset.status != 0 && reset.error.contains("reset"), "\(reset)")
+        let closed = try await talk(server, "printf x >&3; cat <&3")
+        #expect(closed.status == 0, "\(closed)")
+    }
+
+    @Test("a client that goes away is noticed while the server hangs")
+    func clientCloses() async throws {
+        let server = try RawServer(.readHead, .hang)
+        _ = try await talk(server, #"printf '\r\n\r\n' >&3"#)
+        let connections = try await server.awaitConnections { $0.first?.isClosedByClient == true }
+        #expect(connections.count == 1)
+    }
+
+    @Test("keep-alive: the same steps over and over")
+    func repeats() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText("ok\n")]))
+        let result = try await talk(
+            server,
+            #"for i in 1 2 3; do printf 'G\r\n\r\n' >&3; read -r line <&3; echo "$line"; done"#
+        )
+        #expect(result.output == "ok\nok\nok\n")
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("waiting for what does not happen is an error that shows what did")
+    func deadline() async throws {
+        let server = try RawServer(.hang)
+        _ = try await talk(server, "printf abc >&3")
+        let error = await #expect(throws: RigError.self) {
+            try await server.awaitConnections(within: .milliseconds(50)) { $0.count == 2 }
+        }
+        #expect(error?.description.contains("abc") == true)
+    }
+
+    @Test("a black hole neither accepts nor refuses")
+    func blackHole() async throws {
+        let hole = try BlackHole(address: "127.0.0.1")
+        let connect = "exec 3<>/dev/tcp/127.0.0.1/\(hole.port)"
+        // 124: ended by the limit, neither connected (0) nor refused (1).
+        #expect(try await Command("timeout", ["0.4", "bash", "-c", connect]).run().status == 124)
+    }
+}
+
+@Suite(.enabled(if: ServerRig.isAvailable([.compiler])))
+struct TripwireTests {
+    @Test(
+        "the tripwire bites: a look-up of a name is recorded and refused",
+        arguments: [("ahosts", "getaddrinfo localhost"), ("hosts", "gethostbyname2 localhost")]
+    )
+    func bites(database: String, lookup: String) async throws {
+        let (result, lookups) = try await Tripwire.shared().run(Command("getent", [database, "localhost"]))
+        #expect(result.status != 0)
+        #expect(lookups.contains(lookup), "\(lookups)")
+    }
+
+    @Test("without the tripwire the same look-up works")
+    func control() async throws {
+        #expect(try await Command("getent", ["ahosts", "localhost"]).run().status == 0)
+    }
+
+    @Test("a literal address is no look-up")
+    func literals() async throws {
+        let (result, lookups) = try await Tripwire.shared().run(Command("getent", ["ahosts", "127.0.0.1"]))
+        #expect(result.status == 0 && lookups.isEmpty, "\(lookups)")
+    }
+}

@@ -1,0 +1,82 @@
+internal import Foundation
+internal import HTTPDNSClient
+internal import ServerRig
+
+/// The servers, the program and the settings that the steps share.
+struct DemoStage: Sendable {
+    static let host = "img.shop.test"
+
+    let rig: ServerRig
+    let resolveTest: String
+
+    /// Starts the servers, and has them stopped before the demo ends by a signal.
+    static func prepare(_ screen: Screen) async throws -> DemoStage {
+        let rig = try await ServerRig.start(preferredTLSPort: 8443)
+        stopOnSignal(rig)
+        let version = try await Command("curl", ["--version"]).run().output
+        let library = version.split(separator: " ").first { $0.hasPrefix("libcurl/") }.map { $0.dropFirst(8) } ?? "?"
+        let scene = "one HTTP-DNS provider, four HTTPS origins on 127.0.0.2-5, a private CA"
+        screen.line("\(scene)    \(screen.dim("libcurl \(library)"))\n")
+        return DemoStage(rig: rig, resolveTest: try BuiltProduct.path("resolve-test"))
+    }
+
+    private static func stopOnSignal(_ rig: ServerRig) {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            signal(number, SIG_IGN)
+            let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+            source.setEventHandler {
+                Task {
+                    try? await rig.stop()
+                    exit(128 + number)
+                }
+            }
+            source.activate()
+            // Kept for the life of the process.
+            _ = Unmanaged.passRetained(source as AnyObject)
+        }
+    }
+
+    /// `https://img.shop.test:8443` and a path.
+    func url(_ path: String) -> String { "https://\(DemoStage.host):\(rig.tlsPort)\(path)" }
+
+    /// A client that knows the provider, by its bootstrap address, for every name below `test`.
+    func newClient() async throws -> HTTPDNSClient {
+        var provider = DoHProvider.Configuration(name: "doh", url: rig.dohURL, bootstrap: [try address("127.0.0.1")])
+        provider.trustRoots = .file(rig.certificateAuthorityFile)
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.resolver.providers = [try DoHProvider(provider)]
+        configuration.resolver.routes = [Route(try HostPattern("*.test"), .providers(["doh"], fallback: .none))]
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    private func address(_ text: String) throws -> IPAddress {
+        guard let address = IPAddress(text) else { throw DemoError("\(text) is not an address") }
+        return address
+    }
+
+    /// The flags that give resolve-test the same settings.
+    var resolveTestFlags: [String] {
+        ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+    }
+
+    /// The program's path as someone in the package's folder would type it.
+    var shownResolveTest: String {
+        let short = ".build/debug/resolve-test"
+        let isSame =
+            URL(filePath: short).resolvingSymlinksInPath() == URL(filePath: resolveTest).resolvingSymlinksInPath()
+        return isSame ? short : resolveTest
+    }
+
+    /// How many requests the origins logged whose Host or server name was not the name asked for, over the whole run.
+    func requestsUnderAnotherName() -> Int? {
+        try? rig.accessLog().filter {
+            $0.target.hasPrefix("/a.jpg") && ($0.host != "\(DemoStage.host):\(rig.tlsPort)" || $0.sni != DemoStage.host)
+        }.count
+    }
+}
+
+struct DemoError: Error, CustomStringConvertible {
+    let description: String
+    init(_ description: String) { self.description = description }
+}
