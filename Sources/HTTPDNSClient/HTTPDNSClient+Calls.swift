@@ -1,8 +1,13 @@
-public import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient {
-    /// Sends a GET request.
+    /// Sends a GET request and returns at the head of its response.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func get(
         _ url: String,
@@ -10,9 +15,22 @@ extension HTTPDNSClient {
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
         deadline: Duration? = nil
-    ) async throws -> ClientResponse { fatalError("seam") }
+    ) async throws -> ClientResponse {
+        var options = RequestOptions()
+        options.pinnedTo = addresses
+        options.bypass = bypass
+        options.deadline = deadline
+        return try await execute(ClientRequest(url: url, headerFields: headerFields, options: options))
+    }
 
-    /// Sends a POST request.
+    /// Sends a POST request and returns at the head of its response.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - body: The body.
+    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
@@ -21,5 +39,13 @@ extension HTTPDNSClient {
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
         deadline: Duration? = nil
-    ) async throws -> ClientResponse { fatalError("seam") }
+    ) async throws -> ClientResponse {
+        var options = RequestOptions()
+        options.pinnedTo = addresses
+        options.bypass = bypass
+        options.deadline = deadline
+        return try await execute(
+            ClientRequest(method: .post, url: url, headerFields: headerFields, body: body, options: options)
+        )
+    }
 }

@@ -1,68 +1,69 @@
-public import CurlTransport
+internal import CurlTransport
 public import HTTPDNS
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 public import HTTPTypes
-public import Logging
 
 /// An HTTP client whose requests reach the addresses that mappings and HTTP-DNS providers give, under their own names.
+///
+/// ```swift
+/// let client = try await HTTPDNSClient()
+/// let response = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
+/// let picture = try await response.body.collect(upTo: .mebibytes(4))
+/// try await client.shutdown()
+/// ```
+///
+/// A client is safe to use from any number of tasks, and one is enough for a process. Dropped without
+/// ``shutdown(drainingFor:)`` it lets its transfers end and then ends its thread, with a warning in the log.
 public final class HTTPDNSClient: Sendable {
-    /// Settings of a client.
-    public struct Configuration: Sendable {
-        /// Time limits of the phases; nil means none.
-        public struct Timeouts: Hashable, Sendable {
-            /// Until the TCP connection stands.
-            public var connect: Duration? = .seconds(5)
-            /// From the TCP connection until TLS is done.
-            public var tls: Duration? = .seconds(5)
-            /// From the request's sending until the answer's first byte.
-            public var firstByte: Duration? = .seconds(30)
-            /// Between two reads of the answer.
-            public var idle: Duration? = .seconds(30)
-            /// The whole call with its body, resolving included.
-            public var total: Duration? = .seconds(60)
+    /// The stage of this client, which can be listed among another client's interceptors.
+    public let rewriter: Rewriter
 
-            /// Creates the defaults.
-            public init() {}
+    private let pipeline: Pipeline
+    private let resolver: Resolver
+    private let sender: any HopSending
+
+    /// Creates a client. Nothing is sent until the first request.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`: a bad mapping or route, a time limit that is not
+    ///   positive, a CA file that cannot be read.
+    public convenience init(configuration: Configuration = Configuration()) async throws {
+        try configuration.validate()
+        var transport = TransportConfiguration()
+        transport.trustRoots = configuration.trustRoots
+        transport.driver = configuration.driver
+        transport.maximumIdleConnections = configuration.maximumIdleConnections
+        transport.logger = configuration.logger
+        let resolver: Resolver
+        do {
+            resolver = try Resolver(configuration.resolver)
+        } catch {
+            throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
+        self.init(configuration: configuration, resolver: resolver, sender: Transport(transport))
+    }
 
-        /// Mappings, providers, routes, policy, cache.
-        public var resolver = ResolverConfiguration()
-        /// The authorities that origins' certificates must end at.
-        public var trustRoots: TrustRoots = .system
-        /// Time limits.
-        public var timeouts = Timeouts()
-        /// The longest body, after decoding; nil means no limit.
-        public var maximumResponseBody: ByteCount?
-        /// The HTTP versions allowed.
-        public var versions: HTTPVersionChoice = .automatic
-        /// How many connections are kept open for later requests.
-        public var maximumIdleConnections = 1024
-        /// Whether the stage runs; when false every name goes to the system resolver.
-        public var isEnabled = true
-        /// Stages that run once per call, outermost first.
-        public var applicationInterceptors: [any Interceptor] = []
-        /// Stages that run once per hop, outermost first.
-        public var networkInterceptors: [any Interceptor] = []
-        /// Where log lines go; nil means nowhere.
-        public var logger: Logger?
-
-        /// Creates settings with the defaults above.
-        public init() {}
+    /// Creates a client on another resolver, made from the same settings, and another way to the wire.
+    package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
+        self.resolver = resolver
+        rewriter = Rewriter(resolver: resolver, configuration: configuration)
+        pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
+        self.sender = sender
     }
 
     /// The mappings, which can be changed at any time.
-    public var mappings: MappingStore { fatalError("seam") }
-
-    /// Creates a client. Nothing is sent until the first request.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    public init(configuration: Configuration = Configuration()) async throws { fatalError("seam") }
+    public var mappings: MappingStore { resolver.mappings }
 
     /// Sends a request and returns at the head of its response.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func execute(_ request: ClientRequest) async throws -> ClientResponse { fatalError("seam") }
+    public func execute(_ request: ClientRequest) async throws -> ClientResponse {
+        try await pipeline.call(request)
+    }
 
     /// Sends a request that a stage, of this client or another, has already rewritten. While its tag holds it goes to the
-    /// addresses in it; afterwards it is rewritten anew.
+    /// addresses in it, without a question to any provider; afterwards it is rewritten anew.
+    ///
+    /// Another client's addresses must pass this client's address policy. Options for the rewriting (`pinnedTo`, `bypass`,
+    /// `families`, `hostHeader`) are those it was rewritten with unless `options` has its own; with other addresses asked
+    /// for, or with the stage of this client switched off, the tag does not count.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
         _ rewritten: RewrittenRequest,
@@ -70,20 +71,64 @@ public final class HTTPDNSClient: Sendable {
         headerFields: HTTPFields = [:],
         body: RequestBody = .none,
         options: RequestOptions = RequestOptions()
-    ) async throws -> ClientResponse { fatalError("seam") }
-
-    /// Runs the stage alone: resolves, and sends nothing to the origin.
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
-        fatalError("seam")
+    ) async throws -> ClientResponse {
+        let content = rewritten.content
+        var options = options
+        options.pinnedTo = options.pinnedTo ?? content.pinnedTo
+        options.bypass = options.bypass || content.bypass
+        options.families = options.families ?? content.families
+        options.hostHeader = options.hostHeader ?? content.hostHeader
+        let request = ClientRequest(
+            method: method,
+            url: content.originalText,
+            headerFields: headerFields,
+            body: body,
+            options: options
+        )
+        return try await pipeline.call(request, carrying: rewritten)
     }
 
-    /// Resolves a name, as the stage would.
+    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func resolve(_ host: String, port: UInt16 = 443, options: RequestOptions = RequestOptions()) async throws
-        -> Resolution
-    { fatalError("seam") }
+    public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
+        try pipeline.gate.enter()
+        defer { pipeline.gate.leave() }
+        let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
+        return try await rewriter.rewrite(ClientRequest(url: url, options: options), carrying: nil, deadline: deadline)
+    }
 
-    /// Refuses new requests, lets those in flight end for `duration`, cuts the rest. Idempotent.
-    public func shutdown(drainingFor duration: Duration = .zero) async throws { fatalError("seam") }
+    /// Resolves a name or an address literal, as the stage would for a URL with this host and port.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func resolve(
+        _ host: String,
+        port: UInt16 = 443,
+        options: RequestOptions = RequestOptions()
+    ) async throws -> Resolution {
+        try pipeline.gate.enter()
+        defer { pipeline.gate.leave() }
+        let question = try rewriter.question(about: Rewriter.host(host), port: port, options: options)
+        let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
+        return try await rewriter.resolve(question, deadline: deadline)
+    }
+
+    /// Refuses new requests, lets those in flight end for `duration`, cuts the rest, and ends the providers.
+    ///
+    /// In flight are calls until their response's body has ended. Idempotent, also from several tasks at once: each waits,
+    /// and the shortest duration decides.
+    /// - Throws: `CancellationError` when the task is cancelled while it waits; what is in flight is then cut at once.
+    public func shutdown(drainingFor duration: Duration = .zero) async throws {
+        pipeline.gate.close()
+        let clock = SystemTimeSource()
+        let deadline = clock.now() + duration
+        if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }
+        let left = Task.isCancelled ? .zero : max(.zero, deadline - clock.now())
+        await withTaskCancellationHandler {
+            await sender.shutdown(drainingFor: left)
+        } onCancel: {
+            // A second shutdown without a draining time cuts what the first one waits for.
+            Task { [sender] in await sender.shutdown(drainingFor: .zero) }
+        }
+        await resolver.shutdown()
+        try Task.checkCancellation()
+    }
 }

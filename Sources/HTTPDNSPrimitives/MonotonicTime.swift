@@ -20,10 +20,11 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
-    /// How long after `earlier` this moment is; negative if it is before.
+    /// How long after `earlier` this moment is; negative if it is before. It saturates at 292 years either way.
     @inlinable
     public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {
-        .nanoseconds(later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds).partialValue)
+        let (difference, overflow) = later.nanoseconds.subtractingReportingOverflow(earlier.nanoseconds)
+        return .nanoseconds(overflow ? (later < earlier ? .min : .max) : difference)
     }
 }
 

@@ -54,13 +54,4 @@ public struct HostMapping: Hashable, Sendable {
     public var action: Action? {
         if case .action(let action) = content { action } else { nil }
     }
-
-    /// A rule from address texts: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is thrown by `apply`.
-    public static func addresses(_ texts: [String]) -> HostMapping { fatalError("seam") }
-    /// A rule from address texts with weights. Bad text is thrown by `apply`.
-    public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HostMapping { fatalError("seam") }
-    /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
-    public static func via(_ name: String) -> HostMapping { fatalError("seam") }
-    /// A rule that sends the name to the system resolver.
-    public static var bypass: HostMapping { HostMapping(.bypass) }
 }

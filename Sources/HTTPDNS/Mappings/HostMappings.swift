@@ -1,25 +1,4 @@
-public import HTTPDNSPrimitives
-
-/// The key of a rule: a name or suffix, for one port or for all.
-public struct MappingKey: Hashable, Sendable, CustomStringConvertible {
-    /// The names; never ``HostPattern/any``.
-    public var pattern: HostPattern
-    /// The URL's port that the rule is for; nil means all.
-    public var port: UInt16?
-
-    /// Creates a key.
-    public init(_ pattern: HostPattern, port: UInt16? = nil) {
-        self.pattern = pattern
-        self.port = port
-    }
-
-    /// Reads `name`, `*.suffix`, either with `:port`.
-    /// - Throws: ``MappingError``.
-    public init(_ text: String) throws(MappingError) { fatalError("seam") }
-
-    /// The text form.
-    public var description: String { port.map { "\(pattern):\($0)" } ?? pattern.description }
-}
+internal import HTTPDNSPrimitives
 
 /// The whole immutable set of rules, numbered by generation.
 public struct HostMappings: Sendable {
@@ -27,63 +6,69 @@ public struct HostMappings: Sendable {
     public let generation: UInt64
     /// All rules.
     public let rules: [MappingKey: HostMapping]
+    /// The same rules, arranged for look-up.
+    let index: RuleIndex
 
     /// A set of rules. `generation` is set by the store that holds it.
-    /// - Throws: ``MappingError`` for a rule that holds text which could not be read, `*` as a pattern, no address, a
-    ///   weight below 1, or `via` rules in a circle.
-    public init(_ rules: [MappingKey: HostMapping] = [:]) throws(MappingError) { fatalError("seam") }
+    /// - Throws: ``MappingError`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no address,
+    ///   one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or in a
+    ///   chain of more than 8. Of several bad rules the first by key is named.
+    public init(_ rules: [MappingKey: HostMapping] = [:]) throws(MappingError) {
+        let index = RuleIndex(rules)
+        for (key, mapping) in rules.sorted(by: { $0.key.description < $1.key.description }) {
+            if let reason = HostMappings.fault(of: key, mapping, in: index) {
+                throw MappingError(key: key.description, reason: reason, location: mapping.location)
+            }
+        }
+        self.init(rules: rules, index: index, generation: 1)
+    }
+
+    private init(rules: [MappingKey: HostMapping], index: RuleIndex, generation: UInt64) {
+        self.rules = rules
+        self.index = index
+        self.generation = generation
+    }
+
+    /// The same rules under another number.
+    func numbered(_ generation: UInt64) -> HostMappings {
+        HostMappings(rules: rules, index: index, generation: generation)
+    }
 
     /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
     public func rule(for host: HostName, port: UInt16) -> (key: MappingKey, mapping: HostMapping)? {
-        fatalError("seam")
+        index.rule(for: host, port: port)
     }
 
-    /// A set being changed, see ``MappingStore/apply(_:)``.
-    public struct Draft: Sendable {
-        package var rules: [MappingKey: HostMapping]
-        package var errors: [MappingError]
-
-        /// The rule for a key such as `img.shop.example`, `*.shop.example` or `img.shop.example:8443`; nil removes it.
-        public subscript(key: String) -> HostMapping? {
-            get { fatalError("seam") }
-            set { fatalError("seam") }
+    private static func fault(of key: MappingKey, _ mapping: HostMapping, in index: RuleIndex) -> String? {
+        if key.pattern == .any { return MappingKey.anyRefusal }
+        if key.port == 0 { return "port 0 cannot be dialled; ports are 1 to 65535" }
+        if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }
+        switch mapping.content {
+        case .invalid(let reason): return reason
+        case .action(.bypass): return nil
+        case .action(.via(let target, _)): return ViaChain.fault(from: key, to: target, in: index)
+        case .action(.addresses(let targets)): return fault(of: targets)
         }
-
-        /// Removes every rule.
-        public mutating func removeAll() { rules = [:] }
     }
-}
 
-/// Why a set of mappings cannot be used.
-public struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The rule's key as it was written.
-    public var key: String
-    /// What is wrong and what is allowed.
-    public var reason: String
-    /// Where it was written.
-    public var location: SourceLocation?
+    private static func fault(of targets: [HostMapping.Target]) -> String? {
+        if targets.isEmpty { return "it has no address; give one at least, or bypass, or via" }
+        var seen: Set<AddressAndPort> = []
+        for target in targets {
+            if target.port == 0 { return "port 0 of \(target.address) cannot be dialled; ports are 1 to 65535" }
+            guard (1...WeightedOrder.maximumWeight).contains(target.weight) else {
+                return "the weight of \(target.address) is \(target.weight), and weights are 1 to 1000000; "
+                    + "leave the address out to send nothing there"
+            }
+            guard seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted else {
+                return "it lists \(target.address) twice; give it once, with a weight for a larger share"
+            }
+        }
+        return nil
+    }
 
-    /// One line with all of it.
-    public var description: String { (location.map { "\($0): " } ?? "") + "mapping \"\(key)\": \(reason)" }
-}
-
-/// The mappings in use. Reading takes one lock for the time of a reference count.
-public final class MappingStore: Sendable {
-    package init(_ mappings: HostMappings) { fatalError("seam") }
-
-    /// The set in use.
-    public var current: HostMappings { fatalError("seam") }
-
-    /// The generation in use.
-    public var generation: UInt64 { fatalError("seam") }
-
-    /// Changes the rules: all of the change or nothing. The next request sees it; transfers in flight finish where they are.
-    /// - Returns: The generation from which on it holds.
-    /// - Throws: ``MappingError``, or what `change` throws; then nothing has changed.
-    @discardableResult
-    public func apply(_ change: (inout HostMappings.Draft) throws -> Void) throws -> UInt64 { fatalError("seam") }
-
-    /// Puts a whole set in place of the present one.
-    @discardableResult
-    public func replace(with mappings: HostMappings) -> UInt64 { fatalError("seam") }
+    private struct AddressAndPort: Hashable {
+        var address: IPAddress
+        var port: UInt16?
+    }
 }

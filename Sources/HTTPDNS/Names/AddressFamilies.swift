@@ -1,7 +1,7 @@
 public import HTTPDNSPrimitives
 
 /// Which families of addresses are asked for and used.
-public struct AddressFamilies: OptionSet, Hashable, Sendable {
+public struct AddressFamilies: OptionSet, Hashable, Sendable, CustomStringConvertible {
     /// Bit 0 is IPv4, bit 1 is IPv6.
     public let rawValue: UInt8
 
@@ -18,5 +18,15 @@ public struct AddressFamilies: OptionSet, Hashable, Sendable {
     /// Whether addresses of `family` are in the set.
     public func contains(_ family: IPAddress.Family) -> Bool {
         isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6)
+    }
+
+    /// `IPv4`, `IPv6`, `IPv4 or IPv6`, or `no family`.
+    public var description: String {
+        switch intersection(.both) {
+        case .v4: "IPv4"
+        case .v6: "IPv6"
+        case .both: "IPv4 or IPv6"
+        default: "no family"
+        }
     }
 }

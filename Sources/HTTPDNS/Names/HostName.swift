@@ -1,3 +1,6 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
 /// A validated, canonical DNS name: lower-case A-labels, no trailing dot. This initializer is the only place that
 /// normalizes a name.
 public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible {
@@ -5,10 +8,60 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let description: String
 
     /// Reads a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
+    ///
+    /// Labels have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
+    /// `xn--` are kept as they are, in lower case. A name that programs could read as an address is refused, also when it
+    /// becomes one only through the mapping of full-width digits and dots.
     /// - Throws: ``HostNameError`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
     ///   forbidden characters.
     public init(_ text: String) throws(HostNameError) {
-        fatalError("seam")
+        try self.init(text, toASCII: InternationalName.toASCII)
+    }
+
+    /// As ``init(_:)``, with the mapping of letters outside ASCII given.
+    package init(_ text: String, toASCII: (String) -> String?) throws(HostNameError) {
+        var contiguous = text
+        switch contiguous.withUTF8(HostNameScan.init) {
+        case .canonical:
+            description = contiguous
+        case .normalizable(let dropsDot):
+            description = (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased()
+        case .fault(let reason):
+            throw HostNameError(text: text, reason: reason)
+        case .international:
+            description = try HostName.mapped(contiguous, toASCII: toASCII)
+        }
+    }
+
+    /// Maps a name to A-labels, and trusts the result no more than the text: the mapping may bring slashes, dots, digits.
+    private static func mapped(_ text: String, toASCII: (String) -> String?) throws(HostNameError) -> String {
+        let hasDot = text.utf8.last == UInt8(ascii: ".")
+        guard var ascii = toASCII(hasDot ? String(text.unicodeScalars.dropLast()) : text) else {
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
+        }
+        switch ascii.withUTF8(HostNameScan.init) {
+        case .canonical:
+            return ascii
+        case .normalizable(let dropsDot) where !(dropsDot && hasDot):
+            return (dropsDot ? ascii.dropLast() : ascii[...]).lowercased()
+        case .normalizable:
+            throw HostNameError(text: text, reason: "it ends with two dots, and one is allowed")
+        case .international:
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
+        case .fault(let reason):
+            throw HostNameError(text: text, reason: "as A-labels it is \"\(ascii.escaped(limit: 80))\", and \(reason)")
+        }
+    }
+
+    /// A name that is known to be canonical: part of another one, or a constant.
+    init(canonical text: String) {
+        description = text
     }
 
     /// Orders names by their bytes.
@@ -18,23 +71,25 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var isSingleLabel: Bool { !description.utf8.contains(UInt8(ascii: ".")) }
 
     /// Whether the name is `localhost` or below it (RFC 6761 section 6.3).
-    public var isLocalhost: Bool { fatalError("seam") }
+    public var isLocalhost: Bool { self == .localhost || isBelow(.localhost) }
 
     /// Whether the name belongs to the inside of a network and goes to no provider unless a route names it exactly:
-    /// single labels, `.local`, `.internal`, `home.arpa`, `.svc.cluster.local`.
-    public var isInternal: Bool { fatalError("seam") }
+    /// single labels, `.local` (RFC 6762; `.svc.cluster.local` is part of it), `.internal`, `home.arpa` (RFC 8375).
+    public var isInternal: Bool { isSingleLabel || coversOnlyInternalNames }
+
+    /// Whether every name below this one is internal.
+    var coversOnlyInternalNames: Bool { HostName.internalZones.contains { self == $0 || isBelow($0) } }
 
     /// Whether the name lies below `suffix`; a name is not below itself.
-    public func isBelow(_ suffix: HostName) -> Bool { fatalError("seam") }
-}
+    public func isBelow(_ suffix: HostName) -> Bool {
+        let bytes = description.utf8
+        let tail = suffix.description.utf8
+        guard bytes.count > tail.count else { return false }
+        let ending = bytes.suffix(tail.count + 1)
+        return ending.first == UInt8(ascii: ".") && ending.dropFirst().elementsEqual(tail)
+    }
 
-/// Why a text is no host name.
-public struct HostNameError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// The name as it was given, cut to 80 characters, control characters escaped.
-    public let text: String
-    /// What is wrong and what is allowed.
-    public let reason: String
+    static let localhost = HostName(canonical: "localhost")
 
-    /// One line with both.
-    public var description: String { "\"\(text)\" is not a host name: \(reason)" }
+    private static let internalZones = ["local", "internal", "home.arpa"].map(HostName.init(canonical:))
 }

@@ -1,65 +1,135 @@
-public import HTTPDNSPrimitives
-
-/// One question to a resolver.
-public struct ResolutionQuestion: Hashable, Sendable {
-    /// The host to connect to.
-    public var host: Host
-    /// The URL's port.
-    public var port: UInt16
-    /// Endpoints that the request itself names; they win over everything else.
-    public var pinnedTo: [Endpoint]?
-    /// Whether mappings, providers and cache are passed over.
-    public var bypass = false
-    /// The families allowed; nil means the route's or the resolver's setting.
-    public var families: AddressFamilies?
-    /// How long it may take; nil means the resolver's setting, and never more than that.
-    public var timeLimit: Duration?
-
-    /// Creates a question about a host on a port.
-    public init(_ host: Host, port: UInt16) {
-        self.host = host
-        self.port = port
-    }
-}
+internal import HTTPDNSPrimitives
+internal import Logging
+internal import Synchronization
 
 /// Host and port in, addresses out: from the request, mappings, cache, providers and the system resolver, in this order.
+///
+/// Questions for the same name that arrive while one is under way share its answer. A resolver may be used from any task.
 public final class Resolver: Sendable {
     /// The mappings in use.
     public let mappings: MappingStore
 
+    let configuration: ResolverConfiguration
+    let routes: RouteTable
+    let providers: [String: any Provider]
+    let systemResolver: any SystemResolving
+    let random: @Sendable (UInt64) -> UInt64
+    let state: Lock<State>
+    private let isShutDown = Atomic(false)
+
+    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, Task<Void, Never>>
+
+    /// What several questions at once change.
+    struct State: Sendable {
+        var cache: AnswerCache
+        var flights = Flights()
+    }
+
     /// Creates a resolver. Nothing is asked until the first question.
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
-    ///   routes have one pattern, or a mapping is bad.
-    public init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) { fatalError("seam") }
+    ///   routes have one pattern, a mapping is bad, or a limit is out of its range.
+    public convenience init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) {
+        try self.init(configuration, systemResolver: SystemResolver())
+    }
+
+    /// As ``init(_:)``, with the system's resolver and the source of chance given.
+    /// - Parameter random: A number below its argument, each with the same chance.
+    package init(
+        _ configuration: ResolverConfiguration,
+        systemResolver: any SystemResolving,
+        random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
+    ) throws(ResolverConfigurationError) {
+        if let fault = configuration.fault { throw ResolverConfigurationError(message: fault) }
+        var providers: [String: any Provider] = [:]
+        for provider in configuration.providers { providers[provider.name] = provider }
+        routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name))
+        do {
+            mappings = MappingStore(try HostMappings(configuration.mappings))
+        } catch {
+            throw ResolverConfigurationError(
+                message: "mapping \"\(error.key)\": \(error.reason)",
+                location: error.location
+            )
+        }
+        self.configuration = configuration
+        self.providers = providers
+        self.systemResolver = systemResolver
+        self.random = random
+        state = Lock(State(cache: AnswerCache(capacity: configuration.cache.entries)))
+    }
 
     /// Answers a question.
+    ///
+    /// Addresses of one family suffice; the policy is applied to the very list that is returned. Many questions for one
+    /// name make one query.
     /// - Throws: ``ResolutionError``; `CancellationError` when the task is cancelled, without harm to others that wait for
     ///   the same name.
-    public func resolve(_ question: ResolutionQuestion) async throws -> Resolution { fatalError("seam") }
+    public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
+        let started = configuration.timeSource.now()
+        switch try decide(question) {
+        case .settled(let resolution): return resolution
+        case .ask(let inquiry): return try await answer(inquiry, to: question, since: started)
+        }
+    }
 
     /// The answer when it needs no waiting: pinned, literal, mapped to addresses, or fresh in the cache; else nil.
-    /// - Throws: ``ResolutionError`` for an address that the policy refuses, or a cached negative answer.
+    /// - Throws: ``ResolutionError`` for an address that the policy refuses, or a cached negative answer or failure.
     package func immediateResolution(for question: ResolutionQuestion) throws(ResolutionError) -> Resolution? {
-        fatalError("seam")
+        switch try decide(question) {
+        case .settled(let resolution): return resolution
+        case .ask(let inquiry):
+            let now = configuration.timeSource.now()
+            return try use(state.withLock { $0.cache.find(inquiry.key, at: now) }, for: inquiry, question, at: now)
+        }
     }
 
     /// The route that decides about a name; nil means bypass.
-    public func route(for host: HostName) -> Route? { fatalError("seam") }
+    public func route(for host: HostName) -> Route? { routes.entry(for: host)?.route }
 
-    /// Forgets everything cached. Mappings stay.
-    public func removeAllCached() { fatalError("seam") }
+    /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
+    /// who wait for them, and are not cached.
+    public func removeAllCached() {
+        state.withLock { state in
+            state.cache.removeAll()
+            state.flights.supersedeAll()
+        }
+    }
 
-    /// Ends the providers. Questions after it throw ``ResolutionError`` with code `shutDown`. Idempotent.
-    public func shutdown() async { fatalError("seam") }
+    /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
+    public func shutdown() async {
+        isShutDown.store(true, ordering: .sequentiallyConsistent)
+        let (waiters, work) = state.withLock { $0.flights.removeAll() }
+        for waiter in waiters { waiter.deliver(.shutDown) }
+        for task in work { task.cancel() }
+        await withTaskGroup(of: Void.self) { group in
+            for provider in configuration.providers { group.addTask { await provider.shutdown() } }
+        }
+    }
+
+    /// - Throws: ``ResolutionError`` after ``shutdown()``.
+    func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
+        if isShutDown.load(ordering: .sequentiallyConsistent) { throw .shutDown(host: question.host.description) }
+    }
 }
 
-/// Why a resolver cannot be made from its settings.
-public struct ResolverConfigurationError: Error, Hashable, Sendable, CustomStringConvertible {
-    /// What is wrong and what to do.
-    public var message: String
-    /// Where it was written.
-    public var location: SourceLocation?
-
-    /// One line with both.
-    public var description: String { (location.map { "\($0): " } ?? "") + message }
+extension ResolverConfiguration {
+    /// What is wrong with the settings by themselves; nil when nothing is.
+    fileprivate var fault: String? {
+        if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
+        if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
+        if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
+        if timeLimit <= .zero { return "the time limit for resolving is not above zero" }
+        if families.intersection(.both).isEmpty { return "no family of addresses is allowed; allow IPv4, IPv6 or both" }
+        var names: Set<String> = []
+        for provider in providers {
+            if provider.name.isEmpty { return "a provider has no name" }
+            if provider.name == ProviderAttempt.systemName {
+                return "a provider is called \"system\", which is the system resolver's name in reports; take another"
+            }
+            guard names.insert(provider.name).inserted else {
+                return "two providers are called \"\(provider.name)\"; names of providers are unique"
+            }
+        }
+        return nil
+    }
 }

@@ -1,28 +1,5 @@
 public import HTTPDNSPrimitives
 
-/// Which names a route or a mapping is about.
-public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
-    /// This name and no other.
-    case exact(HostName)
-    /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
-    case suffix(HostName)
-    /// Every name but the internal ones: `*`. For routes only.
-    case any
-
-    /// Reads `name`, `*.suffix` or `*`.
-    /// - Throws: ``HostNameError``.
-    public init(_ text: String) throws(HostNameError) { fatalError("seam") }
-
-    /// The text form.
-    public var description: String {
-        switch self {
-        case .exact(let name): name.description
-        case .suffix(let name): "*.\(name)"
-        case .any: "*"
-        }
-    }
-}
-
 /// Who is asked about a name.
 public struct Route: Hashable, Sendable {
     /// What happens when no provider has a usable answer.

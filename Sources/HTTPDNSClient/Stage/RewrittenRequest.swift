@@ -1,40 +1,116 @@
+internal import CurlTransport
 public import HTTPDNS
 public import HTTPDNSPrimitives
 
 /// The inspectable result of the stage: where a request goes and why.
 ///
-/// The address form is for people and for comparing; on the wire travel the canonical URL and a pinned connection.
+/// The address form is for people and for comparing; on the wire travel the canonical URL and a pinned connection. All
+/// texts are made when they are asked for.
 public struct RewrittenRequest: Sendable {
+    /// The one allocation that the stage makes.
+    final class Content: Sendable {
+        let originalText: String
+        let url: CanonicalURL
+        /// What libcurl gets. It differs from `url` only under the identity of a `via` rule.
+        let sent: ParsedURL
+        let resolution: Resolution
+        /// Options that have a say in the rewriting.
+        let pinnedTo: [String]?
+        let bypass: Bool
+        let families: AddressFamilies?
+        let hostHeader: String?
+        let issuer: TagIssuer
+        let tagExpiry: MonotonicTime
+
+        init(
+            _ request: ClientRequest,
+            url: CanonicalURL,
+            resolution: Resolution,
+            issuer: TagIssuer,
+            tagExpiry: MonotonicTime
+        ) {
+            originalText = request.url
+            self.url = url
+            sent = resolution.identity.map { ParsedURL(url.parsed, host: .name($0.description)) } ?? url.parsed
+            self.resolution = resolution
+            pinnedTo = request.options.pinnedTo
+            bypass = request.options.bypass
+            families = request.options.families
+            hostHeader = request.options.hostHeader
+            self.issuer = issuer
+            self.tagExpiry = tagExpiry
+        }
+    }
+
+    let content: Content
+
     /// The URL in the caller's spelling, without user information.
-    public let originalURL: String
-    /// The URL in the canonical form that is sent.
-    public let canonicalURL: String
-    /// The same URL with the first address in place of the name.
-    public let addressURL: String
+    public var originalURL: String {
+        content.url.hasCredential ? URLText.withoutUserInformation(content.originalText) : content.originalText
+    }
+    /// The URL in the canonical form that is sent. Under a `via` rule with `keep: [host]` it has the other name.
+    public var canonicalURL: String { content.sent.description }
+    /// The same URL with the first address, and the port dialled there, in place of the name.
+    public var addressURL: String {
+        let url = content.sent
+        guard let first = addresses.first else { return url.description }
+        let port = first.port == url.scheme.defaultPort ? "" : ":\(first.port)"
+        return "\(url.scheme.rawValue)://\(first.address.bracketed)\(port)\(url.target)"
+    }
     /// The Host field (`:authority`) as sent.
-    public let host: String
+    public var host: String { content.hostHeader ?? content.url.authority }
     /// The name for SNI and the certificate check; nil for clear text and for literals.
-    public let serverName: String?
-    /// Addresses for this host and port in the form that curl's `--resolve` takes.
-    public let resolveEntry: String
+    public var serverName: String? {
+        guard content.sent.scheme == .https, case .name(let name) = content.sent.host else { return nil }
+        return name
+    }
+    /// Addresses for this host and port in the form that curl's `--resolve` takes: `host:port:address[,address]`, IPv6
+    /// addresses in brackets.
+    ///
+    /// `--resolve` has no place for another port than the URL's. Where ``addresses`` have one, only the addresses are
+    /// here, and ``connectToEntry`` says all of it.
+    public var resolveEntry: String {
+        var entry = "\(content.sent.hostText):\(content.sent.port):"
+        var seen: [IPAddress] = []
+        for endpoint in addresses where !seen.contains(endpoint.address) {
+            if !seen.isEmpty { entry += "," }
+            entry += endpoint.address.bracketed
+            seen.append(endpoint.address)
+        }
+        return entry
+    }
+    /// The first address in the form that curl's `--connect-to` takes, `host:port:address:port`, which can lead to
+    /// another port than the URL's.
+    public var connectToEntry: String {
+        let from = "\(content.sent.hostText):\(content.sent.port)"
+        return "\(from):\(addresses.first?.description ?? from)"
+    }
     /// Where to connect, in the order in which they are tried.
-    public let addresses: [Endpoint]
+    public var addresses: [Endpoint] { content.resolution.endpoints }
     /// Where the addresses came from.
-    public let source: Resolution.Source
+    public var source: Resolution.Source { content.resolution.source }
     /// How old they were.
-    public let age: Duration
+    public var age: Duration { content.resolution.age }
     /// How long they were good for at that time; nil means no expiry.
-    public let timeToLive: Duration?
+    public var timeToLive: Duration? { content.resolution.timeToLive }
     /// The generation of the mappings at the time.
-    public let generation: UInt64
+    public var generation: UInt64 { content.resolution.generation }
     /// The mark that a second stage believes; nil when this stage rewrote nothing (bypass and literals).
-    public let tag: Tag?
+    public var tag: Tag? { content.resolution.isRewriting ? Tag(content: content) : nil }
     /// The whole resolution behind it.
-    public let resolution: Resolution
+    public var resolution: Resolution { content.resolution }
 }
 
-/// The out-of-band mark of a hop that was rewritten. It never goes on the wire and cannot be made outside the client.
-public struct Tag: Sendable {
-    /// Whether the mark still holds: not expired, and no mapping has changed since.
-    public var isValid: Bool { fatalError("seam") }
+extension Resolution {
+    /// Whether the stage had a say in it: a bypassed name and a literal go where they would have gone without it.
+    var isRewriting: Bool {
+        switch source {
+        case .literal: return false
+        case .system:
+            // The system resolver as a provider route's fallback is that route's answer.
+            if case .providers = route?.action { return true }
+            return false
+        default: return true
+        }
+    }
 }

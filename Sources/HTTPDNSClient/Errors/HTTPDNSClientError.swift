@@ -1,4 +1,3 @@
-public import HTTPDNS
 public import HTTPDNSPrimitives
 
 /// Why a call failed. It is the only error that public calls throw, besides `CancellationError`.
@@ -28,6 +27,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let timedOut = Code(description: "timed-out")
         /// The connection broke after the request was on its way.
         public static let connectionLost = Code(description: "connection-lost")
+        /// The transport failed in a way that has no code of its own; the message has libcurl's words.
+        public static let transportFailed = Code(description: "transport-failed")
         /// The answer breaks HTTP's rules.
         public static let protocolViolation = Code(description: "protocol-violation")
         /// The answer is longer than allowed.
@@ -95,7 +96,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         }
 
         /// `203.0.113.7:443 tls: certificate is for other.test (12 ms)`.
-        public var description: String { fatalError("seam") }
+        public var description: String { "\(endpoint) \(stage): \(failure) (\(elapsed.shortText))" }
     }
 
     /// The kind of failure.

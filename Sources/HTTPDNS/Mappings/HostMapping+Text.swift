@@ -1,0 +1,44 @@
+internal import HTTPDNSPrimitives
+
+extension HostMapping {
+    /// A rule from address texts: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is thrown by `apply`.
+    public static func addresses(_ texts: [String]) -> HostMapping {
+        reading(texts.map { ($0, 1) })
+    }
+
+    /// A rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`. Bad text is thrown by
+    /// `apply`.
+    public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HostMapping {
+        reading(shares.map { ($0.key, $0.value) })
+    }
+
+    /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
+    public static func via(_ name: String) -> HostMapping {
+        do {
+            return HostMapping(.via(try HostName(name), takesIdentity: false))
+        } catch {
+            return HostMapping(invalid: "via \(error)")
+        }
+    }
+
+    /// A rule that sends the name to the system resolver.
+    public static var bypass: HostMapping { HostMapping(.bypass) }
+
+    private static func reading(_ shares: [(text: String, weight: Int)]) -> HostMapping {
+        var targets: [Target] = []
+        for (text, weight) in shares {
+            do {
+                let read = try AddressText(text)
+                targets.append(Target(read.address, port: read.port, weight: weight))
+            } catch {
+                return HostMapping(invalid: error.description)
+            }
+        }
+        return HostMapping(.addresses(targets))
+    }
+
+    private init(invalid reason: String) {
+        self.init(.bypass)
+        content = .invalid(reason)
+    }
+}

@@ -1,0 +1,57 @@
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// The mappings in use. Reading takes one lock for the time of a reference count; the generation alone takes none.
+public final class MappingStore: Sendable {
+    private let mappings: Lock<HostMappings>
+    /// The generation of `mappings`, written under its lock and read without.
+    private let published: Atomic<UInt64>
+
+    package init(_ mappings: HostMappings) {
+        published = Atomic(mappings.generation)
+        self.mappings = Lock(mappings)
+    }
+
+    /// The set in use.
+    public var current: HostMappings { mappings.withLock { $0 } }
+
+    /// The generation in use. It is one atomic read, and never runs ahead of ``current``.
+    public var generation: UInt64 { published.load(ordering: .acquiring) }
+
+    /// Changes the rules: all of the change or nothing. The next request sees it; transfers in flight finish where they are.
+    ///
+    /// `change` runs on the caller's thread with no lock held. When another change got in first, it runs again on the rules
+    /// that resulted, so it must do nothing but change its draft. A change that changes nothing counts as a change.
+    /// - Returns: The generation from which on it holds, one more than the one before.
+    /// - Throws: ``MappingError``, or what `change` throws; then nothing has changed.
+    @discardableResult
+    public func apply(_ change: (inout HostMappings.Draft) throws -> Void) throws -> UInt64 {
+        while true {
+            let base = current
+            var draft = HostMappings.Draft(base.rules)
+            try change(&draft)
+            if let error = draft.errors.first { throw error }
+            let changed = try HostMappings(draft.rules)
+            if let generation = install(changed, after: base.generation) { return generation }
+        }
+    }
+
+    /// Puts a whole set in place of the present one.
+    /// - Returns: The generation from which on it holds, one more than the one before.
+    @discardableResult
+    public func replace(with mappings: HostMappings) -> UInt64 {
+        while true {
+            if let generation = install(mappings, after: generation) { return generation }
+        }
+    }
+
+    /// Puts a set in place under the next number, unless the present one is no longer `base`.
+    private func install(_ set: HostMappings, after base: UInt64) -> UInt64? {
+        mappings.withLock { current in
+            guard current.generation == base else { return nil }
+            current = set.numbered(base + 1)
+            published.store(base + 1, ordering: .releasing)
+            return base + 1
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import HTTPDNSPrimitives
+
+/// Where the `via` rules lead from a name: to the rule that ends the chain, or to a name without a rule.
+struct ViaChain: Sendable {
+    /// How many `via` rules may follow each other.
+    static let maximumLength = 8
+
+    /// The name at the end of the chain; the name asked for when no `via` rule applies.
+    var target: HostName
+    /// The rule for the name asked for.
+    var first: RuleIndex.Match?
+    /// The rule for `target`, when it has one. It is never a `via` rule.
+    var last: RuleIndex.Match?
+    /// The names that the rules led through, in order; the last is `target`.
+    var names: [HostName] = []
+    /// The name that URL, SNI and certificate take over, while every rule so far said so.
+    var identity: HostName?
+    /// The least time to live of the rules.
+    var timeToLive: Duration?
+
+    /// Follows the rules for a name on a port.
+    ///
+    /// Sets of rules are checked when they are made (``HostMappings/init(_:)``), so a chain always ends; the bound here
+    /// only keeps that promise readable.
+    init(from host: HostName, port: UInt16, in rules: RuleIndex) {
+        target = host
+        first = rules.rule(for: host, port: port)
+        last = first
+        timeToLive = first?.mapping.timeToLive
+        while case .via(let next, let takesIdentity) = last?.mapping.action, names.count < ViaChain.maximumLength {
+            // What a later name's rule says about identity is about requests for that name, unless ours became that name.
+            if takesIdentity, names.isEmpty || identity == target { identity = next }
+            names.append(next)
+            target = next
+            last = rules.rule(for: next, port: port)
+            if let life = last?.mapping.timeToLive { timeToLive = timeToLive.map { min($0, life) } ?? life }
+        }
+    }
+
+    /// What is wrong with the chain that begins at a `via` rule; nil when it ends within the bound on every port.
+    static func fault(from key: MappingKey, to target: HostName, in rules: RuleIndex) -> String? {
+        var seen: Set<Place> = []
+        if case .exact(let host) = key.pattern { seen.insert(Place(name: host, port: key.port)) }
+        return fault(at: Place(name: target, port: key.port), after: [key.pattern.description], seen: seen, in: rules)
+    }
+
+    private struct Place: Hashable {
+        var name: HostName
+        /// Nil while every rule on the way was for all ports.
+        var port: UInt16?
+    }
+
+    /// A rule for all ports can meet rules for single ports on its way: each such port is followed on its own, and from
+    /// there on the port is known.
+    private static func fault(at place: Place, after way: [String], seen: Set<Place>, in rules: RuleIndex) -> String? {
+        let way = way + [place.name.description]
+        guard !seen.contains(place) else { return "its via rules go in a circle: \(way.joined(separator: " > "))" }
+        guard way.count - 1 <= maximumLength else {
+            return "its via rules make a chain of more than \(maximumLength): \(way.joined(separator: " > "))"
+        }
+        let ports: [UInt16?] = place.port.map { [$0] } ?? [nil] + rules.ports(for: place.name).sorted()
+        for port in ports {
+            guard case .via(let next, _) = rules.rule(for: place.name, port: port)?.mapping.action else { continue }
+            let nextPlace = Place(name: next, port: port)
+            if let fault = fault(at: nextPlace, after: way, seen: seen.union([place]), in: rules) { return fault }
+        }
+        return nil
+    }
+}

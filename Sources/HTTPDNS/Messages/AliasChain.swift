@@ -1,0 +1,65 @@
+internal import HTTPDNSPrimitives
+
+/// The way from the name asked to the name that owns the addresses.
+struct AliasChain {
+    var end: DNSName
+    var hops = 0
+    /// The least time to live of the chain's aliases and of the addresses at its end, in seconds.
+    var timeToLive = DNSTimeToLive.maximumSeconds
+    /// The addresses at the end, each once, at most ``DNSResponse/maximumAddresses``.
+    var addresses: [IPAddress] = []
+}
+
+extension DNSResponse {
+    /// Follows the aliases of the answer section from the name asked. Records are grouped by owner once, so that the
+    /// work is linear in their number.
+    func followAliases() throws(DNSMessageError) -> AliasChain {
+        let owned = Dictionary(grouping: answers, by: \.owner)
+        var chain = AliasChain(end: question.name)
+        var visited: Set<DNSName> = [question.name]
+
+        while let records = owned[chain.end], let (target, timeToLive) = try Self.alias(among: records) {
+            chain.hops += 1
+            chain.timeToLive = min(chain.timeToLive, timeToLive)
+            chain.end = target
+            guard visited.insert(target).inserted else {
+                throw DNSMessageError(.aliasLoop, "the aliases of \(question.name) lead back to \(target)")
+            }
+            guard chain.hops <= Self.maximumAliasHops else {
+                throw DNSMessageError(
+                    .aliasChainTooLong,
+                    "\(question.name) goes through more than \(Self.maximumAliasHops) aliases"
+                )
+            }
+        }
+        for record in owned[chain.end] ?? [] {
+            guard case .address(let address) = record.content else { continue }
+            chain.timeToLive = min(chain.timeToLive, DNSTimeToLive.seconds(record.timeToLive))
+            if chain.addresses.count < Self.maximumAddresses, !chain.addresses.contains(address) {
+                chain.addresses.append(address)
+            }
+        }
+        return chain
+    }
+
+    /// The one alias among the records of one owner; nil when there is none.
+    private static func alias(
+        among records: [DNSRecord]
+    ) throws(DNSMessageError) -> (target: DNSName, timeToLive: UInt32)? {
+        var found: (target: DNSName, timeToLive: UInt32)?
+        for record in records {
+            guard case .alias(let target) = record.content else { continue }
+            guard found == nil else {
+                throw DNSMessageError(.ambiguousAlias, "\(record.owner) has two aliases (RFC 2181 section 10.1)")
+            }
+            found = (target, DNSTimeToLive.seconds(record.timeToLive))
+        }
+        if found != nil, records.count > 1 {
+            throw DNSMessageError(
+                .ambiguousAlias,
+                "\(records[0].owner) is an alias and has addresses (RFC 1034 section 3.6.2)"
+            )
+        }
+        return found
+    }
+}

@@ -1,0 +1,137 @@
+/// A cursor over the octets of a message that cannot leave them.
+///
+/// The work for a name is bounded by ``DNSName/maximumOctets`` and ``maximumPointers`` whatever the octets say, and every
+/// record has at least 11 octets, so that reading a message takes time linear in its length, without recursion.
+package struct DNSMessageReader {
+    /// The most compression pointers that one name may go through: a name has at most 127 labels (RFC 1035 section
+    /// 2.3.4), and a pointer that leads to no label serves nothing.
+    package static let maximumPointers = 128
+
+    private let octets: [UInt8]
+    /// The place of the next octet.
+    package private(set) var offset: Int
+    /// The place behind the last octet that may be read; compressed names may reach back before the start.
+    private let end: Int
+
+    package init(_ octets: [UInt8]) {
+        self.octets = octets
+        offset = 0
+        end = octets.count
+    }
+
+    private init(_ octets: [UInt8], range: Range<Int>) {
+        self.octets = octets
+        offset = range.lowerBound
+        end = range.upperBound
+    }
+
+    /// How many octets are left.
+    package var remaining: Int { end - offset }
+
+    package mutating func readOctets(_ count: Int) throws(DNSMessageError) -> ArraySlice<UInt8> {
+        guard count <= remaining else {
+            throw DNSMessageError(.truncated, at: offset, "\(count) octets are needed and \(remaining) are left")
+        }
+        defer { offset += count }
+        return octets[offset..<offset + count]
+    }
+
+    package mutating func readUInt16() throws(DNSMessageError) -> UInt16 {
+        try readOctets(2).reduce(0) { $0 << 8 | UInt16($1) }
+    }
+
+    package mutating func readUInt32() throws(DNSMessageError) -> UInt32 {
+        try readOctets(4).reduce(0) { $0 << 8 | UInt32($1) }
+    }
+
+    /// A reader of the next `count` octets alone, which this one skips. Names in it may still point back out of it.
+    package mutating func readSection(_ count: Int) throws(DNSMessageError) -> DNSMessageReader {
+        let start = offset
+        _ = try readOctets(count)
+        return DNSMessageReader(octets, range: start..<offset)
+    }
+
+    /// Reads a name, compressed or not (RFC 1035 section 4.1.4), and stops behind it.
+    ///
+    /// A pointer must lead to a place before the labels that it ends, so that no sequence of pointers can come back to
+    /// where it was.
+    package mutating func readName() throws(DNSMessageError) -> DNSName {
+        var name: [UInt8] = []
+        // The name's own labels end within this reader; those behind a pointer end before the labels that led to them,
+        // because they were written earlier. Thus no octet is read twice for one name.
+        var position = offset
+        var limit = end
+        var segment = offset
+        var pointers = 0
+        var afterName: Int?
+
+        while true {
+            guard position < limit else { throw Self.nameWithoutEnd(at: position, behindPointer: pointers > 0) }
+            let length = octets[position]
+            switch length >> 6 {
+            case 0b00:
+                position += 1
+                guard length > 0 else {
+                    name.append(0)
+                    offset = afterName ?? position
+                    return DNSName(validatedOctets: name)
+                }
+                let labelEnd = position + Int(length)
+                guard labelEnd <= limit else { throw Self.nameWithoutEnd(at: position, behindPointer: pointers > 0) }
+                // One more octet is needed for the root.
+                guard name.count + 1 + Int(length) + 1 <= DNSName.maximumOctets else {
+                    throw DNSMessageError(
+                        .nameTooLong,
+                        at: segment,
+                        "a name of more than \(DNSName.maximumOctets) octets (RFC 1035 section 2.3.4)"
+                    )
+                }
+                name.append(length)
+                for octet in octets[position..<labelEnd] { name.append(Self.lowercased(octet)) }
+                position = labelEnd
+            case 0b11:
+                guard position + 1 < limit else {
+                    throw Self.nameWithoutEnd(at: position, behindPointer: pointers > 0)
+                }
+                let target = Int(length & 0x3f) << 8 | Int(octets[position + 1])
+                pointers += 1
+                guard target < segment, target >= DNSWireFormat.headerOctets, pointers <= Self.maximumPointers else {
+                    throw Self.badPointer(at: position, to: target, segment: segment, count: pointers)
+                }
+                if afterName == nil { afterName = position + 2 }
+                limit = segment
+                segment = target
+                position = target
+            default:
+                throw DNSMessageError(
+                    .badLabel,
+                    at: position,
+                    "label type \(length >> 6 == 0b01 ? "01" : "10"); only 00 (label) and 11 (pointer) are in use"
+                )
+            }
+        }
+    }
+
+    private static func nameWithoutEnd(at position: Int, behindPointer: Bool) -> DNSMessageError {
+        behindPointer
+            ? DNSMessageError(.badPointer, at: position, "labels run into the name whose pointer leads to them")
+            : DNSMessageError(.truncated, at: position, "the data ends inside a name")
+    }
+
+    private static func badPointer(at position: Int, to target: Int, segment: Int, count: Int) -> DNSMessageError {
+        let reason =
+            if count > maximumPointers {
+                "a name goes through more than \(maximumPointers) compression pointers"
+            } else if target < DNSWireFormat.headerOctets {
+                "a compression pointer leads into the header (octet \(target))"
+            } else {
+                "a compression pointer leads to octet \(target); it must lead before octet \(segment)"
+            }
+        return DNSMessageError(.badPointer, at: position, reason)
+    }
+
+    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
+    private static func lowercased(_ octet: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+    }
+}

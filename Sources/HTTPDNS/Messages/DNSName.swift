@@ -1,0 +1,89 @@
+/// A domain name as messages carry it: length-prefixed labels with the root's zero at the end, letters in lower case.
+///
+/// Any byte may stand in a label (RFC 2181 section 11). Names are therefore compared in this form and never as text, so
+/// that a dot or a NUL inside a label cannot pass for a separator or an end.
+package struct DNSName: Hashable, Sendable, CustomStringConvertible {
+    /// The most octets of a name, length octets and root included (RFC 1035 section 2.3.4).
+    package static let maximumOctets = 255
+    /// The most octets of a label (RFC 1035 section 2.3.4).
+    package static let maximumLabelOctets = 63
+
+    /// The uncompressed wire form in lower case.
+    package let octets: [UInt8]
+
+    /// The name of the DNS root, a lone zero octet.
+    package static let root = DNSName(validatedOctets: [0])
+
+    /// - Parameter octets: A well-formed name in lower case, as ``DNSMessageReader`` makes it.
+    package init(validatedOctets octets: [UInt8]) { self.octets = octets }
+
+    /// The wire form of a host name, whose labels are within the limits by construction.
+    package init(_ host: HostName) {
+        let text = host.description.utf8
+        var octets: [UInt8] = []
+        octets.reserveCapacity(text.count + 2)
+        for label in text.split(separator: UInt8(ascii: ".")) {
+            octets.append(UInt8(truncatingIfNeeded: label.count))
+            octets.append(contentsOf: label)
+        }
+        octets.append(0)
+        self.octets = octets
+    }
+
+    /// The name as a host name; nil when it is none, such as the root or a name with a space in it.
+    package var hostName: HostName? {
+        var text: [UInt8] = []
+        text.reserveCapacity(octets.count)
+        var rest = octets[...]
+        while let length = rest.first, length > 0 {
+            let label = rest.dropFirst().prefix(Int(length))
+            guard label.allSatisfy(Self.isHostNameOctet) else { return nil }
+            if !text.isEmpty { text.append(UInt8(ascii: ".")) }
+            text.append(contentsOf: label)
+            rest = rest.dropFirst(label.count + 1)
+        }
+        return try? HostName(String(decoding: text, as: UTF8.self))
+    }
+
+    /// Whether this name is `other`, or lies below it.
+    package func isAtOrBelow(_ other: DNSName) -> Bool {
+        var rest = octets[...]
+        while rest.count > other.octets.count, let length = rest.first {
+            rest = rest.dropFirst(Int(length) + 1)
+        }
+        return rest.elementsEqual(other.octets)
+    }
+
+    /// The presentation form of RFC 4343 section 2.1: a dot, a backslash and bytes that do not print are escaped.
+    package var description: String {
+        var text = ""
+        var rest = octets[...]
+        while let length = rest.first, length > 0 {
+            let label = rest.dropFirst().prefix(Int(length))
+            for octet in label { text += Self.presentation(of: octet) }
+            text += "."
+            rest = rest.dropFirst(label.count + 1)
+        }
+        return text.isEmpty ? "." : text
+    }
+
+    private static func presentation(of octet: UInt8) -> String {
+        switch octet {
+        case UInt8(ascii: "."), UInt8(ascii: "\\"):
+            return "\\" + String(UnicodeScalar(octet))
+        case 0x21...0x7e:
+            return String(UnicodeScalar(octet))
+        default:
+            let digits = String(octet)
+            return "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
+        }
+    }
+
+    private static func isHostNameOctet(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
+        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
+        default: false
+        }
+    }
+}

@@ -1,0 +1,48 @@
+/// The encoder of queries.
+package enum DNSQuery {
+    /// Queries are padded to a multiple of this, so that their length tells an onlooker little (RFC 8467 section 4.1).
+    package static let paddingBlockOctets = 128
+
+    /// The UDP payload that the OPT record offers. It bounds nothing over HTTPS, but a front end may pass the record on
+    /// to a resolver behind it; 1232 is what DNS Flag Day 2020 recommends.
+    private static let offeredPayloadOctets: UInt16 = 1232
+    /// EDNS option 12, padding (RFC 7830 section 3).
+    private static let paddingOption: UInt16 = 12
+    /// The OPT record with an empty padding option: root 1, type 2, class 2, TTL 4, RDLENGTH 2, code 2, length 2.
+    private static let optionRecordOctets = 15
+
+    /// The message for one question: ID 0, so that HTTP caches see equal queries as equal (RFC 8484 section 4.1),
+    /// recursion desired, an EDNS record with padding. At most 384 octets long.
+    package static func encoded(_ question: DNSQuestion) -> [UInt8] {
+        let unpadded = DNSWireFormat.headerOctets + question.name.octets.count + 4 + optionRecordOctets
+        let padding = (paddingBlockOctets - unpadded % paddingBlockOctets) % paddingBlockOctets
+
+        var message: [UInt8] = []
+        message.reserveCapacity(unpadded + padding)
+        message.appendBigEndian(0 as UInt16)
+        message.appendBigEndian(DNSWireFormat.Flag.recursionDesired)
+        for count in [1, 0, 0, 1] as [UInt16] { message.appendBigEndian(count) }
+
+        message.append(contentsOf: question.name.octets)
+        message.appendBigEndian(question.type.number)
+        message.appendBigEndian(DNSWireFormat.internetClass)
+
+        message.append(contentsOf: DNSName.root.octets)
+        message.appendBigEndian(DNSRecordType.opt.number)
+        message.appendBigEndian(offeredPayloadOctets)
+        message.appendBigEndian(0 as UInt32)
+        message.appendBigEndian(UInt16(truncatingIfNeeded: 4 + padding))
+        message.appendBigEndian(paddingOption)
+        message.appendBigEndian(UInt16(truncatingIfNeeded: padding))
+        message.append(contentsOf: repeatElement(0, count: padding))
+        return message
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func appendBigEndian(_ value: some FixedWidthInteger & UnsignedInteger) {
+        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+}

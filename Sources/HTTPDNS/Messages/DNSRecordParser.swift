@@ -1,0 +1,122 @@
+internal import HTTPDNSPrimitives
+
+/// Reads the sections of records behind the question.
+struct DNSRecordParser {
+    enum Section: Hashable {
+        case answer, authority, additional
+    }
+
+    /// A record's shortest form: a root owner, type, class, time to live and data length (RFC 1035 section 4.1.3).
+    static let minimumRecordOctets = 11
+
+    var reader: DNSMessageReader
+    /// The type of the addresses that are kept.
+    let wanted: DNSRecordType
+    /// The upper eight bits of the response code, 0 without an OPT record.
+    private(set) var extendedResponseCode: UInt16 = 0
+    private var hasOptions = false
+
+    init(reader: DNSMessageReader, wanted: DNSRecordType) {
+        self.reader = reader
+        self.wanted = wanted
+    }
+
+    /// Reads a section, and returns those of its records that can decide an outcome.
+    mutating func readRecords(_ count: UInt16, in section: Section) throws(DNSMessageError) -> [DNSRecord] {
+        var records: [DNSRecord] = []
+        for _ in 0..<count {
+            guard let record = try readRecord(in: section) else { continue }
+            switch (section, record.content) {
+            case (.answer, .address), (.answer, .alias), (.authority, .startOfAuthority): records.append(record)
+            default: continue
+            }
+        }
+        return records
+    }
+
+    private mutating func readRecord(in section: Section) throws(DNSMessageError) -> DNSRecord? {
+        let start = reader.offset
+        let owner = try reader.readName()
+        let type = DNSRecordType(number: try reader.readUInt16())
+        let recordClass = try reader.readUInt16()
+        let timeToLive = try reader.readUInt32()
+        let length = Int(try reader.readUInt16())
+        var data = try reader.readSection(length)
+
+        if type == .opt {
+            try checkPlace(ofOptionsAt: start, owner: owner, in: section)
+            extendedResponseCode = UInt16(timeToLive >> 24)
+            try Self.checkOptions(&data)
+            return nil
+        }
+        guard recordClass == DNSWireFormat.internetClass else { return nil }
+        guard let content = try Self.readContent(of: type, from: &data, wanted: wanted) else { return nil }
+        return DNSRecord(owner: owner, timeToLive: timeToLive, content: content)
+    }
+
+    private static func readContent(
+        of type: DNSRecordType,
+        from data: inout DNSMessageReader,
+        wanted: DNSRecordType
+    ) throws(DNSMessageError) -> DNSRecord.Content? {
+        let content: DNSRecord.Content?
+        switch type {
+        case .a, .aaaa:
+            let octets = type == .a ? 4 : 16
+            guard data.remaining == octets, let address = IPAddress(bytes: try data.readOctets(octets)) else {
+                throw DNSMessageError(
+                    .badRecordLength,
+                    at: data.offset,
+                    "\(data.remaining) octets of data in an \(type) record; it must have \(octets)"
+                )
+            }
+            content = type == wanted ? .address(address) : nil
+        case .cname:
+            content = .alias(try data.readName())
+        case .soa:
+            _ = try data.readName()
+            _ = try data.readName()
+            // Serial, refresh, retry and expire concern secondary servers (RFC 1035 section 3.3.13).
+            _ = try data.readOctets(16)
+            content = .startOfAuthority(minimum: try data.readUInt32())
+        default:
+            return nil
+        }
+        guard data.remaining == 0 else {
+            throw DNSMessageError(
+                .badRecordLength,
+                at: data.offset,
+                "\(data.remaining) octets left over in the data of a \(type) record"
+            )
+        }
+        return content
+    }
+
+    private mutating func checkPlace(
+        ofOptionsAt start: Int,
+        owner: DNSName,
+        in section: Section
+    ) throws(DNSMessageError) {
+        let fault: String? =
+            if section != .additional {
+                "an OPT record outside the additional section"
+            } else if hasOptions {
+                "a second OPT record"
+            } else if owner != .root {
+                "an OPT record that the root does not own"
+            } else {
+                nil
+            }
+        if let fault { throw DNSMessageError(.misplacedOption, at: start, "\(fault) (RFC 6891 section 6.1)") }
+        hasOptions = true
+    }
+
+    /// Options are not used, but must fill the record (RFC 6891 section 6.1.2).
+    private static func checkOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
+        while data.remaining > 0 {
+            _ = try data.readUInt16()
+            let length = Int(try data.readUInt16())
+            _ = try data.readOctets(length)
+        }
+    }
+}

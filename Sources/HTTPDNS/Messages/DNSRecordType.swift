@@ -1,0 +1,29 @@
+/// The type of a resource record (RFC 1035 section 3.2.2); any number may come off the wire.
+package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
+    package let number: UInt16
+
+    package init(number: UInt16) { self.number = number }
+
+    /// An IPv4 address (RFC 1035 section 3.4.1).
+    package static let a = DNSRecordType(number: 1)
+    /// The canonical name of an alias (RFC 1035 section 3.3.1).
+    package static let cname = DNSRecordType(number: 5)
+    /// The start of a zone of authority (RFC 1035 section 3.3.13).
+    package static let soa = DNSRecordType(number: 6)
+    /// An IPv6 address (RFC 3596).
+    package static let aaaa = DNSRecordType(number: 28)
+    /// The pseudo record that carries EDNS (RFC 6891).
+    package static let opt = DNSRecordType(number: 41)
+
+    /// The mnemonic of the types that this codec reads, `TYPE65` for others (RFC 3597 section 5).
+    package var description: String {
+        switch self {
+        case .a: "A"
+        case .cname: "CNAME"
+        case .soa: "SOA"
+        case .aaaa: "AAAA"
+        case .opt: "OPT"
+        default: "TYPE\(number)"
+        }
+    }
+}

@@ -1,0 +1,147 @@
+internal import HTTPDNSPrimitives
+
+/// One pass over the bytes of a text: is it a canonical name already, what must change, or what is wrong with it.
+enum HostNameScan {
+    /// The text is canonical as it stands.
+    case canonical
+    /// The text is a name once upper case is lowered and, if `dropsDot`, its last byte is dropped.
+    case normalizable(dropsDot: Bool)
+    /// The text has letters outside ASCII, and nothing forbidden inside it.
+    case international
+    /// The text is no name.
+    case fault(String)
+
+    /// RFC 1035 section 2.3.4: 255 bytes on the wire, which is 253 in text.
+    static let maximumNameBytes = 253
+    /// RFC 1035 section 2.3.4.
+    static let maximumLabelBytes = 63
+    /// 253 letters of 4 bytes: no longer text can become a name, whatever the mapping.
+    static let maximumInternationalBytes = 4 * maximumNameBytes
+
+    init(_ bytes: UnsafeBufferPointer<UInt8>) {
+        var end = bytes.count
+        let dropsDot = end > 1 && bytes[end - 1] == UInt8(ascii: ".")
+        if dropsDot { end -= 1 }
+        guard end > 0, bytes[0] != UInt8(ascii: ".") || end > 1 else {
+            self = .fault(bytes.isEmpty ? "it is empty" : "it is the root; a name has at least one label")
+            return
+        }
+
+        var label = LabelScan()
+        var hasUpperCase = false
+        var isInternational = false
+        for index in 0..<end {
+            let byte = bytes[index]
+            if byte == UInt8(ascii: ".") {
+                if let fault = label.fault(isInternational: isInternational) {
+                    self = .fault(fault)
+                    return
+                }
+                label = LabelScan()
+                continue
+            }
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"),
+                UInt8(ascii: "-"), UInt8(ascii: "_"):
+                break
+            case UInt8(ascii: "A")...UInt8(ascii: "Z"):
+                hasUpperCase = true
+            case 0x80...:
+                isInternational = true
+            default:
+                self = .fault(HostNameScan.forbidden(byte, in: bytes))
+                return
+            }
+            label.append(byte)
+        }
+        if let fault = label.fault(isInternational: isInternational) {
+            self = .fault(fault)
+        } else if isInternational {
+            self =
+                bytes.count <= HostNameScan.maximumInternationalBytes
+                ? .international : .fault("it has \(bytes.count) bytes, and a name has 253 at most")
+        } else if end > HostNameScan.maximumNameBytes {
+            self = .fault("it has \(end) bytes, and a name has 253 at most")
+        } else if label.looksLikeNumber {
+            self = .fault(
+                "its last label is a number, so programs would read it as an address; "
+                    + "an IPv4 address has four decimal parts without leading zeros, such as 203.0.113.7"
+            )
+        } else {
+            self = hasUpperCase || dropsDot ? .normalizable(dropsDot: dropsDot) : .canonical
+        }
+    }
+
+    private static func forbidden(_ byte: UInt8, in bytes: UnsafeBufferPointer<UInt8>) -> String {
+        let allowed = "allowed are letters, digits, \"-\", \"_\" and dots between labels"
+        switch byte {
+        case UInt8(ascii: ":"):
+            let colons = bytes.count { $0 == byte }
+            return colons == 1
+                ? "it has a colon; a port is given apart from the name"
+                : "it has colons; an IPv6 address is not a name, and stands in brackets in a URL"
+        case UInt8(ascii: "/"):
+            return "it has a \"/\"; give the name alone, not a URL"
+        case UInt8(ascii: "@"):
+            return "it has an \"@\"; give the name alone, without a user"
+        case UInt8(ascii: "*"):
+            return
+                "it has a \"*\"; only patterns of routes and mappings have one, as a whole first label: *.shop.example"
+        case UInt8(ascii: "%"):
+            return "it has a \"%\"; percent-encoding is not decoded in names, and \(allowed)"
+        case UInt8(ascii: " "):
+            return "it has a space; \(allowed)"
+        case 0..<0x20, 0x7f:
+            return "it has the control character \(Unicode.Scalar(byte).displayText); \(allowed)"
+        default:
+            return "it has the character \(Unicode.Scalar(byte).displayText); \(allowed)"
+        }
+    }
+}
+
+/// What is known of one label while its bytes go by.
+private struct LabelScan {
+    private var count = 0
+    private var first: UInt8 = 0
+    private var second: UInt8 = 0
+    private var last: UInt8 = 0
+    private var isDecimal = true
+    private var isHexadecimalAfterPrefix = true
+
+    mutating func append(_ byte: UInt8) {
+        switch count {
+        case 0: first = byte
+        case 1: second = byte
+        default: isHexadecimalAfterPrefix = isHexadecimalAfterPrefix && byte.isHexadecimalDigit
+        }
+        isDecimal = isDecimal && byte.isDecimalDigit
+        last = byte
+        count += 1
+    }
+
+    /// Whether address readers would take the label for a number: decimal, or `0x` and hexadecimal digits or nothing
+    /// (WHATWG URL, "ends in a number").
+    var looksLikeNumber: Bool {
+        isDecimal || (first == UInt8(ascii: "0") && second | 0x20 == UInt8(ascii: "x") && isHexadecimalAfterPrefix)
+    }
+
+    /// What is wrong with the label, now that it has ended. A label outside ASCII is measured after its mapping.
+    func fault(isInternational: Bool) -> String? {
+        if count == 0 { return "it has an empty label; one trailing dot is allowed, two dots in a row are not" }
+        if isInternational { return nil }
+        if count > HostNameScan.maximumLabelBytes {
+            return "it has a label of \(count) bytes, and a label has 63 at most"
+        }
+        // RFC 1123 section 2.1; a leading one would also turn a curl --resolve entry into a removal.
+        if first == UInt8(ascii: "-") || last == UInt8(ascii: "-") {
+            return "it has a label that begins or ends with \"-\"; a hyphen stands between letters or digits"
+        }
+        return nil
+    }
+}
+
+extension UInt8 {
+    fileprivate var isDecimalDigit: Bool { UInt8(ascii: "0")...UInt8(ascii: "9") ~= self }
+
+    fileprivate var isHexadecimalDigit: Bool { isDecimalDigit || UInt8(ascii: "a")...UInt8(ascii: "f") ~= self | 0x20 }
+}

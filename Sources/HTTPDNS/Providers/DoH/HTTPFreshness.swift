@@ -1,0 +1,79 @@
+internal import HTTPTypes
+
+/// How much of a record's life is left when its message arrives, by the HTTP response that carries it.
+struct HTTPFreshness: Hashable {
+    /// How long caches on the way have held the response, in seconds (RFC 9111 section 5.1).
+    let age: Int64
+    /// How long the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1).
+    let maximumAge: Int64?
+
+    /// The largest number of seconds there is; a larger one means this one (RFC 9111 section 1.2.2).
+    private static let maximumSeconds: Int64 = 2_147_483_648
+
+    /// Reads `Age` and `Cache-Control`. What is no number of seconds there is not looked at (RFC 9111 section 5.1); the
+    /// first of several ages and the least of several `max-age` count.
+    init(_ fields: HTTPFields) {
+        let firstAge = fields[.age]?.split(separator: ",", omittingEmptySubsequences: false).first
+        age = firstAge.flatMap { Self.seconds(Self.trimmed($0.utf8)) } ?? 0
+        maximumAge = Self.directives(in: fields[.cacheControl] ?? "")
+            .compactMap(Self.maximumAge(in:))
+            .min()
+    }
+
+    /// The rest of a life of `seconds`, at least zero.
+    func remaining(of seconds: UInt32) -> Duration {
+        let life = min(Int64(seconds), maximumAge ?? .max)
+        return .seconds(max(0, life - age))
+    }
+
+    /// Splits at the commas outside quotes (RFC 9110 section 5.6.4).
+    private static func directives(in field: String) -> [[UInt8]] {
+        var directives: [[UInt8]] = [[]]
+        var isQuoted = false
+        var isEscaped = false
+        for octet in field.utf8 {
+            if octet == UInt8(ascii: ","), !isQuoted {
+                directives.append([])
+                continue
+            }
+            if isEscaped {
+                isEscaped = false
+            } else if octet == UInt8(ascii: "\\"), isQuoted {
+                isEscaped = true
+            } else if octet == UInt8(ascii: "\"") {
+                isQuoted.toggle()
+            }
+            directives[directives.count - 1].append(octet)
+        }
+        return directives
+    }
+
+    /// The value of a `max-age` directive, which may stand in quotes (RFC 9111 section 5.2).
+    private static func maximumAge(in directive: [UInt8]) -> Int64? {
+        let directive = trimmed(directive)
+        let name = "max-age="
+        let isNamed = directive.prefix(name.utf8.count).elementsEqual(name.utf8) { $0 | 0x20 == $1 | 0x20 }
+        guard isNamed else { return nil }
+        var value = directive.dropFirst(name.utf8.count)
+        let quote = UInt8(ascii: "\"")
+        if value.count >= 2, value.first == quote, value.last == quote { value = value.dropFirst().dropLast() }
+        return seconds(Array(value))
+    }
+
+    private static func seconds(_ digits: [UInt8]) -> Int64? {
+        guard !digits.isEmpty else { return nil }
+        var value: Int64 = 0
+        for digit in digits {
+            guard (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(digit) else { return nil }
+            value = min(value * 10 + Int64(digit - UInt8(ascii: "0")), maximumSeconds)
+        }
+        return value
+    }
+
+    private static func trimmed(_ octets: some Sequence<UInt8>) -> [UInt8] {
+        let isBlank = { (octet: UInt8) in octet == UInt8(ascii: " ") || octet == UInt8(ascii: "\t") }
+        var rest = Array(octets.drop(while: isBlank))[...]
+        while let last = rest.last, isBlank(last) { rest.removeLast() }
+        return Array(rest)
+    }
+}

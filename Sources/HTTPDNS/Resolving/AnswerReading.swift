@@ -1,0 +1,101 @@
+internal import HTTPDNSPrimitives
+
+/// What a provider's answer comes to, over all families that were asked for.
+enum AnswerReading: Equatable, Sendable {
+    /// At least one address.
+    case addresses([IPAddress], timeToLive: Duration, canonicalName: HostName?, missing: ProviderError?)
+    /// The name exists, without an address of the families asked for.
+    case noAddresses(timeToLive: Duration?)
+    /// The name does not exist.
+    case noSuchName(timeToLive: Duration?)
+    /// No definite answer; the next source may have one.
+    case failed(String)
+
+    /// More addresses of one family than this are cut off: no service needs them, and a hostile answer could hold thousands.
+    static let maximumAddressesPerFamily = 16
+
+    /// Reads an answer.
+    ///
+    /// - IPv4 addresses stand before IPv6 ones. Until addresses are raced (issue E) only the first is dialled, and a
+    ///   machine without IPv6 is more common than one without IPv4.
+    /// - Addresses of one family suffice. When the other family failed, `missing` says how.
+    /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:
+    ///   that holds for all families (RFC 8020). A family that says "no data" proves that the name exists.
+    init(_ answer: ProviderAnswer, families: AddressFamilies) {
+        let outcomes = [(IPAddress.Family.v4, answer.v4), (.v6, answer.v6)]
+            .filter { families.contains($0.0) }
+            .map { Outcome($0.1, family: $0.0) }
+
+        var addresses: [IPAddress] = []
+        var lives: [Duration] = []
+        var canonicalName: HostName?
+        var emptyLives: [Duration] = []
+        var isKnownToExist = false
+        var isKnownToBeMissing = false
+        var failure: (family: IPAddress.Family, error: ProviderError)?
+        for outcome in outcomes {
+            switch outcome.answer {
+            case .addresses(let found, let life, let name):
+                addresses += found
+                lives.append(life)
+                canonicalName = canonicalName ?? name
+            case .noData(let life):
+                isKnownToExist = true
+                emptyLives += life.map { [$0] } ?? []
+            case .nameError(let life):
+                isKnownToBeMissing = true
+                emptyLives += life.map { [$0] } ?? []
+            case .failed(let error):
+                failure = failure ?? (outcome.family, error)
+            }
+        }
+
+        if let life = lives.min() {
+            self = .addresses(addresses, timeToLive: life, canonicalName: canonicalName, missing: failure?.error)
+        } else if let failure, !isKnownToBeMissing || isKnownToExist {
+            let onlyOne = outcomes.count > 1 && isKnownToExist
+            self = .failed(onlyOne ? "\(failure.family.recordType): \(failure.error)" : failure.error.message)
+        } else if isKnownToBeMissing, !isKnownToExist {
+            self = .noSuchName(timeToLive: emptyLives.min())
+        } else {
+            self = .noAddresses(timeToLive: emptyLives.min())
+        }
+    }
+
+    /// One family's outcome, with what breaks the contract of ``FamilyAnswer`` put right.
+    private struct Outcome {
+        var family: IPAddress.Family
+        var answer: FamilyAnswer
+
+        init(_ answer: FamilyAnswer?, family: IPAddress.Family) {
+            self.family = family
+            guard let answer else {
+                let message = "no outcome for \(family.recordType), which was asked for"
+                self.answer = .failed(ProviderError(code: .badResponse, message: message))
+                return
+            }
+            guard case .addresses(let found, let life, let name) = answer else {
+                self.answer = answer
+                return
+            }
+            var unique: [IPAddress] = []
+            for address in found where address.family == family && !unique.contains(address) {
+                unique.append(address)
+                if unique.count == AnswerReading.maximumAddressesPerFamily { break }
+            }
+            if !unique.isEmpty {
+                self.answer = .addresses(unique, timeToLive: life, canonicalName: name)
+            } else if found.isEmpty {
+                self.answer = .noData(timeToLive: nil)
+            } else {
+                let message = "\(family.recordType) answered with addresses of the other family"
+                self.answer = .failed(ProviderError(code: .badResponse, message: message))
+            }
+        }
+    }
+}
+
+extension IPAddress.Family {
+    /// The type of DNS record that holds addresses of the family.
+    var recordType: String { self == .v4 ? "A" : "AAAA" }
+}

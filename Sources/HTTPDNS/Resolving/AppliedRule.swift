@@ -1,0 +1,21 @@
+public import HTTPDNSPrimitives
+
+/// The mapping rule behind a resolution.
+public struct AppliedRule: Hashable, Sendable {
+    /// The rule's key.
+    public var key: MappingKey
+    /// Where it was written.
+    public var location: SourceLocation?
+    /// All targets of the rule with their weights; empty for `via` and `bypass`.
+    public var targets: [HostMapping.Target]
+    /// The names that `via` rules led through, in order.
+    public var via: [HostName]
+
+    /// Creates a record of a rule.
+    public init(key: MappingKey, location: SourceLocation?, targets: [HostMapping.Target] = [], via: [HostName] = []) {
+        self.key = key
+        self.location = location
+        self.targets = targets
+        self.via = via
+    }
+}

@@ -1,0 +1,30 @@
+/// How long things are kept when no answer says so, or an answer says too much.
+enum Lifetimes {
+    /// RFC 2308 section 5 lets a negative answer live for its SOA; a wrong one must not shut a service out for long, and a
+    /// 0 must not let one name hammer a provider.
+    static let negative: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
+    /// For a negative answer without SOA (RFC 2308 section 5: such answers should not be cached; unbound uses 5 s).
+    static let negativeWithoutSOA: Duration = .seconds(5)
+    /// getaddrinfo tells no time to live.
+    static let system: Duration = .seconds(30)
+    /// For addresses of one family while the other family failed: long enough to spare the provider, short enough to get
+    /// the missing family soon.
+    static let partial: Duration = .seconds(10)
+
+    /// The wait after a number of failures in a row: 1 s, doubled each time, 30 s at most. RFC 9520 section 3.2 demands
+    /// 1 s at least and 5 minutes at most.
+    static func backoff(afterFailures count: Int) -> Duration {
+        .seconds(min(1 << min(max(count - 1, 0), 5), 30))
+    }
+
+    /// A positive answer's life, within the limits of the cache. A floor above zero also lifts a time to live of 0.
+    static func positive(_ timeToLive: Duration, within limits: ResolverConfiguration.Cache) -> Duration {
+        min(max(timeToLive, limits.minimumTimeToLive, .zero), limits.maximumTimeToLive)
+    }
+
+    /// A negative answer's life.
+    static func negative(_ timeToLive: Duration?) -> Duration {
+        guard let timeToLive else { return negativeWithoutSOA }
+        return min(max(timeToLive, negative.lowerBound), negative.upperBound)
+    }
+}

@@ -1,0 +1,46 @@
+internal import HTTPDNSPrimitives
+
+/// A value that is handed over once, to one task that waits for it: of several deliveries the first wins.
+package final class OneShot<Value: Sendable>: Sendable {
+    private enum State: Sendable {
+        case empty
+        case awaited(CheckedContinuation<Value, Never>)
+        case delivered(Value)
+    }
+
+    private let state = Lock(State.empty)
+
+    package init() {}
+
+    /// Hands over `value`, unless a value was handed over before.
+    /// - Returns: Whether this delivery won.
+    @discardableResult
+    package func deliver(_ value: Value) -> Bool {
+        let (won, waiting): (Bool, CheckedContinuation<Value, Never>?) = state.withLock { state in
+            switch state {
+            case .delivered: return (false, nil)
+            case .empty:
+                state = .delivered(value)
+                return (true, nil)
+            case .awaited(let continuation):
+                state = .delivered(value)
+                return (true, continuation)
+            }
+        }
+        waiting?.resume(returning: value)
+        return won
+    }
+
+    /// The value, as soon as there is one. For one task only. It does not watch for cancellation: whoever wants that
+    /// delivers a value that says so.
+    package func value() async -> Value {
+        await withCheckedContinuation { continuation in
+            let ready: Value? = state.withLock { state in
+                if case .delivered(let value) = state { return value }
+                state = .awaited(continuation)
+                return nil
+            }
+            if let ready { continuation.resume(returning: ready) }
+        }
+    }
+}

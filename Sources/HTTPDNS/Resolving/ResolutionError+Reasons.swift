@@ -1,0 +1,121 @@
+internal import HTTPDNSPrimitives
+
+extension ResolutionError {
+    static func shutDown(host: String) -> ResolutionError {
+        ResolutionError(code: .shutDown, host: host, message: "the resolver is shut down, so \(host) was not resolved")
+    }
+
+    /// `source` names the provider or the system resolver.
+    static func noSuchName(_ host: HostName, says source: String) -> ResolutionError {
+        ResolutionError(
+            code: .nameNotFound,
+            host: host.description,
+            message: "\(host) does not exist, says \(source)",
+            hint: "check the spelling, or map the name if it is your own"
+        )
+    }
+
+    static func noAddresses(_ host: HostName, _ families: AddressFamilies, says source: String) -> ResolutionError {
+        ResolutionError(
+            code: .noAddresses,
+            host: host.description,
+            message: "\(host) has no \(families) address, says \(source)",
+            hint: families == .both ? "add a mapping if it should have one" : "allow the other family, or add a mapping"
+        )
+    }
+
+    /// The request, the URL or a mapping names addresses of the wrong family only.
+    static func noneOfFamily(
+        _ families: AddressFamilies,
+        among endpoints: [Endpoint],
+        _ source: Resolution.Source,
+        host: String
+    ) -> ResolutionError {
+        let given = endpoints.map(\.address.description).joined(separator: ", ")
+        return ResolutionError(
+            code: .noAddresses,
+            host: host,
+            message: "\(host) has no \(families) address: the \(source) names \(given)",
+            hint: "allow the other family, or name an address of this one"
+        )
+    }
+
+    static func policyRefused(_ refusals: [String], host: String) -> ResolutionError {
+        ResolutionError(
+            code: .policyRefused,
+            host: host,
+            message: "the address policy refused every address of \(host): \(refusals.joined(separator: "; "))"
+        )
+    }
+
+    static func timedOut(host: HostName, limit: Duration, attempts: [ProviderAttempt]) -> ResolutionError {
+        let asked = attempts.isEmpty ? "" : ": \(list(attempts))"
+        var error = ResolutionError(
+            code: .timedOut,
+            host: host.description,
+            message: "no answer about \(host) within \(limit.shortText)\(asked)",
+            attempts: attempts
+        )
+        error.limit = limit
+        return error
+    }
+
+    /// The system resolver, which is the only one to be asked, does not know the name.
+    static func unknownToSystem(_ inquiry: Inquiry) -> ResolutionError {
+        let host = inquiry.host
+        let unknown = "the system resolver does not know \(host)"
+        let (message, hint): (String, String) =
+            switch inquiry.bypassReason {
+            case .internalName where host.isSingleLabel:
+                ("not asked: single-label names go to no provider; \(unknown)", "add a mapping or route")
+            case .internalName:
+                ("not asked: internal names go to no provider; \(unknown)", "add a mapping or an exact route")
+            case .noRoute:
+                (unknown, "no route covers the name, so no provider was asked: add a route or a mapping")
+            case .route:
+                (unknown, "its route says bypass, so no provider was asked")
+            case .mapping:
+                (unknown, "its mapping says bypass, so no provider was asked")
+            case .request:
+                (unknown, "the request bypassed mappings and providers")
+            case nil:
+                (unknown, "check the spelling, or add a mapping")
+            }
+        return ResolutionError(code: .nameNotFound, host: host.description, message: message, hint: hint)
+    }
+
+    /// Every source that was asked failed.
+    static func allFailed(_ inquiry: Inquiry, _ attempts: [ProviderAttempt]) -> ResolutionError {
+        let host = inquiry.host
+        if attempts.allSatisfy({ $0.provider == ProviderAttempt.systemName }) {
+            let failure = attempts.last?.failure ?? "no answer"
+            return ResolutionError(
+                code: .systemFailed,
+                host: host.description,
+                message: "the system resolver failed for \(host): \(failure)",
+                attempts: attempts
+            )
+        }
+        let hasFallback = attempts.contains { $0.provider == ProviderAttempt.systemName }
+        return ResolutionError(
+            code: .providersFailed,
+            host: host.description,
+            message: "no provider answered about \(host): \(list(attempts))",
+            hint: hasFallback ? nil : "its route has no fallback; fallback: system would ask the system resolver",
+            attempts: attempts
+        )
+    }
+
+    private static func list(_ attempts: [ProviderAttempt]) -> String {
+        attempts.map(\.description).joined(separator: "; ")
+    }
+
+    /// The error for someone who asked about another name, from which `via` rules led here.
+    func seen(from question: ResolutionQuestion, through inquiry: Inquiry) -> ResolutionError {
+        guard let rule = inquiry.rule, !rule.via.isEmpty else { return self }
+        var error = self
+        error.host = question.host.description
+        error.message = "\(question.host) via \(rule.via.map(\.description).joined(separator: " > ")): \(message)"
+        return error
+    }
+}

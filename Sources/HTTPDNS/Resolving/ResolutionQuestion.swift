@@ -1,0 +1,24 @@
+public import HTTPDNSPrimitives
+
+/// One question to a resolver.
+public struct ResolutionQuestion: Hashable, Sendable {
+    /// The host to connect to.
+    public var host: Host
+    /// The URL's port.
+    public var port: UInt16
+    /// Endpoints that the request itself names; they win over everything else. Nil and empty mean none.
+    public var pinnedTo: [Endpoint]?
+    /// Whether mappings, routes, providers and the answers cached from them are passed over: the system resolver answers,
+    /// and only its own answers are cached, for 30 s. ``pinnedTo``, literals and `localhost` are decided before it.
+    public var bypass = false
+    /// The families allowed; nil means the route's or the resolver's setting.
+    public var families: AddressFamilies?
+    /// How long it may take; nil means the resolver's setting, and never more than that.
+    public var timeLimit: Duration?
+
+    /// Creates a question about a host on a port.
+    public init(_ host: Host, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+}

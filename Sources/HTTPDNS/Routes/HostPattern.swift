@@ -1,0 +1,36 @@
+/// Which names a route or a mapping is about.
+public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
+    /// This name and no other.
+    case exact(HostName)
+    /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
+    case suffix(HostName)
+    /// Every name but the internal ones: `*`. For routes only.
+    case any
+
+    /// Reads `name`, `*.suffix` or `*`.
+    /// - Throws: ``HostNameError``.
+    public init(_ text: String) throws(HostNameError) {
+        if text == "*" {
+            self = .any
+            return
+        }
+        guard text.hasPrefix("*.") else {
+            self = .exact(try HostName(text))
+            return
+        }
+        do {
+            self = .suffix(try HostName(String(text.dropFirst(2))))
+        } catch {
+            throw HostNameError(text: text, reason: error.reason)
+        }
+    }
+
+    /// The text form.
+    public var description: String {
+        switch self {
+        case .exact(let name): name.description
+        case .suffix(let name): "*.\(name)"
+        case .any: "*"
+        }
+    }
+}

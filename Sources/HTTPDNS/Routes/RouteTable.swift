@@ -1,0 +1,74 @@
+internal import HTTPDNSPrimitives
+
+/// The routes, arranged for look-up: exact name, then the longest suffix, then `*`.
+struct RouteTable: Sendable {
+    /// A route with its number, which tells routes apart more cheaply than their patterns do.
+    struct Entry: Sendable {
+        var number: Int
+        var route: Route
+    }
+
+    private var exact: [HostName: Entry] = [:]
+    private var suffixes: [Substring: Entry] = [:]
+    private var any: Entry?
+
+    /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
+    ///   fallback, when two routes have one pattern, or when a route could never apply.
+    init(_ routes: [Route], providerNames: [String]) throws(ResolverConfigurationError) {
+        for (number, route) in routes.enumerated() {
+            if let message = RouteTable.fault(of: route, providerNames: providerNames) {
+                throw ResolverConfigurationError(
+                    message: "route \"\(route.pattern)\": \(message)",
+                    location: route.location
+                )
+            }
+            let entry = Entry(number: number, route: route)
+            let earlier: Entry?
+            switch route.pattern {
+            case .exact(let name): earlier = exact.updateValue(entry, forKey: name)
+            case .suffix(let name): earlier = suffixes.updateValue(entry, forKey: name.description[...])
+            case .any: (earlier, any) = (any, entry)
+            }
+            if let earlier {
+                let place = earlier.route.location.map { ", first at \($0)" } ?? ""
+                throw ResolverConfigurationError(
+                    message: "route \"\(route.pattern)\" stands there twice\(place); keep one",
+                    location: route.location
+                )
+            }
+        }
+    }
+
+    /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only.
+    func entry(for host: HostName) -> Entry? {
+        if let entry = exact[host] { return entry }
+        if host.isInternal { return nil }
+        if !suffixes.isEmpty {
+            for zone in host.zonesAbove {
+                if let entry = suffixes[zone] { return entry }
+            }
+        }
+        return any
+    }
+
+    private static func fault(of route: Route, providerNames: [String]) -> String? {
+        guard case .providers(let names, let fallback) = route.action else { return nil }
+        if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {
+            return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
+                + "write such routes, or mappings, or bypass"
+        }
+        if names.isEmpty, fallback == .none {
+            return "it names no provider and has no fallback; name one, or use bypass"
+        }
+        var seen: Set<String> = []
+        for name in names {
+            guard providerNames.contains(name) else {
+                let known =
+                    providerNames.isEmpty ? "none is defined" : "defined are \(providerNames.joined(separator: ", "))"
+                return "there is no provider \"\(name.escaped(limit: 80))\"; \(known)"
+            }
+            guard seen.insert(name).inserted else { return "it names the provider \"\(name)\" twice; keep one" }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,54 @@
+internal import HTTPDNSPrimitives
+
+/// One caller's wait for a look-up. Whatever comes first ends it, once: the result, the deadline or the cancellation.
+final class LookUp: Sendable {
+    typealias Outcome = Result<[IPAddress], SystemResolverError>
+
+    private enum State {
+        case new
+        case waiting(CheckedContinuation<Outcome, Never>)
+        case settled(Outcome)
+    }
+
+    let id: LookUpPool.ID
+    let host: HostName
+    let families: AddressFamilies
+    private let state = Lock(State.new)
+
+    init(id: LookUpPool.ID, host: HostName, families: AddressFamilies) {
+        self.id = id
+        self.host = host
+        self.families = families
+    }
+
+    var isSettled: Bool {
+        state.withLock { if case .settled = $0 { true } else { false } }
+    }
+
+    /// Resumes the continuation with the outcome, now or when there is one.
+    func wait(_ continuation: CheckedContinuation<Outcome, Never>) {
+        let outcome: Outcome? = state.withLock { state in
+            if case .settled(let outcome) = state { return outcome }
+            state = .waiting(continuation)
+            return nil
+        }
+        if let outcome { continuation.resume(returning: outcome) }
+    }
+
+    /// Ends the wait. The first call decides; later ones do nothing.
+    func settle(_ outcome: Outcome) {
+        let continuation: CheckedContinuation<Outcome, Never>? = state.withLock { state in
+            switch state {
+            case .new:
+                state = .settled(outcome)
+                return nil
+            case .waiting(let continuation):
+                state = .settled(outcome)
+                return continuation
+            case .settled:
+                return nil
+            }
+        }
+        continuation?.resume(returning: outcome)
+    }
+}

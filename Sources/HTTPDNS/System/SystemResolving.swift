@@ -1,0 +1,38 @@
+package import HTTPDNSPrimitives
+
+/// The operating system's own way to addresses, behind a protocol so that tests can script it.
+package protocol SystemResolving: Sendable {
+    /// Asks for the addresses of a name, in the order in which the system would try them (RFC 6724).
+    /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `cancelled` when the task is cancelled.
+    func resolve(
+        _ host: HostName,
+        families: AddressFamilies,
+        timeLimit: Duration
+    ) async throws(SystemResolverError) -> [IPAddress]
+}
+
+/// Why the system resolver gave no address.
+package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConvertible {
+    package enum Code: Hashable, Sendable {
+        /// The name does not exist, or the system does not know it.
+        case nameNotFound
+        /// The name exists without addresses of an asked family.
+        case noAddresses
+        case timedOut
+        case failed
+        /// Too many look-ups wait already.
+        case overloaded
+        case cancelled
+    }
+
+    package var code: Code
+    /// One line for people.
+    package var message: String
+
+    package init(code: Code, message: String) {
+        self.code = code
+        self.message = message
+    }
+
+    package var description: String { message }
+}

@@ -1,0 +1,76 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClientError {
+    /// What a failed resolution means to the caller.
+    init(_ error: ResolutionError) {
+        let (code, stage): (Code, Stage) =
+            switch error.code {
+            case .policyRefused: (.policyRefused, .policy)
+            case .timedOut: (.timedOut, .resolve)
+            case .invalidName: (.invalidURL, .request)
+            case .shutDown: (.shutDown, .resolve)
+            default: (.resolveFailed, .resolve)
+            }
+        self.init(
+            code: code,
+            stage: stage,
+            message: error.message,
+            host: error.host,
+            hint: error.hint ?? (code == .shutDown ? HTTPDNSClientError.shutDownHint : nil)
+        )
+        limit = error.limit
+        underlying = error
+    }
+
+    /// An error of an interceptor's own. Its text is not repeated: nobody knows what it holds.
+    init(interceptorError error: any Error) {
+        self.init(
+            code: .interceptorFailed,
+            stage: .interceptor,
+            message: "an interceptor threw \(type(of: error))",
+            hint: "the error itself is in underlying"
+        )
+        underlying = error
+    }
+
+    /// The call's deadline passed before there was anything to send.
+    static func deadlinePassed(host: Host, port: UInt16) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .timedOut,
+            stage: .total,
+            message: "the call's deadline passed before \(host) port \(port) was resolved",
+            host: host.description,
+            hint: "options.deadline bounds one call, timeouts.total all of them"
+        )
+    }
+
+    static func loop(depth: Int) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .loop,
+            stage: .interceptor,
+            message:
+                "interceptors of this client made calls through it \(depth) deep, and \(CallFrame.maximumDepth) is the limit",
+            hint: "let the interceptor pass its own calls by, or make them through a client without it"
+        )
+    }
+
+    static let shutDownHint = "make a new client; one that was shut down stays so"
+
+    static var shutDown: HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .shutDown,
+            stage: .request,
+            message: "the client is shut down",
+            hint: shutDownHint
+        )
+    }
+
+    static func configuration(_ message: String, hint: String? = nil, underlying: (any Error)? = nil)
+        -> HTTPDNSClientError
+    {
+        var error = HTTPDNSClientError(code: .configuration, stage: .configuration, message: message, hint: hint)
+        error.underlying = underlying
+        return error
+    }
+}

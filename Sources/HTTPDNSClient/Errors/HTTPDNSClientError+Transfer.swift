@@ -1,0 +1,138 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClientError {
+    /// What a failed transfer means to the caller.
+    init(_ failure: TransferFailure, on hop: HopRecord) {
+        let stage = Stage(failure)
+        var attempts: [Attempt] = []
+        if let endpoint = failure.endpoint {
+            attempts.append(
+                Attempt(endpoint: endpoint, stage: stage, failure: failure.message, elapsed: failure.elapsed)
+            )
+        }
+        let reason = attempts.first?.description ?? failure.message
+        self.init(
+            code: Code(failure),
+            stage: stage,
+            message: "the request to \(hop.origin) failed: \(reason)",
+            host: hop.host,
+            hint: HTTPDNSClientError.hint(for: failure)
+        )
+        if let cause = failure.cause { message += ": \(cause.escaped(limit: 200))" }
+        self.attempts = attempts
+        requestMayHaveBeenSent = failure.requestMayHaveBeenSent
+        elapsed = hop.time.elapsed
+        if failure.code == .timedOut { limit = failure.limit ?? (failure.phase == .total ? hop.time.limit : nil) }
+        underlying = failure
+    }
+
+    /// The error that a body's reader gets.
+    static func bodyError(_ error: any Error, on hop: HopRecord?) -> any Error {
+        switch error {
+        case let failure as TransferFailure:
+            guard let hop else { return HTTPDNSClientError(interceptorError: failure) }
+            var error = HTTPDNSClientError(failure, on: hop)
+            // Whatever the wire says: a head has come.
+            error.requestMayHaveBeenSent = true
+            return error
+        case is HTTPDNSClientError, is CancellationError:
+            return error
+        default:
+            return HTTPDNSClientError(interceptorError: error)
+        }
+    }
+
+    static func bodyConsumedTwice(on hop: HopRecord?) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .bodyConsumedTwice,
+            stage: .body,
+            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") was read before",
+            host: hop?.host,
+            hint: HTTPDNSClientError.readOnceHint
+        )
+        error.requestMayHaveBeenSent = hop != nil
+        return error
+    }
+
+    static func bodyTooLong(limit: ByteCount, on hop: HopRecord?) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .responseTooLarge,
+            stage: .body,
+            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is longer than \(limit)",
+            host: hop?.host,
+            hint: "collect(upTo:) with a higher limit, or read the body chunk by chunk"
+        )
+        error.requestMayHaveBeenSent = hop != nil
+        if let hop { error.elapsed = hop.time.elapsed }
+        return error
+    }
+
+    private static let readOnceHint = "a body can be read once; keep its bytes if they are needed again"
+
+    private static func hint(for failure: TransferFailure) -> String? {
+        switch failure.code {
+        case .connectFailed, .wrongPeer:
+            "check that the address serves this port: resolve-test explain shows its source"
+        case .certificateRefused:
+            "either the address belongs to somebody else, or the authority is missing in trustRoots"
+        case .tlsFailed: "check that the port speaks TLS"
+        case .timedOut: timeoutHint(failure.phase)
+        case .connectionLost:
+            failure.requestMayHaveBeenSent ? "send it again only if doing it twice does no harm" : "send it again"
+        case .responseTooLarge: "raise maximumResponseBody if the server is trusted with that much"
+        case .bodyConsumedTwice: readOnceHint
+        case .shutDown: shutDownHint
+        case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
+        case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .transport: nil
+        }
+    }
+
+    private static func timeoutHint(_ phase: TransferFailure.Phase) -> String {
+        switch phase {
+        case .connect: "timeouts.connect bounds it"
+        case .tls: "timeouts.tls bounds it"
+        case .firstByte: "timeouts.firstByte bounds it"
+        case .send, .body: "timeouts.idle bounds it"
+        case .queue, .total: "options.deadline bounds it for one call, timeouts.total for all"
+        }
+    }
+}
+
+extension HTTPDNSClientError.Code {
+    fileprivate init(_ failure: TransferFailure) {
+        switch failure.code {
+        case .invalidRequest: self = .invalidRequest
+        case .trustRootsMissing: self = .configuration
+        case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
+        case .certificateRefused: self = .certificateRefused
+        case .timedOut: self = .timedOut
+        case .connectionLost: self = .connectionLost
+        case .protocolViolation: self = .protocolViolation
+        case .responseTooLarge: self = .responseTooLarge
+        case .requestBodyFailed: self = .requestBodyFailed
+        case .bodyConsumedTwice: self = .bodyConsumedTwice
+        case .shutDown: self = .shutDown
+        case .transport: self = .transportFailed
+        }
+    }
+}
+
+extension HTTPDNSClientError.Stage {
+    fileprivate init(_ failure: TransferFailure) {
+        switch failure.code {
+        case .invalidRequest: self = .request
+        case .trustRootsMissing: self = .configuration
+        default:
+            switch failure.phase {
+            case .queue: self = .queue
+            case .connect: self = .connect
+            case .tls: self = .tls
+            case .send: self = .send
+            case .firstByte: self = .firstByte
+            case .body: self = .body
+            case .total: self = .total
+            }
+        }
+    }
+}

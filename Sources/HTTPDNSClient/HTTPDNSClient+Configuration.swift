@@ -1,0 +1,89 @@
+public import CurlTransport
+public import HTTPDNS
+public import HTTPDNSPrimitives
+public import Logging
+
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+extension HTTPDNSClient {
+    /// Settings of a client.
+    public struct Configuration: Sendable {
+        /// Time limits of the phases; nil means none. Each must be positive.
+        public struct Timeouts: Hashable, Sendable {
+            /// Until the TCP connection stands.
+            public var connect: Duration? = .seconds(5)
+            /// From the TCP connection until TLS is done.
+            public var tls: Duration? = .seconds(5)
+            /// From the request's sending until the answer's first byte.
+            public var firstByte: Duration? = .seconds(30)
+            /// Between two reads of the answer.
+            public var idle: Duration? = .seconds(30)
+            /// The whole call with its body, resolving included.
+            public var total: Duration? = .seconds(60)
+
+            /// Creates the defaults.
+            public init() {}
+        }
+
+        /// Mappings, providers, routes, policy, cache.
+        public var resolver = ResolverConfiguration()
+        /// The authorities that origins' certificates must end at.
+        public var trustRoots: TrustRoots = .system
+        /// Time limits.
+        public var timeouts = Timeouts()
+        /// The longest body, after decoding; nil means no limit.
+        public var maximumResponseBody: ByteCount?
+        /// The HTTP versions allowed.
+        public var versions: HTTPVersionChoice = .automatic
+        /// How many connections are kept open for later requests.
+        public var maximumIdleConnections = 1024
+        /// Whether the stage runs; when false every name goes to the system resolver.
+        public var isEnabled = true
+        /// Stages that run once per call, outermost first.
+        public var applicationInterceptors: [any Interceptor] = []
+        /// Stages that run once per hop, outermost first.
+        public var networkInterceptors: [any Interceptor] = []
+        /// Where log lines go; nil means nowhere.
+        public var logger: Logger?
+        /// How the loop waits for its sockets. Both drivers pass the same tests.
+        package var driver: TransportConfiguration.Driver = .platformDefault
+
+        /// Creates settings with the defaults above.
+        public init() {}
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        let limits = [
+            ("connect", timeouts.connect), ("tls", timeouts.tls), ("firstByte", timeouts.firstByte),
+            ("idle", timeouts.idle), ("total", timeouts.total),
+        ]
+        for (name, limit) in limits {
+            guard let limit, limit <= .zero else { continue }
+            throw .configuration(
+                "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
+                hint: "give a positive duration, or nil for no limit"
+            )
+        }
+        guard maximumIdleConnections >= 0 else {
+            throw .configuration(
+                "maximumIdleConnections is \(maximumIdleConnections)",
+                hint: "0 keeps no connection; more is better for whoever sends twice"
+            )
+        }
+        if case .file(let path) = trustRoots.source, access(path, R_OK) != 0 {
+            throw .configuration(
+                "the CA file \(path.escaped(limit: 200)) cannot be read: \(String(cString: strerror(errno)))",
+                hint: "trustRoots wants a PEM file; .system takes the machine's own authorities"
+            )
+        }
+    }
+}

@@ -1,0 +1,58 @@
+package import CurlTransport
+package import HTTPDNSPrimitives
+package import HTTPTypes
+
+/// The way to the wire, below all stages: libcurl's loop, or a script in tests.
+package protocol HopSending: AnyObject, Sendable {
+    /// Sends one hop and returns at the head of its response.
+    /// - Throws: ``TransferFailure``, `CancellationError`.
+    func send(_ request: TransferRequest) async throws -> HopAnswer
+
+    /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
+    func shutdown(drainingFor duration: Duration) async
+}
+
+/// The answer to one hop.
+package struct HopAnswer: Sendable {
+    package enum Body: Sendable {
+        case transfer(TransferResponseBody)
+        case chunks(any AsyncSequence<[UInt8], any Error> & Sendable)
+    }
+
+    package var head: HTTPResponse
+    package var version: HTTPVersion
+    package var endpoint: Endpoint
+    package var reusedConnection: Bool
+    package var timings: TransferTimings
+    package var body: Body
+
+    package init(
+        head: HTTPResponse,
+        version: HTTPVersion,
+        endpoint: Endpoint,
+        reusedConnection: Bool,
+        timings: TransferTimings,
+        body: Body
+    ) {
+        self.head = head
+        self.version = version
+        self.endpoint = endpoint
+        self.reusedConnection = reusedConnection
+        self.timings = timings
+        self.body = body
+    }
+}
+
+extension Transport: HopSending {
+    package func send(_ request: TransferRequest) async throws -> HopAnswer {
+        let response = try await execute(request)
+        return HopAnswer(
+            head: response.head,
+            version: response.version,
+            endpoint: response.endpoint,
+            reusedConnection: response.reusedConnection,
+            timings: response.timings,
+            body: .transfer(response.body)
+        )
+    }
+}

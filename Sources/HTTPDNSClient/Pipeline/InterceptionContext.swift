@@ -1,0 +1,32 @@
+public import HTTPDNSPrimitives
+
+/// What travels with a request through the stages, and never on the wire.
+public struct InterceptionContext: Sendable {
+    /// A number for the call, unique in the process.
+    public let callID: UInt64
+    /// Which hop this is, from 0.
+    public internal(set) var hop: Int
+    /// When the whole call ends, on ``SystemTimeSource``.
+    public let deadline: MonotonicTime?
+    /// How deep this call is inside other calls of the same client, from 0.
+    public let depth: Int
+
+    /// What a stage further out made of the request. Only the stages that this copy is passed to see it: a second `next`
+    /// of an interceptor above that stage starts without.
+    package internal(set) var rewritten: RewrittenRequest?
+    /// The mark that goes with it.
+    package var tag: Tag? { rewritten?.tag }
+
+    let call: CallTime
+    /// Nil for a client without interceptors, whose calls cannot nest.
+    let frame: CallFrame?
+}
+
+/// When a call began and how long it may take.
+struct CallTime: Sendable {
+    let start: MonotonicTime
+    let limit: Duration?
+
+    var deadline: MonotonicTime? { limit.map { start + $0 } }
+    var elapsed: Duration { SystemTimeSource().now() - start }
+}

@@ -1,0 +1,232 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+internal import Logging
+internal import Synchronization
+
+/// The way of every request: call, application interceptors, hops, network interceptors, stage, transfer, and back.
+///
+/// Each step is a function that knows the next one. Without interceptors nothing is allocated and no closure is made
+/// between the call and the stage.
+final class Pipeline: Sendable {
+    let rewriter: Rewriter
+    let gate = CallGate()
+    private let application: [any Interceptor]
+    private let network: [any Interceptor]
+    private let sender: any HopSending
+    private let limits: TransferLimits
+    private let total: Duration?
+    private let versions: HTTPVersionChoice
+    private let logger: Logger?
+
+    init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
+        self.rewriter = rewriter
+        self.sender = sender
+        application = configuration.applicationInterceptors
+        network = configuration.networkInterceptors
+        total = configuration.timeouts.total
+        versions = configuration.versions
+        logger = configuration.logger
+        var limits = TransferLimits()
+        limits.connect = configuration.timeouts.connect
+        limits.tls = configuration.timeouts.tls
+        limits.firstByte = configuration.timeouts.firstByte
+        limits.idle = configuration.timeouts.idle
+        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
+        self.limits = limits
+    }
+
+    // MARK: call
+
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
+        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
+        do {
+            if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
+            return try await interceptedCall(request, carrying: rewritten, time)
+        } catch let error as HTTPDNSClientError {
+            var error = error
+            if error.elapsed == .zero { error.elapsed = time.elapsed }
+            log(error)
+            throw error
+        }
+    }
+
+    private func plainCall(
+        _ request: ClientRequest,
+        carrying rewritten: RewrittenRequest?,
+        _ time: CallTime
+    ) async throws -> ClientResponse {
+        try gate.enter()
+        defer { gate.leave() }
+        return try await follow(
+            request,
+            InterceptionContext(
+                callID: 0,
+                hop: 0,
+                deadline: time.deadline,
+                depth: 0,
+                rewritten: rewritten,
+                call: time,
+                frame: nil
+            )
+        )
+    }
+
+    private func interceptedCall(
+        _ request: ClientRequest,
+        carrying rewritten: RewrittenRequest?,
+        _ time: CallTime
+    ) async throws -> ClientResponse {
+        let frame = CallFrame(client: self)
+        guard frame.depth <= CallFrame.maximumDepth else { throw HTTPDNSClientError.loop(depth: frame.depth) }
+        try gate.enter(nested: frame.depth > 0)
+        defer { gate.leave() }
+        let context = InterceptionContext(
+            callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
+            hop: 0,
+            deadline: time.deadline,
+            depth: frame.depth,
+            rewritten: rewritten,
+            call: time,
+            frame: frame
+        )
+        do {
+            return try await CallFrame.$current.withValue(frame) { try await apply(0, request, context) }
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            var error = error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+            if frame.mayHaveSent { error.requestMayHaveBeenSent = true }
+            throw error
+        }
+    }
+
+    private static let lastCallID = Atomic<UInt64>(0)
+
+    // MARK: application interceptors, once per call
+
+    private func apply(
+        _ index: Int,
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        guard index < application.count else { return try await follow(request, context) }
+        return try await application[index].intercept(request, context: context) { request, context in
+            try await self.apply(index + 1, request, context)
+        }
+    }
+
+    // MARK: hops
+
+    /// Sends the hops of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
+    private func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+        try await hop(0, request, context)
+    }
+
+    // MARK: network interceptors, once per hop
+
+    private func hop(
+        _ index: Int,
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        guard index < network.count else { return try await rewriteAndTransfer(request, context) }
+        return try await network[index].intercept(request, context: context) { request, context in
+            try await self.hop(index + 1, request, context)
+        }
+    }
+
+    // MARK: stage and transfer
+
+    private func rewriteAndTransfer(
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        let rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        return try await transfer(request, to: rewritten, context)
+    }
+
+    private func transfer(
+        _ request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
+        let hop = HopRecord(rewritten: rewritten, time: context.call)
+        let answer: HopAnswer
+        do {
+            answer = try await sender.send(transferRequest(request, to: rewritten, deadline: context.deadline))
+        } catch let failure as TransferFailure {
+            if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
+            throw HTTPDNSClientError(failure, on: hop)
+        }
+        context.frame?.noteSent()
+        log(answer, rewritten)
+        let exchange = Exchange(
+            request: rewritten,
+            remote: answer.endpoint,
+            reusedConnection: answer.reusedConnection,
+            version: answer.version,
+            status: answer.head.status,
+            resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
+            timings: answer.timings
+        )
+        return ClientResponse(
+            head: answer.head,
+            version: answer.version,
+            body: ResponseBody(answer.body, of: hop),
+            exchanges: [exchange]
+        )
+    }
+
+    private func transferRequest(
+        _ request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        deadline: MonotonicTime?
+    ) throws(HTTPDNSClientError) -> TransferRequest {
+        let content = rewritten.content
+        var transfer = TransferRequest(
+            method: request.method,
+            url: content.sent,
+            headerFields: request.headerFields,
+            body: request.body.source,
+            endpoints: content.resolution.endpoints,
+            limits: limits,
+            versions: request.options.versions ?? versions,
+            hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
+        )
+        transfer.limits.deadline = deadline
+        if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
+        if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
+            transfer.headerFields.append(try BasicCredential.field(for: credential))
+        }
+        return transfer
+    }
+
+    // MARK: log lines
+
+    private func log(_ answer: HopAnswer, _ rewritten: RewrittenRequest) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        logger.debug(
+            "request answered",
+            metadata: [
+                "host": "\(rewritten.content.url.host)", "status": "\(answer.head.status.code)",
+                "remote": "\(answer.endpoint)", "source": "\(rewritten.source)",
+                "reused": "\(answer.reusedConnection)", "version": "\(answer.version)",
+            ]
+        )
+    }
+
+    private func log(_ error: HTTPDNSClientError) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        logger.debug(
+            "request failed",
+            metadata: [
+                "error": "\(error.shortDescription)", "message": "\(error.message)", "host": "\(error.host ?? "-")",
+                "elapsed": "\(error.elapsed.shortText)", "may_have_been_sent": "\(error.requestMayHaveBeenSent)",
+            ]
+        )
+    }
+}

@@ -1,0 +1,75 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// What is refused in a request before anything is resolved or sent.
+enum RequestCheck {
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
+    static func check(_ request: ClientRequest) throws(HTTPDNSClientError) {
+        for field in request.headerFields { try check(field.name) }
+        if request.method == .connect {
+            throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
+        }
+        if let host = request.options.hostHeader { try check(hostHeader: host) }
+    }
+
+    /// The endpoints that `pinnedTo` names.
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
+    static func endpoints(_ texts: [String], port: UInt16) throws(HTTPDNSClientError) -> [Endpoint] {
+        guard !texts.isEmpty else {
+            throw refusal("pinnedTo has no address", hint: "give one at least, or leave pinnedTo nil")
+        }
+        var endpoints: [Endpoint] = []
+        endpoints.reserveCapacity(texts.count)
+        for text in texts {
+            do {
+                let parsed = try AddressText(text)
+                endpoints.append(Endpoint(address: parsed.address, port: parsed.port ?? port))
+            } catch {
+                throw refusal(
+                    "pinnedTo: \(error)",
+                    hint: "written are 203.0.113.9, 203.0.113.9:8443, 2001:db8::9 or [2001:db8::9]:8443"
+                )
+            }
+        }
+        return endpoints
+    }
+
+    /// Fields that the client itself sets, told apart by length first: most names end there.
+    private static func check(_ name: HTTPField.Name) throws(HTTPDNSClientError) {
+        let text = name.canonicalName
+        switch text.utf8.count {
+        case 4 where text == "host":
+            throw refusal("a Host header field is not sent as given", hint: "use options.hostHeader for another Host")
+        case 14 where text == "content-length", 17 where text == "transfer-encoding":
+            throw refusal(
+                "the header field \(name) is set by the client, from the body",
+                hint: "leave it out; a stream's length goes into RequestBody.stream(length:)"
+            )
+        // Connection-specific fields, which HTTP/2 forbids (RFC 9113 section 8.2.2).
+        case 10 where text == "connection" || text == "keep-alive", 16 where text == "proxy-connection",
+            7 where text == "upgrade":
+            throw refusal(
+                "the header field \(name) belongs to one connection, and connections are the client's",
+                hint: "leave it out"
+            )
+        default:
+            return
+        }
+    }
+
+    private static func check(hostHeader: String) throws(HTTPDNSClientError) {
+        let forbidden = hostHeader.utf8.contains { byte in
+            byte <= 0x20 || byte >= 0x7f || "/\\@?#\"<>,".utf8.contains(byte)
+        }
+        guard hostHeader.isEmpty || forbidden else { return }
+        throw refusal(
+            "hostHeader \"\(hostHeader.escaped(limit: 80))\" is not a host with an optional port",
+            hint: "write it as in a URL: one.test, one.test:8443, [2001:db8::9]; names outside ASCII as A-labels"
+        )
+    }
+
+    private static func refusal(_ message: String, hint: String?) -> HTTPDNSClientError {
+        HTTPDNSClientError(code: .invalidRequest, stage: .request, message: message, hint: hint)
+    }
+}

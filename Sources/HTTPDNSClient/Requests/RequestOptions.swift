@@ -1,0 +1,26 @@
+public import CurlTransport
+public import HTTPDNS
+public import HTTPDNSPrimitives
+
+/// Settings for one request.
+public struct RequestOptions: Hashable, Sendable {
+    /// Addresses to use instead of any other source, in the order to try, each with an optional port: `203.0.113.9`,
+    /// `203.0.113.9:8443`, `2001:db8::9`, `[2001:db8::9]:8443`. SNI, certificate check and connection pool stay those of
+    /// the URL's name. It wins over ``bypass``.
+    public var pinnedTo: [String]?
+    /// Passes over mappings and providers: the system resolver answers.
+    public var bypass = false
+    /// The total time for the call, resolving and the body included; nil means the client's.
+    public var deadline: Duration?
+    /// The families allowed; nil means the client's.
+    public var families: AddressFamilies?
+    /// Sent as Host instead of the URL's own: a host with an optional port. It never crosses to another hop.
+    public var hostHeader: String?
+    /// The longest body, after decoding; nil means the client's.
+    public var maximumResponseBody: ByteCount?
+    /// The HTTP versions allowed; nil means the client's.
+    public var versions: HTTPVersionChoice?
+
+    /// Creates options that change nothing.
+    public init() {}
+}

@@ -1,0 +1,21 @@
+public import CurlTransport
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+/// One request and its response on one hop.
+public struct Exchange: Sendable {
+    /// What was sent, and where to.
+    public var request: RewrittenRequest
+    /// The address and port that answered, as the connection reported them.
+    public var remote: Endpoint
+    /// Whether the connection had been used before.
+    public var reusedConnection: Bool
+    /// The HTTP version.
+    public var version: HTTPVersion
+    /// The status.
+    public var status: HTTPResponse.Status
+    /// How long resolving took; nil when the request brought its addresses.
+    public var resolve: Duration?
+    /// The phases known at the head. ``ResponseBody/summary`` has the total.
+    public var timings: TransferTimings
+}

@@ -1,0 +1,49 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// An exchange's way on one line: address, source, lifetime, connection.
+enum RouteLine {
+    static func text(_ exchange: Exchange) -> String {
+        [address(exchange), source(exchange), lifetime(exchange.request.resolution), connection(exchange)]
+            .compactMap { $0 }.joined(separator: " · ")
+    }
+
+    /// The port is shown where the URL does not say it.
+    private static func address(_ exchange: Exchange) -> String {
+        let remote = exchange.remote
+        return remote.port == exchange.request.content.url.port ? remote.address.description : remote.description
+    }
+
+    private static func source(_ exchange: Exchange) -> String {
+        let resolution = exchange.request.resolution
+        switch resolution.source {
+        case .provider:
+            let name = resolution.provider ?? "provider"
+            let kind = exchange.request.content.issuer.kind(ofProvider: name)
+            return name == kind ? name : "\(kind) \"\(name.escaped(limit: 80))\""
+        case .mapping:
+            guard let rule = resolution.rule else { return "mapping" }
+            return "mapping \(rule.location?.description ?? rule.key.description)"
+        case .request: return "pinned by the request"
+        case .system: return "system resolver"
+        case .literal:
+            if case .address = exchange.request.content.url.host { return "address in the URL" }
+            return "loopback of this machine"
+        default: return resolution.source.description
+        }
+    }
+
+    /// Nil where the source knows no lifetimes.
+    private static func lifetime(_ resolution: Resolution) -> String? {
+        if resolution.isStale { return "stale, asked for \(resolution.age.shortText) ago" }
+        switch resolution.source {
+        case .request, .literal: return nil
+        case .mapping: return resolution.timeToLive.map { "\($0.shortText) left" } ?? "no expiry"
+        default: return resolution.timeToLive.map { "fresh, \($0.shortText) left" } ?? "fresh"
+        }
+    }
+
+    private static func connection(_ exchange: Exchange) -> String {
+        exchange.reusedConnection ? "reused connection" : "new connection"
+    }
+}

@@ -1,0 +1,52 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// The out-of-band mark of a hop that was rewritten. It never goes on the wire and cannot be made outside the client:
+/// header fields, fragments and texts of any kind do not amount to one.
+///
+/// It is bound to the host and port that were rewritten, to the issuing client's mappings, and to an expiry: the time to
+/// live that the addresses had left, at least one second so that an answer for one use (time to live 0) survives the way to
+/// the next stage, and one minute where the addresses have no expiry of their own.
+public struct Tag: Sendable {
+    let content: RewrittenRequest.Content
+
+    /// Whether the mark still holds: not expired, and no mapping has changed since.
+    public var isValid: Bool {
+        content.issuer.mappings.generation == content.resolution.generation
+            && content.issuer.timeSource.now() < content.tagExpiry
+    }
+
+    /// How long a mark on `resolution` holds.
+    static func lifetime(of resolution: Resolution) -> Duration {
+        resolution.timeToLive.map { max($0, shortestLifetime) } ?? unlimitedLifetime
+    }
+
+    /// Long enough for the way from one stage to the next, in-process.
+    private static let shortestLifetime = Duration.seconds(1)
+    /// A mapping needs no asking anew until it changes, which the generation notices; the bound is for what an operator
+    /// changes in the second client, such as its policy.
+    private static let unlimitedLifetime = Duration.seconds(60)
+}
+
+/// The client behind a tag, as far as checking and describing needs it. It keeps no transport and no provider alive.
+final class TagIssuer: Sendable {
+    let mappings: MappingStore
+    let timeSource: any TimeSource
+    private let providers: [String: (kind: String, scope: AddressScope)]
+
+    init(mappings: MappingStore, timeSource: any TimeSource, providers: [any Provider]) {
+        self.mappings = mappings
+        self.timeSource = timeSource
+        self.providers = Dictionary(
+            providers.map { ($0.name, ($0 is DoHProvider ? "doh" : "provider", $0.serviceScope)) },
+            uniquingKeysWith: { first, _ in first }
+        )
+    }
+
+    /// How private the service of a provider is, by the provider's name.
+    func scope(ofProvider name: String?) -> AddressScope? { name.flatMap { providers[$0]?.scope } }
+
+    /// What kind of provider a name stands for: `doh`, or `provider` for kinds that are not the library's own.
+    func kind(ofProvider name: String) -> String { providers[name]?.kind ?? "provider" }
+}

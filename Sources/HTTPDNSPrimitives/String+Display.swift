@@ -1,0 +1,38 @@
+extension String {
+    /// The text on one line, fit for an error, a log or a terminal whoever wrote it: control characters, line separators,
+    /// direction marks, backslash and quotation mark are escaped, and what is longer than `limit` characters is cut.
+    package func escaped(limit: Int) -> String {
+        var result = ""
+        var count = 0
+        for scalar in unicodeScalars {
+            guard count < limit else { return result + "..." }
+            let piece = scalar.displayText
+            result += piece
+            // Counted by scalars and not by characters: one character can be made of a thousand combining marks.
+            count += piece.unicodeScalars.count
+        }
+        return result
+    }
+}
+
+extension Unicode.Scalar {
+    /// The scalar itself, or its escape when it could change a line or the meaning of one.
+    package var displayText: String {
+        switch self {
+        case "\n": "\\n"
+        case "\r": "\\r"
+        case "\t": "\\t"
+        case "\\": "\\\\"
+        case "\"": "\\\""
+        default: isHiddenOrControl ? "\\u{\(String(value, radix: 16))}" : String(self)
+        }
+    }
+
+    private var isHiddenOrControl: Bool {
+        switch properties.generalCategory {
+        case .control, .format, .lineSeparator, .paragraphSeparator, .surrogate, .privateUse, .unassigned: true
+        case .spaceSeparator: self != " "
+        default: false
+        }
+    }
+}

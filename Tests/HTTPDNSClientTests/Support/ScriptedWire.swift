@@ -1,0 +1,81 @@
+import CurlTransport
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// A way to the wire that answers as a test says, and keeps what it was asked to send.
+final class ScriptedWire: HopSending {
+    typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
+
+    private struct State: Sendable {
+        var requests: [TransferRequest] = []
+        var shutdowns: [Duration] = []
+    }
+
+    private let state = Lock(State())
+    private let script: Script
+
+    /// - Parameter script: What is answered to a request and its number, from 0.
+    init(_ script: @escaping Script = { request, _ in .ok(from: request) }) { self.script = script }
+
+    var requests: [TransferRequest] { state.withLock { $0.requests } }
+    var shutdowns: [Duration] { state.withLock { $0.shutdowns } }
+
+    func send(_ request: TransferRequest) async throws -> HopAnswer {
+        let number = state.withLock { state in
+            state.requests.append(request)
+            return state.requests.count - 1
+        }
+        return try await script(request, number)
+    }
+
+    func shutdown(drainingFor duration: Duration) async {
+        state.withLock { $0.shutdowns.append(duration) }
+    }
+}
+
+extension HopAnswer {
+    /// An answer from the first endpoint of the request.
+    static func ok(
+        from request: TransferRequest,
+        status: HTTPResponse.Status = .ok,
+        chunks: [[UInt8]] = [Array("hello".utf8)],
+        endingWith failure: TransferFailure? = nil
+    ) -> HopAnswer {
+        HopAnswer(
+            head: HTTPResponse(status: status),
+            version: .http11,
+            endpoint: request.endpoints[0],
+            reusedConnection: false,
+            timings: TransferTimings(),
+            body: .chunks(Chunks(chunks, endingWith: failure))
+        )
+    }
+}
+
+/// A stream of chunks that ends well or with an error.
+struct Chunks: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let chunks: [[UInt8]]
+    let failure: (any Error)?
+
+    init(_ chunks: [[UInt8]], endingWith failure: (any Error)? = nil) {
+        self.chunks = chunks
+        self.failure = failure
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var chunks: ArraySlice<[UInt8]>
+        let failure: (any Error)?
+
+        mutating func next() async throws -> [UInt8]? {
+            if let chunk = chunks.popFirst() { return chunk }
+            if let failure { throw failure }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks[...], failure: failure) }
+}
