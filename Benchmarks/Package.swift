@@ -17,12 +17,17 @@ let package = Package(
     dependencies: [
         .package(name: "swift-httpdns", path: "..", traits: []),
         .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
     ],
     targets: [
         // Starts the origin and the contenders in turn, and compares. Its own processor time counts nowhere.
-        .executableTarget(name: "bench", swiftSettings: settings),
+        .executableTarget(
+            name: "bench",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
         // Contenders are processes, so that the processor time of each is its own.
         .systemLibrary(name: "LibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         .executableTarget(name: "bench-curl", dependencies: ["LibCurl"]),

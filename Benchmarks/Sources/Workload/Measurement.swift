@@ -26,9 +26,22 @@ private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable 
             group.addTask {
                 for _ in 0..<share {
                     if let complaint = try await send().complaint(orders) {
-                        throw UnexpectedAnswer(description: "\(orders.url): \(complaint)")
+                        throw UnexpectedAnswer("\(orders.url): \(complaint)")
                     }
                 }
+            }
+        }
+        try await group.waitForAll()
+    }
+}
+
+/// Does `work` for each number below `count`, at most 16 at a time.
+public func inFlight(_ count: Int, _ work: @escaping @Sendable (Int) async throws -> Void) async throws {
+    let width = 16
+    try await withThrowingTaskGroup(of: Void.self) { group in
+        for first in 0..<min(width, count) {
+            group.addTask {
+                for number in stride(from: first, to: count, by: width) { try await work(number) }
             }
         }
         try await group.waitForAll()
@@ -39,4 +52,9 @@ private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable 
 public struct UnexpectedAnswer: Error, CustomStringConvertible {
     /// What was wrong with it.
     public let description: String
+
+    /// Creates the error.
+    public init(_ description: String) {
+        self.description = description
+    }
 }

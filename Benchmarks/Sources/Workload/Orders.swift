@@ -46,6 +46,14 @@ public struct Orders: Sendable {
         }
     }
 
+    /// The name of another host, by number.
+    public func otherHost(_ number: Int) -> String { "n\(number).\(host)" }
+
+    /// The URL with another host in place of its own.
+    public func otherURL(_ number: Int) -> String {
+        url.replacing("://\(host)", with: "://\(otherHost(number))", maxReplacements: 1)
+    }
+
     private static func count(_ text: String, _ flag: String, from minimum: Int) throws(OrdersError) -> Int {
         guard let number = Int(text), number >= minimum else {
             throw OrdersError("\(flag) takes a number from \(minimum), not \"\(text)\"")
