@@ -30,6 +30,7 @@ typedef int (*ccurl_prerequest_function)(void *, char *, char *, int, int);
 typedef int (*ccurl_resolver_start_function)(void *, void *, void *);
 typedef int (*ccurl_close_socket_function)(void *, curl_socket_t);
 typedef curl_socket_t (*ccurl_open_socket_function)(void *, curlsocktype, struct curl_sockaddr *);
+typedef CURLcode (*ccurl_tls_context_function)(CURL *, void *, void *);
 typedef int (*ccurl_socket_function)(CURL *, curl_socket_t, int, void *, void *);
 typedef int (*ccurl_timer_function)(CURLM *, long, void *);
 
@@ -42,6 +43,7 @@ static inline CURLcode ccurl_set_data_function(CURL *handle, CURLoption option, 
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, ccurl_prerequest_function value) { return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value); }
 static inline CURLcode ccurl_set_resolver_start_function(CURL *handle, ccurl_resolver_start_function value) { return curl_easy_setopt(handle, CURLOPT_RESOLVER_START_FUNCTION, value); }
 static inline CURLcode ccurl_set_close_socket_function(CURL *handle, ccurl_close_socket_function value) { return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value); }
+static inline CURLcode ccurl_set_tls_context_function(CURL *handle, ccurl_tls_context_function value) { return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, value); }
 static inline CURLcode ccurl_set_open_socket_function(CURL *handle, ccurl_open_socket_function value) { return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value); }
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }

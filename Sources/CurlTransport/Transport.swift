@@ -7,17 +7,17 @@ package import Logging
 package struct TransportConfiguration: Sendable {
     package enum Driver: Hashable, Sendable, CaseIterable {
         #if os(Linux)
-            /// epoll with lazy deregistration.
-            case epoll
+        /// epoll with lazy deregistration.
+        case epoll
         #endif
         /// `curl_multi_poll`, everywhere.
         case poll
 
         package static var platformDefault: Driver {
             #if os(Linux)
-                .epoll
+            .epoll
             #else
-                .poll
+            .poll
             #endif
         }
     }

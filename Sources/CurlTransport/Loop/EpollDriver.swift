@@ -1,131 +1,131 @@
 #if os(Linux)
-    internal import CCurl
-    #if canImport(Glibc)
-        internal import Glibc
-    #else
-        internal import Musl
-    #endif
+internal import CCurl
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
 
-    /// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
-    ///
-    /// libcurl takes its interest in a socket back and announces it anew round each keep-alive request. A socket that nobody
-    /// wants stays registered here until it makes noise or is closed, which saves two system calls per request.
-    final class EpollDriver: LoopDriver {
-        private struct Registration {
-            /// What the kernel watches: bits of CURL_POLL_IN and CURL_POLL_OUT.
-            var registered: UInt8 = 0
-            /// What libcurl wants to know.
-            var wanted: UInt8 = 0
-        }
+/// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
+///
+/// libcurl takes its interest in a socket back and announces it anew round each keep-alive request. A socket that nobody
+/// wants stays registered here until it makes noise or is closed, which saves two system calls per request.
+final class EpollDriver: LoopDriver {
+    private struct Registration {
+        /// What the kernel watches: bits of CURL_POLL_IN and CURL_POLL_OUT.
+        var registered: UInt8 = 0
+        /// What libcurl wants to know.
+        var wanted: UInt8 = 0
+    }
 
-        private static let eventCapacity = 256
+    private static let eventCapacity = 256
 
-        private let multi: UnsafeMutableRawPointer
-        private let waker: Waker
-        private let clock: () -> Int64
-        private let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
-        private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
-        /// By descriptor number; numbers are small, because the kernel gives the lowest free one.
-        private var registrations: [Registration] = []
-        /// When libcurl's next timer is due; `Int64.max` when it has none.
-        private var timerDeadline = Int64.max
-        private var now: Int64 = 0
+    private let multi: UnsafeMutableRawPointer
+    private let waker: Waker
+    private let clock: () -> Int64
+    private let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+    private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
+    /// By descriptor number; numbers are small, because the kernel gives the lowest free one.
+    private var registrations: [Registration] = []
+    /// When libcurl's next timer is due; `Int64.max` when it has none.
+    private var timerDeadline = Int64.max
+    private var now: Int64 = 0
 
-        init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) {
-            self.multi = multi
-            self.waker = waker
-            self.clock = clock
-            var event = epoll_event()
-            event.events = EPOLLIN.rawValue
-            event.data.fd = waker.descriptor
-            epoll_ctl(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event)
-            let me = Unmanaged.passUnretained(self).toOpaque()
-            _ = ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
-            _ = ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
-            _ = ccurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
-                if let pointer {
-                    Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().watch(socket, for: what)
-                }
-                return 0
+    init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) {
+        self.multi = multi
+        self.waker = waker
+        self.clock = clock
+        var event = epoll_event()
+        event.events = EPOLLIN.rawValue
+        event.data.fd = waker.descriptor
+        epoll_ctl(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event)
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
+        _ = ccurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().watch(socket, for: what)
             }
-            _ = ccurl_multi_set_timer_function(multi) { _, milliseconds, pointer in
-                if let pointer {
-                    Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().setTimer(milliseconds)
-                }
-                return 0
+            return 0
+        }
+        _ = ccurl_multi_set_timer_function(multi) { _, milliseconds, pointer in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().setTimer(milliseconds)
             }
-        }
-
-        deinit {
-            close(descriptor)
-            events.deallocate()
-        }
-
-        func act(now: Int64) {
-            self.now = now
-            guard timerDeadline <= now else { return }
-            timerDeadline = .max
-            var running: Int32 = 0
-            curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
-        }
-
-        func wait(timeout: Int64?, now: Int64) -> Int64 {
-            let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
-            let limit = min(timeout ?? .max, untilTimer)
-            let count = epoll_wait(
-                descriptor,
-                events,
-                Int32(EpollDriver.eventCapacity),
-                limit == .max ? -1 : Milliseconds.roundedUp(limit)
-            )
-            self.now = clock()
-            for index in 0..<Int(max(0, count)) { handle(events[index]) }
-            return self.now
-        }
-
-        func socketClosed(_ descriptor: Int32) {
-            // The kernel forgets a closed descriptor by itself.
-            if Int(descriptor) < registrations.count { registrations[Int(descriptor)] = Registration() }
-        }
-
-        func detach() {
-            _ = ccurl_multi_set_socket_function(multi, nil)
-            _ = ccurl_multi_set_timer_function(multi, nil)
-        }
-
-        private func handle(_ event: epoll_event) {
-            let socket = event.data.fd
-            if socket == waker.descriptor { return waker.clear() }
-            if registrations[Int(socket)].wanted == 0 {
-                epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
-                registrations[Int(socket)].registered = 0
-                return
-            }
-            var what: Int32 = 0
-            if event.events & EPOLLIN.rawValue != 0 { what |= CURL_CSELECT_IN }
-            if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
-            if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
-            var running: Int32 = 0
-            curl_multi_socket_action(multi, socket, what, &running)
-        }
-
-        private func watch(_ socket: Int32, for what: Int32) {
-            let index = Int(socket)
-            while registrations.count <= index { registrations.append(Registration()) }
-            let wanted = what == CURL_POLL_REMOVE ? 0 : UInt8(truncatingIfNeeded: what & (CURL_POLL_IN | CURL_POLL_OUT))
-            registrations[index].wanted = wanted
-            let registered = registrations[index].registered
-            if wanted == 0 || registered == wanted { return }
-            var event = epoll_event()
-            event.data.fd = socket
-            if wanted & UInt8(CURL_POLL_IN) != 0 { event.events |= EPOLLIN.rawValue }
-            if wanted & UInt8(CURL_POLL_OUT) != 0 { event.events |= EPOLLOUT.rawValue }
-            epoll_ctl(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
-            registrations[index].registered = wanted
-        }
-
-        private func setTimer(_ milliseconds: Int) {
-            timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
+            return 0
         }
     }
+
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
+
+    func act(now: Int64) {
+        self.now = now
+        guard timerDeadline <= now else { return }
+        timerDeadline = .max
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+    }
+
+    func wait(timeout: Int64?, now: Int64) -> Int64 {
+        let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
+        let limit = min(timeout ?? .max, untilTimer)
+        let count = epoll_wait(
+            descriptor,
+            events,
+            Int32(EpollDriver.eventCapacity),
+            limit == .max ? -1 : Milliseconds.roundedUp(limit)
+        )
+        self.now = clock()
+        for index in 0..<Int(max(0, count)) { handle(events[index]) }
+        return self.now
+    }
+
+    func socketClosed(_ descriptor: Int32) {
+        // The kernel forgets a closed descriptor by itself.
+        if Int(descriptor) < registrations.count { registrations[Int(descriptor)] = Registration() }
+    }
+
+    func detach() {
+        _ = ccurl_multi_set_socket_function(multi, nil)
+        _ = ccurl_multi_set_timer_function(multi, nil)
+    }
+
+    private func handle(_ event: epoll_event) {
+        let socket = event.data.fd
+        if socket == waker.descriptor { return waker.clear() }
+        if registrations[Int(socket)].wanted == 0 {
+            epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+            registrations[Int(socket)].registered = 0
+            return
+        }
+        var what: Int32 = 0
+        if event.events & EPOLLIN.rawValue != 0 { what |= CURL_CSELECT_IN }
+        if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
+        if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, what, &running)
+    }
+
+    private func watch(_ socket: Int32, for what: Int32) {
+        let index = Int(socket)
+        while registrations.count <= index { registrations.append(Registration()) }
+        let wanted = what == CURL_POLL_REMOVE ? 0 : UInt8(truncatingIfNeeded: what & (CURL_POLL_IN | CURL_POLL_OUT))
+        registrations[index].wanted = wanted
+        let registered = registrations[index].registered
+        if wanted == 0 || registered == wanted { return }
+        var event = epoll_event()
+        event.data.fd = socket
+        if wanted & UInt8(CURL_POLL_IN) != 0 { event.events |= EPOLLIN.rawValue }
+        if wanted & UInt8(CURL_POLL_OUT) != 0 { event.events |= EPOLLOUT.rawValue }
+        epoll_ctl(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
+        registrations[index].registered = wanted
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
+    }
+}
 #endif

@@ -1,11 +1,11 @@
 internal import CCurl
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// Threads for loops: named, detached, and deaf to signals, which are the application's.
@@ -24,26 +24,26 @@ enum LoopThread {
                 // The kernel keeps 15 bytes of a name.
                 let name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
                 #if canImport(Darwin)
-                    pthread_setname_np(name)
+                pthread_setname_np(name)
                 #else
-                    ccurl_name_thread(name)
+                ccurl_name_thread(name)
                 #endif
                 body()
             }
         )
         #if canImport(Darwin)
-            var thread: pthread_t?
+        var thread: pthread_t?
         #else
-            var thread = pthread_t()
+        var thread = pthread_t()
         #endif
         let result = pthread_create(
             &thread,
             nil,
             { argument in
                 #if canImport(Darwin)
-                    Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
+                Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body()
                 #else
-                    if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
+                if let argument { Unmanaged<Box>.fromOpaque(argument).takeRetainedValue().body() }
                 #endif
                 return nil
             },
@@ -54,9 +54,9 @@ enum LoopThread {
             return false
         }
         #if canImport(Darwin)
-            if let thread { pthread_detach(thread) }
+        if let thread { pthread_detach(thread) }
         #else
-            pthread_detach(thread)
+        pthread_detach(thread)
         #endif
         return true
     }

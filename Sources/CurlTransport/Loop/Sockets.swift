@@ -1,19 +1,19 @@
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// A socket that a child process does not inherit.
 func openSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> Int32 {
     #if os(Linux)
-        return socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
+    return socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
     #else
-        let descriptor = socket(family, type, transportProtocol)
-        if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-        return descriptor
+    let descriptor = socket(family, type, transportProtocol)
+    if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
+    return descriptor
     #endif
 }
 

@@ -56,7 +56,7 @@ final class TransportLoop {
     private func attach(_ waker: Waker) {
         switch configuration.driver {
         #if os(Linux)
-            case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
         }
@@ -146,8 +146,7 @@ final class TransportLoop {
             let text = String(cString: curl_multi_strerror(code))
             return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
         }
-        // libcurl's times are still those of the handle's last transfer.
-        let deadline = PhaseBound.next(for: handle, transfer.request.limits, connectedAfter: 0, now: now).deadline
+        let deadline = PhaseBound.next(for: handle, transfer.request.limits).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 
@@ -296,8 +295,7 @@ final class TransportLoop {
 
     private func bound(of handle: EasyHandle) -> PhaseBound {
         guard let limits = handle.transfer?.request.limits else { return .none }
-        let connected = handle.phase == .connecting ? handle.microseconds(CURLINFO_CONNECT_TIME_T) : 0
-        return PhaseBound.next(for: handle, limits, connectedAfter: connected, now: now)
+        return PhaseBound.next(for: handle, limits)
     }
 
     private func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {

@@ -1,11 +1,11 @@
 internal import CCurl
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// A descriptor that becomes readable when another thread has work for a sleeping loop.
@@ -18,17 +18,17 @@ final class Waker: Sendable {
 
     init() {
         #if os(Linux)
-            descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
-            writeEnd = descriptor
+        descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
+        writeEnd = descriptor
         #else
-            var ends: [Int32] = [-1, -1]
-            pipe(&ends)
-            for end in ends {
-                _ = fcntl(end, F_SETFL, O_NONBLOCK)
-                _ = fcntl(end, F_SETFD, FD_CLOEXEC)
-            }
-            descriptor = ends[0]
-            writeEnd = ends[1]
+        var ends: [Int32] = [-1, -1]
+        pipe(&ends)
+        for end in ends {
+            _ = fcntl(end, F_SETFL, O_NONBLOCK)
+            _ = fcntl(end, F_SETFD, FD_CLOEXEC)
+        }
+        descriptor = ends[0]
+        writeEnd = ends[1]
         #endif
     }
 

@@ -93,6 +93,11 @@ extension EasyHandle {
         }
     }
 
+    /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
+    func beginSecuring() {
+        markActive(.securing)
+    }
+
     /// The connection stands and the request is about to go out (CURLOPT_PREREQFUNCTION): the last moment to stop it.
     /// - Returns: Whether it may go.
     func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {

@@ -66,7 +66,7 @@ extension EasyHandle {
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
-            if phase == .connecting {
+            if phase == .connecting || phase == .securing {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
@@ -83,7 +83,8 @@ extension EasyHandle {
 
     private var phaseOfFailure: TransferFailure.Phase {
         switch phase {
-        case .connecting: microseconds(CURLINFO_CONNECT_TIME_T) == 0 ? .connect : .tls
+        case .connecting: .connect
+        case .securing: .tls
         case .sending: .send
         case .awaitingHead: .firstByte
         case .receiving: .body

@@ -62,6 +62,8 @@ extension EasyHandle {
             set(CURLOPT_CAINFO, try loop.certificateBundle.get())
             // A null CAPATH keeps libcurl's cache of parsed roots in use.
             _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
+            _ = ccurl_set_tls_context_function(curl, securingCallback)
+            set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
         }
@@ -134,6 +136,11 @@ private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, por
     return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
         $0.approve(peer: peer, port: port) ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
     }
+}
+
+private let securingCallback: ccurl_tls_context_function = { _, _, pointer in
+    withHandle(pointer, otherwise: ()) { $0.beginSecuring() }
+    return CURLE_OK
 }
 
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.

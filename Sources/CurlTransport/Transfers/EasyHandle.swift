@@ -11,7 +11,7 @@ final class EasyHandle: HeapMember {
 
     /// How far a transfer has come.
     enum Phase {
-        case connecting, sending, awaitingHead, receiving
+        case connecting, securing, sending, awaitingHead, receiving
     }
 
     let curl: UnsafeMutableRawPointer

@@ -11,13 +11,7 @@ struct PhaseBound {
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
 
     /// The earliest of the phase's own bound and that of the whole.
-    /// - Parameter connected: Microseconds from the start until TCP stood; 0 while it does not.
-    static func next(
-        for handle: EasyHandle,
-        _ limits: TransferLimits,
-        connectedAfter connected: Int64,
-        now: Int64
-    ) -> PhaseBound {
+    static func next(for handle: EasyHandle, _ limits: TransferLimits) -> PhaseBound {
         var bound = PhaseBound(deadline: limits.deadline?.nanoseconds ?? .max, phase: .total, limit: nil)
         func consider(_ phase: TransferFailure.Phase, _ limit: Duration?, since start: Int64) {
             guard let limit else { return }
@@ -28,13 +22,9 @@ struct PhaseBound {
         }
         switch handle.phase {
         case .connecting:
-            if connected == 0 {
-                consider(.connect, limits.connect, since: handle.startedAt)
-                // Nothing tells when TCP stands, so the TLS bound is looked at no later than it could be met.
-                consider(.tls, limits.tls, since: now)
-            } else {
-                consider(.tls, limits.tls, since: handle.startedAt + connected * 1_000)
-            }
+            consider(.connect, limits.connect, since: handle.startedAt)
+        case .securing:
+            consider(.tls, limits.tls, since: handle.activeAt)
         case .sending:
             // A stream that has nothing to give is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }

@@ -1,11 +1,11 @@
 internal import CCurl
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// Names with letters outside ASCII, as the A-labels that DNS knows (RFC 5891), under any locale of the process.

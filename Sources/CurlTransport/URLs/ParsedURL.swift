@@ -54,10 +54,9 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         target = query.map { "\(path)?\($0)" } ?? path
         fragment = shape.hasFragment ? ParsedURL.part(CURLUPART_FRAGMENT, of: handle) : nil
         if shape.hasUserInformation {
-            let decode = UInt32(CURLU_URLDECODE)
             credential = Credential(
-                user: ParsedURL.part(CURLUPART_USER, of: handle, flags: decode) ?? "",
-                password: ParsedURL.part(CURLUPART_PASSWORD, of: handle, flags: decode) ?? ""
+                user: try ParsedURL.decoded(CURLUPART_USER, of: handle),
+                password: try ParsedURL.decoded(CURLUPART_PASSWORD, of: handle)
             )
         } else {
             credential = nil
@@ -160,6 +159,15 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
         defer { curl_free(text) }
         return String(cString: text)
+    }
+
+    /// A part of the user information, percent-decoded; libcurl decodes no control characters.
+    private static func decoded(_ part: CURLUPart, of handle: OpaquePointer) throws(URLFailure) -> String {
+        guard self.part(part, of: handle) != nil else { return "" }
+        guard let text = self.part(part, of: handle, flags: UInt32(CURLU_URLDECODE)) else {
+            throw URLFailure(.forbiddenByte, "the user information has a percent-encoded control character")
+        }
+        return text
     }
 
     private static func failure(_ code: CURLUcode) -> URLFailure {

@@ -22,7 +22,8 @@ enum HostNameScan {
         var end = bytes.count
         let dropsDot = end > 1 && bytes[end - 1] == UInt8(ascii: ".")
         if dropsDot { end -= 1 }
-        guard end > 0, bytes[0] != UInt8(ascii: ".") || end > 1 else {
+        let isRoot = bytes.count == 1 && bytes[0] == UInt8(ascii: ".")
+        guard end > 0, !isRoot else {
             self = .fault(bytes.isEmpty ? "it is empty" : "it is the root; a name has at least one label")
             return
         }

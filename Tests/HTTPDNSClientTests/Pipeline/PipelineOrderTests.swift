@@ -101,7 +101,9 @@ struct PipelineOrderTests {
         let wire = ScriptedWire { request, _ in
             if case .stream(_, let chunks) = request.body {
                 var iterator = chunks.makeAsyncIterator()
-                while let chunk = try await iterator.next() { journal.write(String(decoding: chunk, as: UTF8.self)) }
+                while let chunk = try await iterator.next(isolation: nil) {
+                    journal.write(String(decoding: chunk, as: UTF8.self))
+                }
             }
             var failure = TransferFailure(code: .connectionLost, phase: .firstByte, message: "lost")
             failure.requestMayHaveBeenSent = true

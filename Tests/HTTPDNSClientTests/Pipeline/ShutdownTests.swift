@@ -58,8 +58,9 @@ struct ShutdownTests {
         async let response = rig.client.get("https://one.test/")
         await started.wait()
         async let ended: Void = rig.client.shutdown(drainingFor: .seconds(3600))
-        // Refused as soon as the shutdown has begun.
-        while await clientError({ try await rig.client.get("http://203.0.113.9/") }) == nil { release.open() }
+        // Asks nobody and sends nothing, so it can be repeated until the shutdown has begun.
+        while await clientError({ try await rig.client.rewrite("http://203.0.113.9/") }) == nil { await Task.yield() }
+        #expect(rig.wire.shutdowns.isEmpty && !rig.provider.isShutDown)
         release.open()
         #expect(try await response.status == .ok)
         try await ended

@@ -88,19 +88,23 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
     }
 
-    @Test("a loop of aliases refuses the response", arguments: [1, 2, 8])
-    func loop(length: Int) {
+    @Test(
+        "a loop of aliases refuses the response",
+        arguments: [(1, .aliasLoop), (2, .aliasLoop), (9, .aliasLoop), (20, .aliasChainTooLong)]
+            as [(Int, DNSMessageError.Code)]
+    )
+    func loop(length: Int, expected: DNSMessageError.Code) {
         let builder = response {
             for index in 0..<length {
                 let next = (index + 1) % length
                 $0.alias(index == 0 ? "one.test" : "n\(index).test", next == 0 ? "one.test" : "n\(next).test")
             }
         }
-        #expect(code(builder) == .aliasLoop)
+        #expect(code(builder) == expected)
     }
 
     @Test(
-        "chains of up to 8 aliases are followed, longer ones and long loops are refused",
+        "chains of up to 8 aliases are followed, longer ones are refused",
         arguments: [(1, nil), (8, nil), (9, .aliasChainTooLong), (20, .aliasChainTooLong)]
             as [(Int, DNSMessageError.Code?)]
     )
@@ -111,11 +115,6 @@ struct OwnerRuleTests {
         }
         builder.address(name(length), [127, 0, 0, 1])
         #expect(code(builder) == expected)
-        var loop = response {
-            for index in 0..<length { $0.alias(name(index), name((index + 1) % length)) }
-        }
-        loop.address("two.test", [127, 0, 0, 1])
-        #expect(code(loop) == (expected ?? .aliasLoop))
     }
 
     @Test("a chain whose end has no address is no data, with its aliases' time to live as a bound")

@@ -32,6 +32,10 @@ struct RawServerLoop: Sendable {
             let wake: @Sendable () -> Void = { [weak inbox] in inbox?.post(.wake) }
             for index in connections.indices where !connections[index].record.isClosed {
                 if connections[index].interest & Int16(POLLIN) != 0 { connections[index].receive() }
+            }
+            // What was received is known before it is answered: whoever has the answer finds it in `connections`.
+            inbox.publish(connections.map(\.record))
+            for index in connections.indices where !connections[index].record.isClosed {
                 connections[index].advance(wake: wake)
             }
             answerWaiters()

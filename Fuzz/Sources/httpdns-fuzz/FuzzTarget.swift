@@ -1,0 +1,11 @@
+/// One parser under test: it is given any octets, and traps when it finds what must not be.
+struct FuzzTarget: Sendable {
+    /// The name on the command line, and of the folder in `Corpus/`.
+    let name: String
+    let run: @Sendable ([UInt8]) -> Void
+
+    /// All targets. A new parser is a file in `Targets/` and a line here.
+    static let all: [FuzzTarget] = [
+        .dnsResponse
+    ]
+}

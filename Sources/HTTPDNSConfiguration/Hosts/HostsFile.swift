@@ -1,0 +1,90 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// Hosts files as hosts(5) describes them.
+enum HostsFile {
+    /// Whether a text is a hosts file rather than YAML.
+    static func isMeant(by text: String, name: String) -> Bool {
+        let fileName = FilePath.name(name)
+        if fileName == "hosts" || fileName.hasSuffix(".hosts") { return true }
+        for line in text.utf8.split(whereSeparator: isLineEnd) {
+            let fields = fields(of: line)
+            guard let first = fields.first else { continue }
+            return fields.count > 1 && IPAddress(String(first)) != nil
+        }
+        return false
+    }
+
+    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [MappingKey: HostMapping] {
+        var mistakes = MistakeList(file: file)
+        var rules: [MappingKey: (targets: [HostMapping.Target], line: Int)] = [:]
+        var text = text[...]
+        if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
+        // A line feed behind a carriage return ends the same line, so that CR LF counts once.
+        var line = 0
+        for bytes in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == UInt8(ascii: "\n") }) {
+            line += 1
+            let position = { (field: Substring) in
+                Position(line: line, column: Substring(bytes[..<field.startIndex]).unicodeScalars.count + 1)
+            }
+            let fields = fields(of: bytes)
+            guard let first = fields.first else { continue }
+            guard let address = IPAddress(String(first)) else {
+                let mistake = addressMistake(String(first))
+                mistakes.add(mistake.message, at: position(first), hint: mistake.hint)
+                continue
+            }
+            guard fields.count > 1 else {
+                mistakes.add("\(address) has no name; allowed: an address and its names", at: position(first))
+                continue
+            }
+            for field in fields.dropFirst() {
+                do throws(ValueMistake) {
+                    let key = try HostKeyText.parseMapping(String(field))
+                    guard case .exact = key.pattern, key.port == nil else {
+                        throw ValueMistake(
+                            "\(quoted(field)): hosts lines know neither * nor ports; allowed: names",
+                            hint: "write it as a mapping in a YAML file"
+                        )
+                    }
+                    let target = HostMapping.Target(address)
+                    if rules[key, default: ([], line)].targets.contains(target) { continue }
+                    rules[key, default: ([], line)].targets.append(target)
+                } catch {
+                    mistakes.add(error.message, at: position(field), hint: error.hint)
+                }
+            }
+        }
+        if let error = mistakes.error { throw error }
+        return rules.mapValues { rule in
+            HostMapping(.addresses(rule.targets), location: SourceLocation(file: file, line: rule.line))
+        }
+    }
+
+    private static func addressMistake(_ text: String) -> ValueMistake {
+        do {
+            let target = try TargetText.parse(text)
+            return ValueMistake(
+                "\(quoted(text)): hosts lines know no ports or brackets; allowed: an address",
+                hint: "write \(target.address)"
+            )
+        } catch {
+            return ValueMistake(
+                "\(quoted(text)) is not an address; a line is an address and its names, such as 203.0.113.7 img.shop.example",
+                hint: text.contains("%") ? "zones (after %) are not supported" : nil
+            )
+        }
+    }
+
+    /// The words of a line, without its comment.
+    private static func fields(of line: Substring.UTF8View) -> [Substring] {
+        line.prefix { $0 != UInt8(ascii: "#") }
+            .split {
+                $0 == UInt8(ascii: " ") || $0 == UInt8(ascii: "\t") || $0 == UInt8(ascii: "\r") || $0 == 0x0b
+                    || $0 == 0x0c
+            }
+            .map { Substring($0) }
+    }
+
+    private static func isLineEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") }
+}

@@ -1,0 +1,29 @@
+#if canImport(Glibc)
+    internal import Glibc
+#elseif canImport(Musl)
+    internal import Musl
+#else
+    internal import Darwin
+#endif
+
+/// Paths of files that the configuration names.
+enum FilePath {
+    /// The path as seen from the folder of the configuration file.
+    static func resolve(_ path: String, besideFile file: String) -> String {
+        guard !path.hasPrefix("/"), let slash = file.lastIndex(of: "/") else { return path }
+        return file[...slash] + path
+    }
+
+    /// The last part of a path.
+    static func name(_ path: String) -> Substring {
+        path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]
+    }
+
+    /// Why a file cannot be read, in the system's words; nil when it can.
+    static func whyUnreadable(_ path: String) -> String? {
+        var status = stat()
+        guard !path.utf8.contains(0) else { return "the path holds a NUL" }
+        guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return FileContents.reason(errno) }
+        return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
+    }
+}

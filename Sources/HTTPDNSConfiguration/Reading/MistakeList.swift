@@ -1,0 +1,52 @@
+internal import HTTPDNSPrimitives
+
+/// What is wrong with one value, before it is known where the value stands.
+package struct ValueMistake: Error, Hashable {
+    /// What was found, and what is allowed.
+    package var message: String
+    /// How to mend it.
+    package var hint: String?
+
+    init(_ message: String, hint: String? = nil) {
+        self.message = message
+        self.hint = hint
+    }
+}
+
+/// The mistakes found in one file.
+struct MistakeList {
+    /// How many mistakes are listed: what fits on a screen.
+    static let listed = 20
+    /// How many are kept for sorting; a file of 16 MiB can hold a million.
+    private static let kept = 1000
+
+    private let file: String
+    private var mistakes: [(position: Position?, mistake: ConfigurationFileError.Mistake)] = []
+    private var uncounted = 0
+
+    init(file: String) { self.file = file }
+
+    var isEmpty: Bool { mistakes.isEmpty }
+
+    mutating func add(_ message: String, at position: Position?, hint: String? = nil) {
+        guard mistakes.count < Self.kept else {
+            uncounted += 1
+            return
+        }
+        let location = SourceLocation(file: file, line: position?.line, column: position?.column)
+        mistakes.append((position, ConfigurationFileError.Mistake(location: location, message: message, hint: hint)))
+    }
+
+    /// All of it as an error, in the order of the file; nil when there is no mistake.
+    var error: ConfigurationFileError? {
+        guard !mistakes.isEmpty else { return nil }
+        let start = Position(line: 0, column: 0)
+        let sorted = mistakes.enumerated().sorted { left, right in
+            (left.element.position ?? start, left.offset) < (right.element.position ?? start, right.offset)
+        }
+        return ConfigurationFileError(
+            mistakes: sorted.prefix(Self.listed).map(\.element.mistake),
+            omitted: max(0, sorted.count - Self.listed) + uncounted
+        )
+    }
+}

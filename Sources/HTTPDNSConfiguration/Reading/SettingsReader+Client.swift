@@ -1,0 +1,59 @@
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    /// The bounds of a time-out.
+    package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
+    /// The bounds of the number of idle connections: as many as there are local ports.
+    package static let idleConnections = 1...65_535
+
+    mutating func readClient(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        guard let fields = fields(of: node, .client, path: "client") else { return }
+        if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
+        if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
+        if let node = fields["connections"],
+            let connections = self.fields(of: node, .connections, path: "client.connections"),
+            let number = connections["max_idle"]
+        {
+            settings.maximumIdleConnections = self.number(
+                of: number,
+                in: Self.idleConnections,
+                path: "client.connections.max_idle"
+            )
+        }
+        if let node = fields["http"], let word = word(of: node, .httpVersions, path: "client.http") {
+            settings.versions = word == "1.1" ? .http1Only : .automatic
+        }
+        if let node = fields["max_response"] {
+            let bytes = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {
+                text throws(ValueMistake) in text == "none" ? nil : try ByteCountText.parse(text)
+            }
+            settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
+        }
+    }
+
+    private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {
+        var timeouts = HTTPDNSClient.Configuration.Timeouts()
+        guard let fields = fields(of: node, .timeouts, path: "client.timeouts") else { return timeouts }
+        let limits: [(key: String, property: WritableKeyPath<HTTPDNSClient.Configuration.Timeouts, Duration?>)] = [
+            ("connect", \.connect), ("tls", \.tls), ("first_byte", \.firstByte), ("idle", \.idle), ("total", \.total),
+        ]
+        for (key, property) in limits {
+            guard let node = fields[key] else { continue }
+            let limit = value(of: node, path: "client.timeouts.\(key)", "a duration such as 30s, or none") {
+                text throws(ValueMistake) -> Duration? in
+                if text == "none" { return nil }
+                do throws(ValueMistake) {
+                    return try DurationText.parse(text, in: Self.timeouts)
+                } catch {
+                    guard let zero = try? DurationText.parse(text, in: .zero...(.zero)), zero == .zero else {
+                        throw error
+                    }
+                    throw ValueMistake(error.message, hint: "for no limit write none")
+                }
+            }
+            if let limit { timeouts[keyPath: property] = limit }
+        }
+        return timeouts
+    }
+}

@@ -1,0 +1,178 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    /// The bounds of a rule's `ttl`.
+    package static let ruleTimeToLive: ClosedRange<Duration> = .seconds(1)...(.seconds(7 * 24 * 3600))
+    /// The bounds of a weight.
+    package static let weights = 1...1_000_000
+
+    mutating func readMappings(_ node: ConfigurationNode) -> [MappingKey: HostMapping] {
+        guard !node.isEmpty, let entries = entries(of: node, path: "mappings", "a name or *.suffix for each rule")
+        else { return [:] }
+        var rules: [MappingKey: HostMapping] = [:]
+        var keys: [MappingKey: Position] = [:]
+        for (text, entry) in entries {
+            let path = "mappings[\(quoted(text))]"
+            let key = value(of: entry.key, path: "mappings", "a name or *.suffix, either with :port") {
+                text throws(ValueMistake) in try HostKeyText.parseMapping(text)
+            }
+            let rule = readMapping(entry, path: path)
+            guard let key else { continue }
+            if let first = keys[key] {
+                mistakes.add(
+                    "\(path) is the same name as on line \(first.line): \(key)",
+                    at: entry.key.position,
+                    hint: "keep one of them"
+                )
+                continue
+            }
+            keys[key] = entry.key.position
+            rules[key] = rule
+        }
+        checkWhole(rules, keys)
+        return rules
+    }
+
+    /// What only all rules together show. The mappings themselves have the last word, so that no file passes here and
+    /// fails when the client is made.
+    private mutating func checkWhole(_ rules: [MappingKey: HostMapping], _ keys: [MappingKey: Position]) {
+        let circles = ViaCircles.find(in: rules)
+        for circle in circles {
+            let names = (circle + [circle[0]]).map(\.description).joined(separator: " -> ")
+            mistakes.add(
+                "mappings: via leads in a circle: \(names)",
+                at: keys[circle[0]],
+                hint: "give one of them addresses"
+            )
+        }
+        guard circles.isEmpty else { return }
+        do {
+            _ = try HostMappings(rules)
+        } catch {
+            let position = keys.first { $0.key.description == error.key }?.value
+            mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
+        }
+    }
+
+    private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HostMapping? {
+        let node = entry.value
+        if node.text == "bypass" { return HostMapping(.bypass, location: location(entry.key)) }
+        guard case .mapping = node.content else {
+            if let meant = node.text.flatMap({ nearestWord(to: $0, in: ["bypass"]) }) {
+                mistakes.add(
+                    "\(path): \(node.found) is not an address",
+                    at: node.position,
+                    hint: "did you mean \(meant)?"
+                )
+                return nil
+            }
+            return readTargets(node, path: path).map { HostMapping(.addresses($0), location: location(entry.key)) }
+        }
+        if case .mapping(let entries) = node.content, let first = entries.first?.key.text, TargetText.isAddress(first) {
+            mistakes.add(
+                "\(path): found an address as a key; allowed: \(KeyTable.mapping.keys.joined(separator: ", "))",
+                at: entries[0].key.position,
+                hint: "weights stand one level deeper: { addresses: { \(first): 95, ... } }"
+            )
+            return nil
+        }
+        guard let fields = fields(of: node, .mapping, path: path) else { return nil }
+        let timeToLive = fields["ttl"].flatMap { duration(of: $0, in: Self.ruleTimeToLive, path: "\(path).ttl") }
+        switch (fields["addresses"], fields["via"]) {
+        case (let addresses?, nil):
+            guard let targets = readTargets(addresses, path: "\(path).addresses") else { return nil }
+            return HostMapping(.addresses(targets), timeToLive: timeToLive, location: location(entry.key))
+        case (nil, let via?):
+            guard let action = readVia(via, path: "\(path).via") else { return nil }
+            return HostMapping(action, timeToLive: timeToLive, location: location(entry.key))
+        case (_?, let via?):
+            mistakes.add("\(path) has both \"addresses\" and \"via\"; allowed: one of them", at: via.position)
+        case (nil, nil):
+            let isOnlyLater = node.isEmpty == false && fields.values.isEmpty
+            // With a mistake about every key already told, the missing one is no news.
+            if !isOnlyLater || node.found == "an empty mapping" {
+                mistakes.add(
+                    "\(path) says neither \"addresses\" nor \"via\"; allowed: one of them",
+                    at: entry.key.position
+                )
+            }
+        }
+        return nil
+    }
+
+    private mutating func readTargets(_ node: ConfigurationNode, path: String) -> [HostMapping.Target]? {
+        let entries: [(node: ConfigurationNode, weight: ConfigurationNode?)]
+        if case .mapping(let pairs) = node.content, !pairs.isEmpty {
+            entries = pairs.map { ($0.key, $0.value) }
+        } else {
+            guard let nodes = elements(of: node, path: path, "an address, a list of addresses, or bypass") else {
+                return nil
+            }
+            entries = nodes.map { ($0, nil) }
+        }
+        var lines: [HostMapping.Target: Position] = [:]
+        var isGood = true
+        let targets = entries.compactMap { node, weight -> HostMapping.Target? in
+            if case .mapping(let pairs) = node.content, pairs.first?.key.text == nil, !pairs.isEmpty {
+                mistakes.add(
+                    "\(path): found a mapping; allowed: an address",
+                    at: node.position,
+                    hint: "put IPv6 with a port in quotes: \"[2001:db8::7]:8443\""
+                )
+                return nil
+            }
+            let target = value(of: node, path: path, "an address") { text throws(ValueMistake) in
+                try TargetText.parse(text)
+            }
+            let share = weight.map { number(of: $0, in: Self.weights, path: "\(path)[\(node.found)]") }
+            guard var target else { return nil }
+            if let first = lines.updateValue(node.position, forKey: target) {
+                mistakes.add(
+                    "\(path): \(node.found) is listed twice: it is on line \(first.line) already",
+                    at: node.position,
+                    hint: "for a larger share use weights: { addresses: { ADDRESS: 2 } }"
+                )
+                isGood = false
+            }
+            if let share { target.weight = share ?? 1 }
+            return target
+        }
+        return isGood && targets.count == entries.count ? targets : nil
+    }
+
+    private mutating func readVia(_ node: ConfigurationNode, path: String) -> HostMapping.Action? {
+        let parse = { (text: String) throws(ValueMistake) in try HostKeyText.parseName(text) }
+        guard case .mapping = node.content else {
+            return value(of: node, path: path, "a name, or { host: NAME, keep: [host] }", parse).map {
+                .via($0, takesIdentity: false)
+            }
+        }
+        guard let fields = fields(of: node, .via, path: path) else { return nil }
+        let kept = fields["keep"].flatMap { node in
+            elements(of: node, path: "\(path).keep", "[host]")?.compactMap { word(of: $0, .kept, path: "\(path).keep") }
+        }
+        if let node = fields["keep"], let kept, kept.count > 1 {
+            mistakes.add("\(path).keep: \"host\" is listed twice", at: node.position)
+        }
+        guard let host = fields["host"] else {
+            mistakes.add(
+                "\(path): the key \"host\" is missing",
+                at: node.position,
+                hint: "write { host: NAME, keep: [host] }"
+            )
+            return nil
+        }
+        let name = value(of: host, path: "\(path).host", "a name", parse)
+        guard fields["keep"] != nil else {
+            mistakes.add(
+                "\(path): the key \"keep\" is missing",
+                at: node.position,
+                hint:
+                    "to keep URL, SNI and certificate write via: \(name?.description ?? "NAME"); to keep the Host field alone add keep: [host]"
+            )
+            return nil
+        }
+        return name.map { .via($0, takesIdentity: true) }
+    }
+}

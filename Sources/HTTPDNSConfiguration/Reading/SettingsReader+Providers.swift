@@ -1,0 +1,131 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    /// The names that routes may use, also those of providers with mistakes, so that one mistake is not told twice.
+    func providerNames(_ node: ConfigurationNode?) -> [String] {
+        guard case .mapping(let entries)? = node?.content else { return [] }
+        return entries.compactMap(\.key.text)
+    }
+
+    mutating func readProviders(_ node: ConfigurationNode) -> [FileSettings.Provider] {
+        guard !node.isEmpty, let entries = entries(of: node, path: "providers", "a name for each provider") else {
+            return []
+        }
+        var lines: [String: Position] = [:]
+        return entries.compactMap { name, entry in
+            let path = "providers[\(quoted(name))]"
+            if let first = lines[name] {
+                mistakes.add(
+                    "\(path) is written twice: it is on line \(first.line) already",
+                    at: entry.key.position,
+                    hint: "give one of them another name"
+                )
+                return nil
+            }
+            lines[name] = entry.key.position
+            checkName(name, entry.key, path: path)
+            return readProvider(name, entry, path: path)
+        }
+    }
+
+    private mutating func checkName(_ name: String, _ node: ConfigurationNode, path: String) {
+        let isWord = name.utf8.allSatisfy { byte in
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                true
+            default: false
+            }
+        }
+        if !isWord || !(1...64).contains(name.utf8.count) {
+            mistakes.add(
+                "\(path): the name is not allowed; allowed: 1 to 64 of a-z, A-Z, 0-9, -, _ and .",
+                at: node.position
+            )
+        } else if name == "system" {
+            mistakes.add(
+                "\(path): the name \"system\" stands for the system resolver",
+                at: node.position,
+                hint: "choose another name"
+            )
+        }
+    }
+
+    private mutating func readProvider(_ name: String, _ entry: ConfigurationNode.Entry, path: String) -> FileSettings
+        .Provider?
+    {
+        if let url = entry.value.text, url.contains("://") {
+            mistakes.add(
+                "\(path): found a URL; allowed: a mapping with the keys \(KeyTable.provider.keys.joined(separator: ", "))",
+                at: entry.value.position,
+                hint: "write { kind: doh, url: ... }"
+            )
+            return nil
+        }
+        guard let kind = kind(entry, path: path), kind == "doh",
+            let fields = fields(of: entry.value, .provider, path: path)
+        else { return nil }
+        var provider = FileSettings.Provider(name: name, url: "", position: entry.key.position)
+        if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") ?? [] }
+        if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
+            provider.method = DoHProvider.Method(rawValue: word) ?? .get
+        }
+        if let node = fields["ca_file"] { provider.certificateFile = readableFile(of: node, path: "\(path).ca_file") }
+        guard let node = fields["url"] else {
+            mistakes.add(
+                "\(path): the key \"url\" is missing",
+                at: entry.key.position,
+                hint: "such as url: https://doh.example/dns-query"
+            )
+            return nil
+        }
+        let hasBootstrap = fields["bootstrap"] != nil
+        let url = value(of: node, path: "\(path).url", "an https URL") { text throws(ValueMistake) in
+            try ServiceURLText.check(text, hasBootstrap: hasBootstrap)
+            return text
+        }
+        provider.url = url ?? ""
+        return provider
+    }
+
+    /// The kind comes first: other kinds have other keys, and what a `doh` provider has says nothing about them.
+    private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> String? {
+        guard case .mapping(let entries) = entry.value.content else {
+            mistakes.add(
+                "\(path): found \(entry.value.found); allowed: a mapping with the keys \(KeyTable.provider.keys.joined(separator: ", "))",
+                at: entry.value.position
+            )
+            return nil
+        }
+        guard let node = entries.first(where: { $0.key.text == "kind" })?.value else {
+            mistakes.add("\(path): the key \"kind\" is missing", at: entry.key.position, hint: "write kind: doh")
+            return "doh"
+        }
+        return word(of: node, .providerKinds, path: "\(path).kind")
+    }
+
+    private mutating func readBootstrap(_ node: ConfigurationNode, path: String) -> [IPAddress]? {
+        let nodes = elements(of: node, path: path, "the service's addresses, one or a list")
+        var lines: [IPAddress: Position] = [:]
+        return nodes?.compactMap { node in
+            guard
+                let address = value(
+                    of: node,
+                    path: path,
+                    "an address",
+                    { text throws(ValueMistake) in
+                        try TargetText.parseAddress(text)
+                    }
+                )
+            else { return nil }
+            if let first = lines.updateValue(node.position, forKey: address) {
+                mistakes.add(
+                    "\(path): \(address) is listed twice: it is on line \(first.line) already",
+                    at: node.position
+                )
+            }
+            return address
+        }
+    }
+}

@@ -1,0 +1,111 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    mutating func readRoutes(_ node: ConfigurationNode, providers: [String]) -> [Route] {
+        guard !node.isEmpty, let entries = entries(of: node, path: "routes", "a name, *.suffix or \"*\" for each route")
+        else { return [] }
+        var lines: [HostPattern: Position] = [:]
+        return entries.compactMap { text, entry in
+            let path = "routes[\(quoted(text))]"
+            guard
+                let pattern = value(
+                    of: entry.key,
+                    path: "routes",
+                    "a name, *.suffix or \"*\"",
+                    { text throws(ValueMistake) in
+                        try HostKeyText.parseRoute(text)
+                    }
+                )
+            else {
+                // The key is unusable, but what stands below it can be checked all the same.
+                _ = readRoute(.any, entry, path: path, providers: providers)
+                return nil
+            }
+            if let first = lines[pattern] {
+                mistakes.add(
+                    "\(path) is the same name as on line \(first.line): \(pattern)",
+                    at: entry.key.position,
+                    hint: "keep one of them"
+                )
+                return nil
+            }
+            lines[pattern] = entry.key.position
+            return readRoute(pattern, entry, path: path, providers: providers)
+        }
+    }
+
+    private mutating func readRoute(
+        _ pattern: HostPattern,
+        _ entry: ConfigurationNode.Entry,
+        path: String,
+        providers: [String]
+    ) -> Route? {
+        let node = entry.value
+        if node.text == "bypass" { return Route(pattern, .bypass, location: location(entry.key)) }
+        guard case .mapping = node.content, let fields = fields(of: node, .route, path: path) else {
+            var hint: String?
+            if let text = node.text {
+                hint =
+                    providers.contains(text)
+                    ? "write { providers: [\(text)] }"
+                    : nearestWord(to: text, in: ["bypass"]).map { "did you mean \($0)?" }
+            } else if case .sequence = node.content {
+                hint = "write { providers: [...] }"
+            }
+            mistakes.add(
+                "\(path): found \(node.found); allowed: bypass or { providers: [NAME], fallback: none|system }",
+                at: node.position,
+                hint: hint
+            )
+            return nil
+        }
+        let fallback = fields["fallback"].flatMap { word(of: $0, .fallbacks, path: "\(path).fallback") }
+        let families = fields["families"].flatMap { word(of: $0, .families, path: "\(path).families") }
+        guard let list = fields["providers"] else {
+            mistakes.add(
+                "\(path): the key \"providers\" is missing",
+                at: entry.key.position,
+                hint: "write { providers: [NAME] } or bypass"
+            )
+            return nil
+        }
+        if case .suffix(let zone) = pattern, let below = try? HostName("a.\(zone)"), below.isInternal {
+            mistakes.add(
+                "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
+                at: entry.key.position,
+                hint: "name them one by one, or write bypass"
+            )
+        }
+        let names = readProviderNames(list, path: "\(path).providers", known: providers)
+        return Route(
+            pattern,
+            .providers(names, fallback: fallback.flatMap(Route.Fallback.init(rawValue:)) ?? .none),
+            families: families.flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] },
+            location: location(entry.key)
+        )
+    }
+
+    private mutating func readProviderNames(_ node: ConfigurationNode, path: String, known: [String]) -> [String] {
+        var names: [String] = []
+        for node in elements(of: node, path: path, "the names of providers, one or a list") ?? [] {
+            let name = value(of: node, path: path, "the name of a provider") { text throws(ValueMistake) in
+                guard !known.contains(text) else { return text }
+                let allowed =
+                    known.isEmpty ? "there are none in \"providers\"" : "known: \(known.joined(separator: ", "))"
+                throw ValueMistake(
+                    "no provider is called \(quoted(text)); \(allowed)",
+                    hint: text == "system"
+                        ? "for the system resolver write fallback: system, or bypass in place of the whole route"
+                        : nearestWord(to: text, in: known).map { "did you mean \"\($0)\"?" }
+                )
+            }
+            guard let name else { continue }
+            if names.contains(name) {
+                mistakes.add("\(path): \(quoted(name)) is listed twice", at: node.position)
+            }
+            names.append(name)
+        }
+        return names
+    }
+}

@@ -1,0 +1,58 @@
+internal import HTTPDNS
+
+/// Finds `via` rules that lead back to themselves.
+enum ViaCircles {
+    /// Each circle once, as its names in order, beginning with the rule whose key is the smallest text.
+    static func find(in rules: [MappingKey: HostMapping]) -> [[MappingKey]] {
+        let viaRules = rules.keys.filter { target(of: rules[$0]) != nil }
+        // Two lists of the same file must not differ by the order of a dictionary.
+        let starts = viaRules.map { (text: $0.description, key: $0) }.sorted { $0.text < $1.text }.map(\.key)
+        var done: Set<Step> = []
+        var found: Set<Set<MappingKey>> = []
+        var circles: [[MappingKey]] = []
+        for start in starts {
+            var path: [Step] = []
+            var places: [Step: Int] = [:]
+            var step: Step? = Step(key: start, port: start.port)
+            while let current = step, !done.contains(current) {
+                if let place = places[current] {
+                    let circle = path[place...].map(\.key)
+                    if found.insert(Set(circle)).inserted { circles.append(circle) }
+                    break
+                }
+                places[current] = path.count
+                path.append(current)
+                step = target(of: rules[current.key]).flatMap { next(for: $0, port: current.port, in: rules) }
+            }
+            done.formUnion(path)
+        }
+        return circles
+    }
+
+    /// A rule on the way of a request to one port; nil stands for a port that no rule is about.
+    private struct Step: Hashable {
+        var key: MappingKey
+        var port: UInt16?
+    }
+
+    private static func target(of rule: HostMapping?) -> HostName? {
+        if case .via(let name, takesIdentity: _)? = rule?.action { name } else { nil }
+    }
+
+    /// The rule for a name, in the order of ``HostMappings/rule(for:port:)``.
+    private static func next(for name: HostName, port: UInt16?, in rules: [MappingKey: HostMapping]) -> Step? {
+        var patterns: [HostPattern] = [.exact(name)]
+        var rest = name.description[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            guard let suffix = try? HostName(String(rest)) else { break }
+            patterns.append(.suffix(suffix))
+        }
+        for pattern in patterns {
+            for key in [MappingKey(pattern, port: port), MappingKey(pattern)] where rules[key] != nil {
+                return Step(key: key, port: port)
+            }
+        }
+        return nil
+    }
+}

@@ -1,0 +1,44 @@
+/// A part of a configuration file: what was written, and where.
+///
+/// Scalars are text: `no`, `1:30` and `1.10` are not made into a truth value, a number of minutes or a fraction.
+package struct ConfigurationNode: Sendable {
+    /// One key of a mapping with its value.
+    package struct Entry: Sendable {
+        package var key: ConfigurationNode
+        package var value: ConfigurationNode
+    }
+
+    package enum Content: Sendable {
+        /// `isPlain` tells whether it was written without quotes.
+        case scalar(String, isPlain: Bool)
+        case sequence([ConfigurationNode])
+        case mapping([Entry])
+    }
+
+    package var content: Content
+    package var position: Position
+
+    package init(_ content: Content, at position: Position) {
+        self.content = content
+        self.position = position
+    }
+
+    /// The text of a scalar.
+    package var text: String? {
+        if case .scalar(let text, _) = content { text } else { nil }
+    }
+
+    /// Whether nothing was written: no value after the colon, or YAML's words for nothing.
+    package var isEmpty: Bool {
+        if case .scalar(let text, isPlain: true) = content { ["", "~", "null"].contains(text) } else { false }
+    }
+
+    /// What was found, for errors.
+    package var found: String {
+        switch content {
+        case .scalar(let text, _): isEmpty ? "nothing" : quoted(text)
+        case .sequence(let nodes): nodes.isEmpty ? "an empty list" : "a list"
+        case .mapping(let entries): entries.isEmpty ? "an empty mapping" : "a mapping"
+        }
+    }
+}

@@ -1,0 +1,41 @@
+internal import HTTPDNSPrimitives
+
+/// Byte counts as the file writes them: a whole number and one unit.
+package enum ByteCountText {
+    /// The units, each 1,024 times the one before.
+    package static let units = ["B", "KiB", "MiB", "GiB"]
+    private static let allowed = "allowed: a whole number with B, KiB, MiB or GiB, such as 64KiB or 4MiB"
+    /// What people write for a unit, and the unit that they probably mean.
+    private static let otherUnits = [
+        "b": "B", "byte": "B", "bytes": "B", "k": "KiB", "K": "KiB", "kb": "KiB", "kB": "KiB", "KB": "KiB",
+        "kib": "KiB", "Ki": "KiB", "m": "MiB", "M": "MiB", "mb": "MiB", "MB": "MiB", "mib": "MiB", "Mi": "MiB",
+        "g": "GiB", "G": "GiB", "gb": "GiB", "GB": "GiB", "gib": "GiB", "Gi": "GiB",
+    ]
+
+    /// Reads `512B`, `64KiB`, `4MiB`, `1GiB`: 1 byte to 1,024 GiB.
+    package static func parse(_ text: String) throws(ValueMistake) -> Int {
+        let digits = text.prefix { $0.isASCII && $0.isNumber }
+        let unit = String(text.dropFirst(digits.count))
+        guard !digits.isEmpty else { throw ValueMistake("\(quoted(text)) is not a byte count; \(allowed)") }
+        guard let power = units.firstIndex(of: unit) else {
+            if unit.isEmpty {
+                throw ValueMistake("\(quoted(text)) has no unit; \(allowed)", hint: "did you mean \(digits)B?")
+            }
+            let bare = String(unit.drop { $0 == " " })
+            if let meant = otherUnits[bare] ?? units.first(where: { $0 == bare }) {
+                throw ValueMistake(
+                    "\(quoted(text)): \(quoted(unit)) is not a unit; \(allowed)",
+                    hint: "write \(digits)\(meant)"
+                )
+            }
+            throw ValueMistake("\(quoted(text)): \(quoted(unit)) is not a unit; \(allowed)")
+        }
+        guard digits.utf8.count <= 13, let number = Int(digits),
+            case (let bytes, false) = number.multipliedReportingOverflow(by: 1 << (10 * power)),
+            1...(1 << 40) ~= bytes
+        else {
+            throw ValueMistake("\(quoted(text)) is out of range; allowed: 1B to 1024GiB")
+        }
+        return bytes
+    }
+}

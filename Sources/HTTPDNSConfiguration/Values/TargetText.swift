@@ -1,0 +1,101 @@
+package import HTTPDNS
+package import HTTPDNSPrimitives
+
+/// Addresses as the file writes them, with or without a port.
+package enum TargetText {
+    /// Reads `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
+    package static func parse(_ text: String) throws(ValueMistake) -> HostMapping.Target {
+        let (host, port) = split(text)
+        guard let address = address(host) else { throw mistake(in: text, allowed: allowed) }
+        guard let port else { return HostMapping.Target(address) }
+        return HostMapping.Target(address, port: try PortText.parse(port, of: text))
+    }
+
+    /// Whether the text is an address, whatever port stands behind it.
+    package static func isAddress(_ text: String) -> Bool { address(split(text).host) != nil }
+
+    /// Reads an address where no port is allowed.
+    package static func parseAddress(_ text: String) throws(ValueMistake) -> IPAddress {
+        let (host, port) = split(text)
+        guard let address = address(host) else {
+            throw mistake(in: text, allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"")
+        }
+        guard port == nil else {
+            throw ValueMistake("\(quoted(text)) has a port; allowed here: an address alone", hint: "write \(address)")
+        }
+        return address
+    }
+
+    /// Cuts at the colon before the port: the one behind `]`, or else the only one.
+    private static func split(_ text: String) -> (host: Substring, port: Substring?) {
+        guard let colon = text.lastIndex(of: ":"),
+            text.hasPrefix("[") ? text[..<colon].hasSuffix("]") : text.firstIndex(of: ":") == colon
+        else { return (text[...], nil) }
+        return (text[..<colon], text[text.index(after: colon)...])
+    }
+
+    private static func address(_ text: Substring) -> IPAddress? {
+        guard text.hasPrefix("["), text.hasSuffix("]") else { return IPAddress(String(text)) }
+        guard let address = IPAddress(String(text.dropFirst().dropLast())), address.family == .v6 else { return nil }
+        return address
+    }
+
+    private static let allowed =
+        "allowed: IPv4 such as 203.0.113.7, IPv6 such as \"2001:db8::7\", either with a port"
+
+    private static func mistake(in text: String, allowed: String) -> ValueMistake {
+        let what = "\(quoted(text)) is not an address"
+        let allowsPort = allowed == Self.allowed
+        if text.isEmpty { return ValueMistake("an address is missing; \(allowed)") }
+        if text.contains("://") {
+            return ValueMistake(
+                "\(what) but a URL; \(allowed)",
+                hint: "write only the address"
+            )
+        }
+        if AddressBlock(text) != nil || text.contains("/") {
+            return ValueMistake("\(what) but a block of addresses; \(allowed)", hint: "name each address")
+        }
+        if text.contains("%") {
+            return ValueMistake("\(what): zones (after %) are not supported; \(allowed)")
+        }
+        let characters = text.utf8
+        let isNumeric = characters.allSatisfy {
+            $0 == UInt8(ascii: ".") || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+        }
+        if isNumeric {
+            let parts = text.split(separator: ".", omittingEmptySubsequences: false)
+            if parts.contains(where: { $0.count > 1 && $0.hasPrefix("0") }) {
+                return ValueMistake("\(what): parts with leading zeros are read as octal by some programs; \(allowed)")
+            }
+            return ValueMistake("\(what): IPv4 has four numbers from 0 to 255; \(allowed)")
+        }
+        if characters.contains(UInt8(ascii: ":")) || text.hasPrefix("[") {
+            return ValueMistake(
+                "\(what); \(allowed)",
+                hint: !allowsPort ? nil : "with a port, IPv6 needs brackets and quotes: \"[2001:db8::7]:8443\""
+            )
+        }
+        if (try? HostName(text)) != nil {
+            return ValueMistake(
+                "\(what) but a name; \(allowed)",
+                hint: !allowsPort
+                    ? "the name cannot be looked up here" : "for another name's addresses write { via: \(text) }"
+            )
+        }
+        return ValueMistake("\(what); \(allowed)")
+    }
+}
+
+/// Ports as the file writes them.
+enum PortText {
+    /// Reads 1 to 65535; `text` is the whole value, for the error.
+    static func parse(_ digits: Substring, of text: String) throws(ValueMistake) -> UInt16 {
+        guard !digits.isEmpty, digits.utf8.count <= 5, !digits.hasPrefix("0"),
+            digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(digits)
+        else {
+            throw ValueMistake("\(quoted(text)): \(quoted(digits)) is not a port; allowed: 1 to 65535")
+        }
+        return port
+    }
+}

@@ -1,0 +1,158 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension ProviderCompatibility {
+    /// How many queries are sent at once.
+    private static let queriesAtOnce = 32
+
+    func answersBothFamilies(_ provider: any Provider) async -> String? {
+        await fault(provider, fixture.dualStackName, .both) { answer in
+            for (family, outcome) in [(IPAddress.Family.v4, answer.v4), (.v6, answer.v6)] {
+                let expected = Set(fixture.dualStackAddresses.filter { $0.family == family })
+                guard case .addresses(let addresses, let timeToLive, _) = outcome else {
+                    return "\(family) is \(outcome, or: "nil")"
+                }
+                if Set(addresses) != expected { return "\(family) is \(addresses), not \(expected)" }
+                if timeToLive < .zero { return "the time to live is \(timeToLive)" }
+            }
+            return nil
+        }
+    }
+
+    func answersNoData(_ provider: any Provider) async -> String? {
+        await fault(provider, fixture.v4OnlyName, .both) { answer in
+            guard case .addresses = answer.v4 else { return "v4 is \(answer.v4, or: "nil")" }
+            guard case .noData = answer.v6 else { return "v6 is \(answer.v6, or: "nil")" }
+            return nil
+        }
+    }
+
+    func answersNameError(_ provider: any Provider) async -> String? {
+        await fault(provider, fixture.unknownName, .both) { answer in
+            for outcome in [answer.v4, answer.v6] {
+                guard case .nameError = outcome else { return "an outcome is \(outcome, or: "nil")" }
+            }
+            return nil
+        }
+    }
+
+    func honoursFamilies(_ provider: any Provider) async -> String? {
+        for families in [AddressFamilies.v4, .v6] {
+            let found = await fault(provider, fixture.dualStackName, families) { answer in
+                let (asked, other) = families == .v4 ? (answer.v4, answer.v6) : (answer.v6, answer.v4)
+                if let other { return "asked for \(families) alone, the other family is \(other)" }
+                guard case .addresses = asked else { return "\(families) is \(asked, or: "nil")" }
+                return nil
+            }
+            if let found { return found }
+        }
+        return nil
+    }
+
+    func answersAtOnce(_ provider: any Provider) async -> String? {
+        await withTaskGroup(of: String?.self) { group in
+            for number in 0..<ProviderCompatibility.queriesAtOnce {
+                group.addTask {
+                    await number.isMultiple(of: 2) ? answersBothFamilies(provider) : answersNoData(provider)
+                }
+            }
+            return await group.reduce(nil) { $0 ?? $1 }
+        }
+    }
+
+    func holdsTimeLimit(_ provider: any Provider) async -> String? {
+        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: fixture.shortTimeLimit)
+        switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query) }) {
+        case .failed(let error as ProviderError) where error.code == .timedOut: return nil
+        case .succeeded(let answer) where answer.isWhollyTimedOut: return nil
+        case .succeeded(let answer): return "it answered \(answer) about a name on which its service is silent"
+        case .failed(let error): return "it threw \(error)"
+        case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
+        }
+    }
+
+    func endsWhenCancelled(_ provider: any Provider) async -> String? {
+        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: .seconds(60))
+        let task = Task.detached { try await provider.resolve(query) }
+        // A provider does not tell when a query is on its way. Cancelled too early, the check is easier, never wrong.
+        try? await Task.sleep(for: fixture.shortTimeLimit)
+        task.cancel()
+        switch await patiently(.zero, { try await task.value }) {
+        case .failed(is CancellationError): return nil
+        case .failed(let error): return "it threw \(error)"
+        case .succeeded(let answer): return "it answered \(answer)"
+        case .timedOut, .cancelled: return "it was not back after \(fixture.patience)"
+        }
+    }
+
+    func endsAtShutdown(_ provider: any Provider) async -> String? {
+        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: .seconds(60))
+        let task = Task.detached { try await provider.resolve(query) }
+        try? await Task.sleep(for: fixture.shortTimeLimit)
+        switch await patiently(.zero, { await provider.shutdown() }) {
+        case .succeeded, .failed: break
+        case .timedOut, .cancelled: return "the shutdown was not done after \(fixture.patience)"
+        }
+        switch await patiently(.zero, { try await task.value }) {
+        case .failed: break
+        case .succeeded(let answer): return "a query during the shutdown answered \(answer)"
+        case .timedOut, .cancelled: return "a query was not back \(fixture.patience) after the shutdown"
+        }
+        switch await patiently(.zero, { await provider.shutdown() }) {
+        case .succeeded, .failed: break
+        case .timedOut, .cancelled: return "a second shutdown was not done after \(fixture.patience)"
+        }
+        return await refusesAfterShutdown(provider)
+    }
+
+    private func refusesAfterShutdown(_ provider: any Provider) async -> String? {
+        let query = ProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
+        switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
+        case .failed(let error as ProviderError) where error.code == .shutDown: return nil
+        case .failed(let error): return "a query after it threw \(error)"
+        case .succeeded(let answer): return "a query after it answered \(answer)"
+        case .timedOut, .cancelled: return "a query after it was not back after \(fixture.timeLimit + fixture.patience)"
+        }
+    }
+
+    /// What is wrong with the answer about a name; nil when `verdict` has no complaint.
+    private func fault(
+        _ provider: any Provider,
+        _ host: HostName,
+        _ families: AddressFamilies,
+        verdict: (ProviderAnswer) -> String?
+    ) async -> String? {
+        let query = ProviderQuery(host: host, families: families, timeLimit: fixture.timeLimit)
+        switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
+        case .succeeded(let answer): return verdict(answer)
+        case .failed(let error): return "it threw \(error)"
+        case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
+        }
+    }
+
+    /// Runs a piece of work, and gives it up when its limit and the fixture's patience have both passed.
+    private func patiently<Success: Sendable>(
+        _ limit: Duration,
+        _ work: @escaping @Sendable () async throws -> Success
+    ) async -> LimitedWork<Success> {
+        let clock = SystemTimeSource()
+        return await .run(until: clock.now() + limit + fixture.patience, on: clock, operation: work)
+    }
+}
+
+extension ProviderAnswer {
+    /// Whether every family failed at the time limit, which is as good as throwing it.
+    fileprivate var isWhollyTimedOut: Bool {
+        let outcomes = [v4, v6].compactMap { $0 }
+        return !outcomes.isEmpty
+            && outcomes.allSatisfy { outcome in
+                if case .failed(let error) = outcome { error.code == .timedOut } else { false }
+            }
+    }
+}
+
+extension DefaultStringInterpolation {
+    fileprivate mutating func appendInterpolation(_ value: FamilyAnswer?, or missing: String) {
+        if let value { appendInterpolation(value) } else { appendLiteral(missing) }
+    }
+}

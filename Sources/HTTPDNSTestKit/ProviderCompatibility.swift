@@ -1,0 +1,107 @@
+public import HTTPDNS
+public import HTTPDNSPrimitives
+
+/// The contract of ``Provider``, as checks that every provider has to pass. It belongs to no test framework:
+///
+/// ```swift
+/// @Test func keepsTheContract() async {
+///     let violations = await ProviderCompatibility(fixture).violations()
+///     #expect(violations.isEmpty)
+/// }
+/// ```
+public struct ProviderCompatibility: Sendable {
+    /// A provider and what its service is known to answer.
+    public struct Fixture: Sendable {
+        /// Makes a provider that nobody else uses. Each check makes its own, and shuts it down.
+        public var makeProvider: @Sendable () async throws -> any Provider
+        /// A name with addresses of both families.
+        public var dualStackName: HostName
+        /// Its addresses, in any order.
+        public var dualStackAddresses: [IPAddress]
+        /// A name with IPv4 addresses only.
+        public var v4OnlyName: HostName
+        /// A name that does not exist.
+        public var unknownName: HostName
+        /// A name about which the service keeps silent for at least a minute.
+        public var silentName: HostName
+        /// How long a query about names that are answered may take.
+        public var timeLimit: Duration = .seconds(5)
+        /// The time limit of the query that is meant to run into it.
+        public var shortTimeLimit: Duration = .milliseconds(200)
+        /// How long after a time limit, a cancellation or a shutdown a query may still take on a busy machine.
+        public var patience: Duration = .seconds(10)
+
+        /// Creates a fixture with the limits above.
+        public init(
+            dualStackName: HostName,
+            dualStackAddresses: [IPAddress],
+            v4OnlyName: HostName,
+            unknownName: HostName,
+            silentName: HostName,
+            makeProvider: @escaping @Sendable () async throws -> any Provider
+        ) {
+            self.makeProvider = makeProvider
+            self.dualStackName = dualStackName
+            self.dualStackAddresses = dualStackAddresses
+            self.v4OnlyName = v4OnlyName
+            self.unknownName = unknownName
+            self.silentName = silentName
+        }
+    }
+
+    /// One rule that a provider broke.
+    public struct Violation: Hashable, Sendable, CustomStringConvertible {
+        /// The rule.
+        public var rule: String
+        /// What the provider did instead.
+        public var found: String
+
+        /// One line with both.
+        public var description: String { "\(rule): \(found)" }
+    }
+
+    /// What is known about the service.
+    public var fixture: Fixture
+
+    /// Creates the suite for a provider.
+    public init(_ fixture: Fixture) {
+        self.fixture = fixture
+    }
+
+    /// Runs every check, one after the other.
+    /// - Returns: The rules that were broken; empty for a provider that may be used.
+    public func violations() async -> [Violation] {
+        var violations: [Violation] = []
+        for check in checks {
+            let provider: any Provider
+            do {
+                provider = try await fixture.makeProvider()
+            } catch {
+                violations.append(Violation(rule: check.rule, found: "the fixture made no provider: \(error)"))
+                continue
+            }
+            if let found = await check.run(provider) { violations.append(Violation(rule: check.rule, found: found)) }
+            await provider.shutdown()
+        }
+        return violations
+    }
+
+    private struct Check {
+        var rule: String
+        var run: (any Provider) async -> String?
+    }
+
+    private var checks: [Check] {
+        [
+            Check(rule: "it has a name", run: { $0.name.isEmpty ? "the name is empty" : nil }),
+            Check(rule: "a name with both families gets all its addresses", run: answersBothFamilies),
+            Check(rule: "a family without addresses is \"no data\" beside the other's addresses", run: answersNoData),
+            Check(rule: "a name that does not exist is a name error", run: answersNameError),
+            Check(rule: "only the families asked for have an outcome", run: honoursFamilies),
+            Check(rule: "queries at once all get their own answers", run: answersAtOnce),
+            Check(rule: "a query ends at its time limit", run: holdsTimeLimit),
+            Check(rule: "a cancelled query ends with CancellationError", run: endsWhenCancelled),
+            Check(rule: "a shutdown ends queries, and refuses later ones with code shut-down", run: endsAtShutdown),
+        ]
+    }
+}

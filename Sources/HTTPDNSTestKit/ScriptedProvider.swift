@@ -1,0 +1,200 @@
+public import HTTPDNS
+public import HTTPDNSPrimitives
+
+/// A provider that says what a test tells it to, keeps what it was asked, and can be made to wait.
+///
+/// It keeps the contract of ``Provider``: it honours families, time limit, cancellation and shutdown, unless it is told to
+/// be stubborn. A name without a script does not exist.
+public final class ScriptedProvider: Provider {
+    /// What is said about one name.
+    public enum Script: Sendable {
+        /// This answer, without the families that were not asked for.
+        case answer(ProviderAnswer)
+        /// This error.
+        case failure(ProviderError)
+        /// Nothing, until the time limit.
+        case silence
+    }
+
+    private struct State: Sendable {
+        var scripts: [HostName: Script]
+        var queries: [ProviderQuery] = []
+        var isHeld = false
+        var held: [OneShot<Void>] = []
+        var watchers: [Watcher] = []
+        var isShutDown = false
+        /// Told when the provider shuts down, so that no query outlives it.
+        var active: [UInt64: OneShot<Ending>] = [:]
+        var lastNumber: UInt64 = 0
+    }
+
+    private struct Watcher: Sendable {
+        var count: Int
+        var alarm: OneShot<Void>
+    }
+
+    private enum Ending: Sendable { case released, cancelled, shutDown, timedOut }
+
+    /// The provider's name.
+    public let name: String
+    /// How private it claims its service to be.
+    public let serviceScope: AddressScope
+    private let isStubborn: Bool
+    private let timeSource: any TimeSource
+    private let state: Lock<State>
+
+    /// Creates a provider.
+    /// - Parameters:
+    ///   - name: The provider's name.
+    ///   - serviceScope: How private it claims its service to be.
+    ///   - scripts: What it says, by name.
+    ///   - isStubborn: Whether it passes over time limit and cancellation while it waits, as a bad provider would.
+    ///   - timeSource: The clock of its time limits.
+    public init(
+        name: String = "scripted",
+        serviceScope: AddressScope = .public,
+        scripts: [HostName: Script] = [:],
+        isStubborn: Bool = false,
+        timeSource: any TimeSource = SystemTimeSource()
+    ) {
+        self.name = name
+        self.serviceScope = serviceScope
+        self.isStubborn = isStubborn
+        self.timeSource = timeSource
+        state = Lock(State(scripts: scripts))
+    }
+
+    /// The questions so far, in order.
+    public var queries: [ProviderQuery] { state.withLock { $0.queries } }
+
+    /// Whether ``shutdown()`` was called.
+    public var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+    /// Changes what is said about a name; nil makes it a name that does not exist.
+    public func say(_ script: Script?, about host: HostName) {
+        state.withLock { $0.scripts[host] = script }
+    }
+
+    /// Makes queries wait, from the next one on, until ``release()``.
+    public func hold() {
+        state.withLock { $0.isHeld = true }
+    }
+
+    /// Lets the queries that wait go on, and the later ones through. Each says what is scripted at this moment.
+    public func release() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isHeld = false
+            return state.held
+        }
+        for gate in held { gate.deliver(()) }
+    }
+
+    /// Returns as soon as at least `count` questions were asked.
+    public func queries(atLeast count: Int) async {
+        let alarm = OneShot<Void>()
+        let isReached = state.withLock { state in
+            guard state.queries.count < count else { return true }
+            state.watchers.append(Watcher(count: count, alarm: alarm))
+            return false
+        }
+        if !isReached { await alarm.value() }
+    }
+
+    /// Says what is scripted.
+    /// - Throws: ``ProviderError`` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
+    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        let gate = OneShot<Void>()
+        let (isOpen, seen): (Bool, [OneShot<Void>]) = try state.withLock { state in
+            if state.isShutDown { throw ScriptedProvider.shutDownError }
+            state.queries.append(query)
+            let reached = state.watchers.filter { $0.count <= state.queries.count }
+            state.watchers.removeAll { $0.count <= state.queries.count }
+            if state.isHeld { state.held.append(gate) }
+            return (!state.isHeld, reached.map(\.alarm))
+        }
+        for watcher in seen { watcher.deliver(()) }
+        if !isOpen { try await wait(for: gate, query) }
+        switch state.withLock({ $0.scripts[query.host] }) {
+        case .answer(let answer):
+            return ProviderAnswer(
+                v4: query.families.contains(.v4) ? answer.v4 : nil,
+                v6: query.families.contains(.v6) ? answer.v6 : nil
+            )
+        case .failure(let error):
+            throw error
+        case .silence:
+            try await wait(for: OneShot(), query)
+            throw ScriptedProvider.timedOutError
+        case nil:
+            return ProviderAnswer(
+                v4: query.families.contains(.v4) ? .nameError(timeToLive: nil) : nil,
+                v6: query.families.contains(.v6) ? .nameError(timeToLive: nil) : nil
+            )
+        }
+    }
+
+    /// Ends the queries that wait, and refuses later ones.
+    public func shutdown() async {
+        let active = state.withLock { state in
+            state.isShutDown = true
+            return Array(state.active.values)
+        }
+        for ending in active { ending.deliver(.shutDown) }
+    }
+
+    /// Waits until a gate opens, the time limit passes, the task is cancelled or the provider is shut down.
+    private func wait(for gate: OneShot<Void>, _ query: ProviderQuery) async throws {
+        if isStubborn { return await gate.value() }
+        let ending = OneShot<Ending>()
+        let (number, isShutDown): (UInt64, Bool) = state.withLock { state in
+            state.lastNumber += 1
+            state.active[state.lastNumber] = ending
+            return (state.lastNumber, state.isShutDown)
+        }
+        if isShutDown { ending.deliver(.shutDown) }
+        Task.detached {
+            await gate.value()
+            ending.deliver(.released)
+        }
+        let deadline = timeSource.now() + query.timeLimit
+        let timer = Task.detached { [timeSource] in
+            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
+            ending.deliver(.timedOut)
+        }
+        let how = await withTaskCancellationHandler {
+            await ending.value()
+        } onCancel: {
+            ending.deliver(.cancelled)
+        }
+        timer.cancel()
+        // Lets the task that waits for the gate end, also when nobody opens it any more.
+        gate.deliver(())
+        state.withLock { $0.active[number] = nil }
+        switch how {
+        case .released: return
+        case .cancelled: throw CancellationError()
+        case .shutDown: throw ScriptedProvider.shutDownError
+        case .timedOut: throw ScriptedProvider.timedOutError
+        }
+    }
+
+    private static let shutDownError = ProviderError(code: .shutDown, message: "the provider is shut down")
+    private static let timedOutError = ProviderError(code: .timedOut, message: "no answer")
+}
+
+extension ProviderAnswer {
+    /// An answer with these addresses, sorted into their families; a family without addresses has "no data".
+    public static func addresses(
+        _ addresses: [IPAddress],
+        timeToLive: Duration,
+        canonicalName: HostName? = nil
+    ) -> ProviderAnswer {
+        func outcome(_ family: IPAddress.Family) -> FamilyAnswer {
+            let own = addresses.filter { $0.family == family }
+            if own.isEmpty { return .noData(timeToLive: timeToLive) }
+            return .addresses(own, timeToLive: timeToLive, canonicalName: canonicalName)
+        }
+        return ProviderAnswer(v4: outcome(.v4), v6: outcome(.v6))
+    }
+}

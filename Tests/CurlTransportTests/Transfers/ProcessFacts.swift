@@ -1,0 +1,21 @@
+import Foundation
+
+/// The name of the thread that this runs on.
+func threadName() -> String {
+    let thread = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
+    return thread.trimmingCharacters(in: .whitespacesAndNewlines)
+}
+
+/// The names of all threads of this process.
+func threadNames() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap {
+        try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+            .trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+}
+
+/// The memory that this process has in use.
+func residentBytes() throws -> Int {
+    let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+    return (Int(fields[1]) ?? 0) * Int(getpagesize())
+}

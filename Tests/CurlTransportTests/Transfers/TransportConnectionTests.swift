@@ -1,0 +1,235 @@
+import CurlTransport
+import Foundation
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Transport connections")
+struct TransportConnectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test(
+        "cancelling closes the connection and resumes the caller, before and after the head",
+        arguments: Driver.allCases
+    )
+    func cancellation(driver: Driver) async throws {
+        let reached = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .open(reached), .hang]
+                : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), .hang]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let waiting = Task { try await fixture.send(request) }
+        await reached.passage()
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+
+        let gotSome = Gate()
+        let reading = Task {
+            let response = try await fixture.send(request)
+            for try await _ in response.body { gotSome.open() }
+        }
+        await gotSome.passage()
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        try await server.awaitConnections { $0[1].isClosedByClient }
+    }
+
+    @Test(
+        "a task that is cancelled before it begins sends nothing, on a loop that never ran too",
+        arguments: Driver.allCases
+    )
+    func cancelledBefore(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<2 {
+            let gate = Gate()
+            let task = Task {
+                await gate.passage()
+                return try await fixture.fetch(request)
+            }
+            task.cancel()
+            gate.open()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        _ = try await fixture.fetch(request)
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("ten thousand transfers cancelled at random moments leave no waiter behind", arguments: Driver.allCases)
+    func cancellationStorm(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let total = 10_000
+        var ended = 0
+        await withTaskGroup(of: Void.self) { group in
+            for number in 0..<total {
+                group.addTask {
+                    let transfer = Task { try? await fixture.fetch(request) }
+                    for _ in 0..<(number % 7) { await Task.yield() }
+                    if number % 3 != 0 { transfer.cancel() }
+                    _ = await transfer.value
+                }
+                if number >= 32, await group.next() != nil { ended += 1 }
+            }
+            for await _ in group { ended += 1 }
+        }
+        #expect(ended == total)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+    }
+
+    @Test(
+        "a kept connection that dies on a POST: counted once, and the failure says that it may have been seen",
+        arguments: Driver.allCases
+    )
+    func noSilentSecondSend(driver: Driver) async throws {
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        var post = request
+        post.method = .post
+        post.body = .bytes([])
+        let failure = try #require(await fixture.failure(of: post))
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+        let all = server.connections.map(\.text).joined()
+        #expect(all.components(separatedBy: "POST").count == 2)
+    }
+
+    @Test("a kept connection that dies on a GET is left for a new one, which harms nobody", arguments: Driver.allCases)
+    func safeSecondSend(driver: Driver) async throws {
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        try await server.awaitConnections { $0.count == 2 }
+    }
+
+    @Test("refused, broken and nonsensical answers each have their code", arguments: Driver.allCases)
+    func failures(driver: Driver) async throws {
+        let fixture = TransportFixture(driver)
+        let cases: [([RawServer.Step], TransferFailure.Code)] = [
+            ([.readHead], .connectionLost),
+            ([.readHead, .reset], .connectionLost),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel")], .connectionLost),
+            ([.readHead, .sendText("SSH-2.0-OpenSSH\r\n\r\n")], .protocolViolation),
+            ([.readHead, .sendText("HTTP/1.1 2\r\n\r\n")], .protocolViolation),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .protocolViolation),
+        ]
+        for (steps, code) in cases {
+            let server = try RawServer { _ in steps }
+            let request = try TransportFixture.request(
+                "http://one.test:\(server.port)/",
+                at: "127.0.0.1",
+                method: .delete
+            )
+            let failure = try #require(await fixture.failure(of: request), "\(steps)")
+            #expect(failure.code == code, "\(steps): \(failure)")
+            #expect(failure.requestMayHaveBeenSent)
+            #expect(failure.endpoint?.port == server.port)
+            #expect(!"\(failure)".contains(".invalid"), "no pin name: \(failure)")
+        }
+        // Its port is taken on this address, so that nobody else listens there on another one.
+        let holder = try RawServer(.hang)
+        let request = try TransportFixture.request("http://one.test:\(holder.port)/", at: "127.0.0.77")
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .connectFailed && failure.message == "Connection refused")
+        #expect(!failure.requestMayHaveBeenSent)
+    }
+
+    @Test(
+        "hundreds of pins, used twice at once, all reach their address, though few entries stand in libcurl's table",
+        arguments: Driver.allCases
+    )
+    func manyPins(driver: Driver) async throws {
+        let servers = try (2...4).map {
+            try RawServer(
+                address: "127.0.0.\($0)",
+                .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\($0)")])
+            )
+        }
+        let fixture = TransportFixture(driver)
+        for _ in 0..<2 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<900 {
+                    let server = servers[number % 3]
+                    let request = try TransportFixture.request(
+                        "http://n\(number / 3).test:\(server.port)/",
+                        at: server.address
+                    )
+                    group.addTask {
+                        let (response, body) = try await fixture.fetch(request)
+                        #expect(body == Array(server.address.suffix(1).utf8))
+                        #expect(response.endpoint == request.endpoints[0])
+                    }
+                    if number >= 64 { try await group.next() }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("shutdown lets transfers end that can, cuts the rest, and refuses new ones", arguments: Driver.allCases)
+    func shutdown(driver: Driver) async throws {
+        let inFlight = Gate()
+        let mayAnswer = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .open(inFlight), .wait(mayAnswer), .sendText(Self.ok)] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let first = Task { try await fixture.fetch(request).body }
+        await inFlight.passage()
+        let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
+        // Once one is refused, draining has begun.
+        while (try? await fixture.send(request)) != nil {}
+        mayAnswer.open()
+        #expect(try await first.value == Array("ok".utf8))
+        await shutdown.value
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .shutDown)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("shutdown without draining cuts what is in flight", arguments: Driver.allCases)
+    func cut(driver: Driver) async throws {
+        let inFlight = Gate()
+        let server = try RawServer(.readHead, .open(inFlight), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let transfer = Task { try await fixture.fetch(request) }
+        await inFlight.passage()
+        await fixture.transport.shutdown()
+        let failure = await #expect(throws: TransferFailure.self) { try await transfer.value }
+        #expect(failure?.code == .shutDown)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
+    @Test("a transport that is dropped ends its thread once nothing is in flight", arguments: Driver.allCases)
+    func dropped(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let name = "dropped-\(driver)"
+        do {
+            let fixture = TransportFixture(driver, threadName: name)
+            _ = try await fixture.fetch(
+                try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+            )
+        }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        while try threadNames().contains(name) { await Task.yield() }
+    }
+}

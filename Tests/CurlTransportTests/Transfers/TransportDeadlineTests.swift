@@ -1,0 +1,129 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Transport deadlines")
+struct TransportDeadlineTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    /// Long enough that a busy machine does everything else within it, short enough to wait for.
+    private static let bound = Duration.milliseconds(300)
+
+    @Test("no TCP connection: the connect bound ends it", arguments: Driver.allCases)
+    func connect(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(hole.port)/", at: hole.address) {
+            $0.connect = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .connect)
+        #expect(failure.limit == Self.bound && failure.elapsed >= Self.bound)
+        #expect(!failure.requestMayHaveBeenSent)
+        #expect(failure.endpoint?.port == hole.port)
+    }
+
+    @Test(
+        "a server that is silent in the TLS handshake: the TLS bound ends it, though connecting may take longer",
+        arguments: Driver.allCases
+    )
+    func tls(driver: Driver) async throws {
+        let server = try RawServer(.hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.connect = .seconds(60)
+            $0.tls = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .tls)
+        #expect(failure.limit == Self.bound)
+        #expect(!failure.requestMayHaveBeenSent)
+    }
+
+    @Test(
+        "no first byte: the bound counts from the sending, and the request may have been seen",
+        arguments: Driver.allCases
+    )
+    func firstByte(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.firstByte = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+        #expect(failure.requestMayHaveBeenSent)
+    }
+
+    @Test("a body that stops: the idle bound ends it after the bytes that came", arguments: Driver.allCases)
+    func idle(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound
+        }
+        let response = try await fixture.send(request)
+        var received: [UInt8] = []
+        let failure = await #expect(throws: TransferFailure.self) {
+            for try await chunk in response.body { received += chunk }
+        }
+        #expect(received == Array("hello".utf8))
+        #expect(failure?.code == .timedOut && failure?.phase == .body)
+        #expect(response.body.summary == nil)
+    }
+
+    @Test("a server that takes no bytes: the idle bound ends the sending", arguments: Driver.allCases)
+    func sending(driver: Driver) async throws {
+        let server = try RawServer(.hangWithoutReading)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .bytes(Array(repeating: 7, count: 64 << 20))
+        ) { $0.idle = Self.bound }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .send)
+    }
+
+    @Test("an answer in drops never idles, but the deadline of the whole ends it", arguments: Driver.allCases)
+    func total(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
+            .repeatForever([.sendText("."), .pause(.milliseconds(20))])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = .seconds(60)
+            $0.deadline = SystemTimeSource().now() + Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .total)
+        #expect(failure.elapsed <= Self.bound * 10, "a generous ceiling for a busy machine")
+    }
+
+    @Test("a caller who does not read is not idle time of the server", arguments: Driver.allCases)
+    func pausedReading(driver: Driver) async throws {
+        let size = 32 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size)),
+            .hang
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound
+        }
+        let response = try await fixture.send(request)
+        var iterator = response.body.makeAsyncIterator()
+        var count = try await iterator.next()?.count ?? 0
+        // While this test waits it reads nothing, and longer than the idle bound.
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + Self.bound * 2)
+        while let chunk = try await iterator.next() { count += chunk.count }
+        #expect(count == size)
+    }
+}

@@ -1,0 +1,62 @@
+import HTTPDNSConfiguration
+import Testing
+
+struct ValueTextTests {
+    @Test(
+        "Durations are a whole number and a unit, and are written back in the longest unit",
+        arguments: [
+            ("0s", .zero, "0s"), ("500ms", .milliseconds(500), "500ms"), ("30s", .seconds(30), "30s"),
+            ("60s", .seconds(60), "1m"), ("10m", .seconds(600), "10m"), ("1h", .seconds(3600), "1h"),
+            ("90m", .seconds(5400), "90m"), ("007s", .seconds(7), "7s"), ("0h", .zero, "0s"),
+        ] as [(String, Duration, String)]
+    )
+    func durations(text: String, duration: Duration, written: String) throws {
+        #expect(try DurationText.parse(text, in: .zero...(.seconds(86_400))) == duration)
+        #expect(DurationText.write(duration) == written)
+    }
+
+    @Test(
+        "What is no duration is refused",
+        arguments: [
+            "", "s", "5", "-1s", "+1s", "1 s", "1.5s", "1m30s", "1e3s", "5S", "\u{663}s", "1s ", "9999999999h", "25h",
+        ]
+    )
+    func noDurations(text: String) {
+        #expect(throws: ValueMistake.self) { try DurationText.parse(text, in: .zero...(.seconds(86_400))) }
+    }
+
+    @Test(
+        "Byte counts are a whole number and a binary unit",
+        arguments: [
+            ("1B", 1), ("512B", 512), ("64KiB", 65_536), ("4MiB", 4_194_304), ("1GiB", 1 << 30), ("1024GiB", 1 << 40),
+        ]
+    )
+    func byteCounts(text: String, bytes: Int) throws {
+        #expect(try ByteCountText.parse(text) == bytes)
+    }
+
+    @Test(
+        "What is no byte count is refused",
+        arguments: [
+            "", "B", "0B", "0MiB", "5", "5kB", "5 MiB", "-1B", "1.5MiB", "1025GiB", "9999999999999GiB",
+            "99999999999999B",
+        ]
+    )
+    func noByteCounts(text: String) {
+        #expect(throws: ValueMistake.self) { try ByteCountText.parse(text) }
+    }
+
+    @Test(
+        "The unit that was meant is proposed",
+        arguments: [
+            ("30sec", "write 30s"), ("5min", "write 5m"), ("2 hours", "write 2h"), ("30", "did you mean 30s?"),
+            ("7d", "write 168h"), ("30 s", "write 30s"),
+        ]
+    )
+    func units(text: String, hint: String) {
+        let mistake = #expect(throws: ValueMistake.self) {
+            try DurationText.parse(text, in: .zero...(.seconds(86_400)))
+        }
+        #expect(mistake?.hint == hint)
+    }
+}

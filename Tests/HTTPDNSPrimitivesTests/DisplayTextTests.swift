@@ -1,0 +1,33 @@
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Text of strangers")
+struct DisplayTextTests {
+    @Test(
+        "what could change a line or its meaning is escaped",
+        arguments: [
+            ("plain text", "plain text"), ("a\r\nb\tc", "a\\r\\nb\\tc"), ("a\u{0}b\u{1b}[31m", "a\\u{0}b\\u{1b}[31m"),
+            ("say \"hi\" \\", "say \\\"hi\\\" \\\\"), ("a\u{202e}b\u{2028}c", "a\\u{202e}b\\u{2028}c"),
+            ("bücher.test", "bücher.test"), ("a\u{a0}b\u{200b}c\u{85}", "a\\u{a0}b\\u{200b}c\\u{85}"),
+        ]
+    )
+    func escapes(text: String, expected: String) {
+        #expect(text.escaped(limit: 80) == expected)
+    }
+
+    @Test("long text is cut, and one character of a thousand marks counts as a thousand")
+    func cuts() {
+        #expect(String(repeating: "a", count: 80).escaped(limit: 80) == String(repeating: "a", count: 80))
+        #expect(String(repeating: "a", count: 81).escaped(limit: 80) == String(repeating: "a", count: 80) + "...")
+        let heap = "a" + String(repeating: "\u{301}", count: 1_000)
+        #expect(heap.escaped(limit: 80).unicodeScalars.count <= 83)
+        #expect(String(repeating: "\n", count: 200).escaped(limit: 80).count <= 84)
+    }
+
+    @Test("a location says as much as is known")
+    func writesLocations() {
+        #expect(SourceLocation(file: "a.yaml", line: 3, column: 5).description == "a.yaml:3:5")
+        #expect(SourceLocation(file: "a.yaml", line: 3).description == "a.yaml:3")
+        #expect(SourceLocation(file: "--map").description == "--map")
+    }
+}

@@ -1,0 +1,171 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// Carries requests to a function in place of a service, and keeps them.
+final class ScriptedExchange: DoHExchanging {
+    struct Sent: Sendable {
+        let request: DoHRequest
+        let endpoint: Endpoint
+        let deadline: MonotonicTime
+        let question: DNSQuestion
+    }
+
+    private struct State {
+        var sent: [Sent] = []
+        var isShutDown = false
+    }
+
+    private let state = Lock(State())
+    private let answer: @Sendable (Sent) async throws -> DoHReply
+
+    init(_ answer: @escaping @Sendable (Sent) async throws -> DoHReply) {
+        self.answer = answer
+    }
+
+    var sent: [Sent] { state.withLock { $0.sent } }
+    var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+    func exchange(_ request: DoHRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> DoHReply {
+        let sent = Sent(
+            request: request,
+            endpoint: endpoint,
+            deadline: deadline,
+            question: try Self.question(of: request)
+        )
+        state.withLock { $0.sent.append(sent) }
+        return try await answer(sent)
+    }
+
+    func shutdown() async {
+        state.withLock { $0.isShutDown = true }
+    }
+
+    /// Reads the question as a server does.
+    private static func question(of request: DoHRequest) throws -> DNSQuestion {
+        var reader = DNSMessageReader(request.body ?? Self.decodeBase64URL(request.dnsParameter ?? ""))
+        _ = try reader.readOctets(12)
+        return DNSQuestion(name: try reader.readName(), type: DNSRecordType(number: try reader.readUInt16()))
+    }
+
+    /// Decodes by bits, so that the encoder is not measured by itself.
+    static func decodeBase64URL(_ text: String) -> [UInt8] {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let bits = text.flatMap { character -> [Int] in
+            let value = alphabet.firstIndex(of: character) ?? 0
+            return (0..<6).map { value >> (5 - $0) & 1 }
+        }
+        return stride(from: 0, to: bits.count / 8 * 8, by: 8).map { start in
+            bits[start..<start + 8].reduce(0) { $0 << 1 | UInt8($1) }
+        }
+    }
+}
+
+extension DoHRequest {
+    /// The value of the `dns` parameter in the URL.
+    var dnsParameter: String? {
+        guard let range = url.target.range(of: "dns=") else { return nil }
+        return String(url.target[range.upperBound...])
+    }
+}
+
+extension String {
+    fileprivate func range(of part: String) -> Range<String.Index>? {
+        var start = startIndex
+        while start < endIndex {
+            if self[start...].hasPrefix(part) { return start..<index(start, offsetBy: part.count) }
+            start = index(after: start)
+        }
+        return nil
+    }
+}
+
+extension DoHReply {
+    /// A good response with the message that `build` makes.
+    static func message(
+        to sent: ScriptedExchange.Sent,
+        fields: HTTPFields = [.contentType: "application/dns-message"],
+        _ build: (inout DNSMessageBuilder) -> Void = { _ in }
+    ) -> DoHReply {
+        var builder = DNSMessageBuilder(to: sent.question)
+        build(&builder)
+        return DoHReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
+    }
+
+    static func status(
+        _ status: Int,
+        to sent: ScriptedExchange.Sent,
+        fields: HTTPFields = [:],
+        body: [UInt8] = []
+    ) -> DoHReply {
+        DoHReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
+    }
+
+    /// 127.0.0.2 to A, ::1 to AAAA.
+    static func loopback(
+        to sent: ScriptedExchange.Sent,
+        timeToLive: UInt32 = 60,
+        fields: HTTPFields = [.contentType: "application/dns-message"]
+    ) -> DoHReply {
+        .message(to: sent, fields: fields) { builder in
+            let octets: [UInt8] = sent.question.type == .a ? [127, 0, 0, 2] : [UInt8](repeating: 0, count: 15) + [1]
+            builder.address("one.test", octets, timeToLive: timeToLive)
+        }
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StoppedTime: TimeSource {
+    private let moment = Lock(MonotonicTime(nanoseconds: 1_000_000_000))
+
+    func now() -> MonotonicTime { moment.withLock { $0 } }
+
+    func advance(by duration: Duration) { moment.withLock { $0 = $0 + duration } }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        while now() < deadline {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}
+
+/// A provider with a service at `addresses`, whose exchange is scripted.
+struct ScriptedDoHService {
+    let provider: DoHProvider
+    let exchange: ScriptedExchange
+    let time = StoppedTime()
+
+    init(
+        url: String = "https://doh.test/dns-query",
+        addresses: [IPAddress] = [IPAddress(v4: 192, 0, 2, 1)],
+        method: DoHProvider.Method = .get,
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> DoHReply
+    ) throws {
+        var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
+        configuration.method = method
+        exchange = ScriptedExchange(answer)
+        provider = try DoHProvider(configuration, exchange: exchange, time: time)
+    }
+
+    func resolve(
+        _ name: String = "one.test",
+        _ families: AddressFamilies = .both,
+        timeLimit: Duration = .seconds(3)
+    ) async throws -> ProviderAnswer {
+        try await provider.resolve(
+            ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        )
+    }
+
+    /// The error that the whole query throws; nil when it gives an answer.
+    func error(_ families: AddressFamilies = .both) async throws -> ProviderError? {
+        do {
+            _ = try await resolve("one.test", families)
+            return nil
+        } catch let error as ProviderError {
+            return error
+        }
+    }
+}

@@ -1,0 +1,161 @@
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Providers of a route", .timeLimit(.minutes(1)))
+struct ProviderOrderTests {
+    @Test("the next provider is asked when one fails, and the answer says who failed")
+    func goesOn() async throws {
+        let fixture = try ResolverFixture(providers: ["ali", "backup"])
+        try fixture.providers[0].say(.failure(.unavailable), about: HostName("pay.test"))
+        try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
+        let resolution = try await fixture.resolve("pay.test")
+        #expect(resolution.provider == "backup")
+        #expect(resolution.failedAttempts.map(\.description) == ["ali: 503 in 0 ms"])
+        #expect(try fixture.immediate("pay.test")?.failedAttempts.count == 1)
+        #expect(fixture.providers.map(\.queries.count) == [1, 1])
+    }
+
+    @Test("\"no such name\" and \"no addresses\" are answers: neither the next provider nor the system is asked")
+    func definiteAnswers() async throws {
+        let fixture = try ResolverFixture(providers: ["ali", "backup"], fallback: .system)
+        try fixture.say([], about: "empty.test")
+        try fixture.say(["203.0.113.1"], about: "empty.test", at: 1)
+        try fixture.say(["203.0.113.1"], about: "missing.test", at: 1)
+        let empty = await #expect(throws: ResolutionError.self) { try await fixture.resolve("empty.test") }
+        #expect(empty?.code == .noAddresses)
+        #expect(empty?.message == "empty.test has no IPv4 or IPv6 address, says provider ali")
+        let missing = await #expect(throws: ResolutionError.self) { try await fixture.resolve("missing.test") }
+        #expect(missing?.code == .nameNotFound)
+        #expect(fixture.providers[1].queries.isEmpty)
+        #expect(fixture.system.questions.isEmpty)
+    }
+
+    @Test("when all fail without a fallback the request fails closed, with each failure")
+    func failsClosed() async throws {
+        let fixture = try ResolverFixture(providers: ["ali", "backup"])
+        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HostName("pay.test")) }
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(error?.attempts.map(\.provider) == ["ali", "backup"])
+        #expect(error?.message == "no provider answered about pay.test: ali: 503 in 0 ms; backup: 503 in 0 ms")
+        #expect(error?.hint?.contains("fallback: system") == true)
+        #expect(fixture.system.questions.isEmpty)
+    }
+
+    @Test("with fallback the system answers until the providers may be asked again")
+    func fallsBack() async throws {
+        let fixture = try ResolverFixture(fallback: .system)
+        try fixture.provider.say(.failure(.unavailable), about: HostName("pay.test"))
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("pay.test"))
+        let resolution = try await fixture.resolve("pay.test")
+        #expect(resolution.source == .system)
+        #expect(resolution.failedAttempts.map(\.provider) == ["doh"])
+        #expect(resolution.timeToLive == .seconds(1))
+        #expect(try fixture.immediate("pay.test")?.source == .system)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try fixture.immediate("pay.test") == nil)
+        // The second failure in a row waits for twice as long.
+        #expect(try await fixture.resolve("pay.test").timeToLive == .seconds(2))
+        fixture.time.advance(by: .seconds(2))
+        try fixture.say(["203.0.113.1"], about: "pay.test")
+        #expect(try await fixture.resolve("pay.test").source == .provider)
+    }
+
+    @Test("the system's \"unknown\" behind failed providers is a failure, not an answer")
+    func fallbackUnknown() async throws {
+        let fixture = try ResolverFixture(fallback: .system)
+        try fixture.provider.say(.failure(.unavailable), about: HostName("pay.test"))
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
+    }
+
+    @Test("one dead provider takes its fair part of the time, and no more")
+    func sharesTime() async throws {
+        let fixture = try ResolverFixture(providers: ["dead", "alive"], fallback: .system)
+        try fixture.providers[0].say(.silence, about: HostName("pay.test"))
+        try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
+        async let pending = fixture.resolve("pay.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .milliseconds(999))
+        #expect(fixture.providers[1].queries.isEmpty)
+        fixture.time.advance(by: .milliseconds(1))
+        let resolution = try await pending
+        #expect(resolution.provider == "alive")
+        #expect(resolution.failedAttempts.map(\.description) == ["dead: no answer in 1 s"])
+        #expect(resolution.elapsed == .seconds(1))
+        #expect(fixture.providers[0].queries.map(\.timeLimit) == [.seconds(1)])
+        // What the dead one left is shared by the two that were to come.
+        #expect(fixture.providers[1].queries.map(\.timeLimit) == [.seconds(1)])
+    }
+
+    @Test("time that a provider did not use is the next one's")
+    func inheritsTime() async throws {
+        let fixture = try ResolverFixture(providers: ["ali", "backup"])
+        try fixture.providers[0].say(.failure(.unavailable), about: HostName("pay.test"))
+        _ = try? await fixture.resolve("pay.test")
+        #expect(fixture.providers.map { $0.queries.map(\.timeLimit) } == [[.milliseconds(1_500)], [.seconds(3)]])
+    }
+
+    @Test("a provider that listens to nothing is left behind at the limit")
+    func leavesStubborn() async throws {
+        let fixture = try ResolverFixture(isStubborn: true)
+        try fixture.provider.say(.silence, about: HostName("pay.test"))
+        let pending = Task { try await fixture.resolve("pay.test") }
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(3))
+        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        #expect(error?.code == .timedOut)
+        #expect(error?.limit == .seconds(3))
+        #expect(error?.message == "no answer about pay.test within 3 s: doh: no answer in 3 s")
+    }
+
+    @Test("a public provider may not answer private addresses; one on loopback may answer loopback")
+    func appliesPolicy() async throws {
+        let strict = try ResolverFixture()
+        try strict.say(["10.0.0.1", "203.0.113.1", "127.0.0.1"], about: "mixed.test")
+        try strict.say(["10.0.0.1", "169.254.169.254"], about: "lie.test")
+        #expect(try await strict.resolve("mixed.test").addresses == ["203.0.113.1"])
+        for _ in 0..<2 {
+            let error = await #expect(throws: ResolutionError.self) { try await strict.resolve("lie.test") }
+            #expect(error?.code == .policyRefused)
+            #expect(error?.message.contains("10.0.0.1 is private") == true)
+            #expect(error?.message.contains("169.254.169.254 is a metadata service") == true)
+        }
+        #expect(strict.provider.queries.count == 2)
+        let local = try ResolverFixture(scope: .loopback)
+        try local.say(["127.0.0.2"], about: "one.test")
+        #expect(try await local.resolve("one.test").addresses == ["127.0.0.2"])
+    }
+
+    @Test("what a provider throws becomes one line, whatever it holds")
+    func escapesFailures() async throws {
+        let fixture = try ResolverFixture()
+        let hostile = ProviderError(
+            code: .badResponse,
+            message: "a\r\nb\u{1b}[2J" + String(repeating: "x", count: 9_999)
+        )
+        try fixture.provider.say(.failure(hostile), about: HostName("pay.test"))
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        #expect(error?.message.contains("doh: a\\r\\nb\\u{1b}[2Jxxx") == true)
+        #expect((error?.message.count ?? .max) < 400)
+    }
+
+    @Test("a canonical name is passed on when it differs")
+    func canonicalName() async throws {
+        let fixture = try ResolverFixture()
+        let address = IPAddress(v4: 203, 0, 113, 1)
+        for (host, canonical) in [("alias.test", "edge.test"), ("same.test", "same.test")] {
+            let answer = ProviderAnswer.addresses(
+                [address],
+                timeToLive: .seconds(9),
+                canonicalName: try HostName(canonical)
+            )
+            try fixture.provider.say(.answer(answer), about: HostName(host))
+        }
+        #expect(try await fixture.resolve("alias.test").canonicalName?.description == "edge.test")
+        #expect(try await fixture.resolve("same.test").canonicalName == nil)
+    }
+}

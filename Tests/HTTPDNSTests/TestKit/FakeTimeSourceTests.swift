@@ -1,0 +1,48 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("The hand-driven clock", .timeLimit(.minutes(1)))
+struct FakeTimeSourceTests {
+    @Test("it stands still until it is moved, and never goes back")
+    func moves() {
+        let time = FakeTimeSource(start: MonotonicTime(nanoseconds: 5))
+        #expect(time.now() == MonotonicTime(nanoseconds: 5))
+        time.advance(by: .nanoseconds(7))
+        time.advance(by: .seconds(-1))
+        #expect(time.now() == MonotonicTime(nanoseconds: 12))
+    }
+
+    @Test("a sleeper wakes at its deadline and not before")
+    func wakes() async throws {
+        let time = FakeTimeSource()
+        let start = time.now()
+        try await withThrowingTaskGroup(of: Int.self) { group in
+            for number in [3, 1, 2] {
+                group.addTask {
+                    try await time.sleep(until: start + .seconds(number))
+                    return number
+                }
+            }
+            await time.sleepers(atLeast: 3)
+            for number in 1...3 {
+                time.advance(by: .seconds(1) - .nanoseconds(1))
+                #expect(time.sleeperCount == 4 - number)
+                time.advance(by: .nanoseconds(1))
+                let woken = try await group.next()
+                #expect(woken == number)
+            }
+        }
+        try await time.sleep(until: start)
+    }
+
+    @Test("a cancelled sleeper ends at once, and leaves the clock")
+    func cancels() async {
+        let time = FakeTimeSource()
+        let task = Task { try await time.sleep(until: time.now() + .seconds(1)) }
+        await time.sleepers(atLeast: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(time.sleeperCount == 0)
+    }
+}
