@@ -23,7 +23,10 @@ extension HTTPDNSClientError {
         self.attempts = attempts
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
-        if failure.code == .timedOut { limit = failure.limit ?? (failure.phase == .total ? hop.time.limit : nil) }
+        if failure.code == .timedOut {
+            // The transport counts from its own start, the caller from the call's.
+            limit = failure.phase == .total ? hop.time.limit ?? failure.limit : failure.limit
+        }
         underlying = failure
     }
 
