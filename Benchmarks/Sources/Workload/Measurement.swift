@@ -18,7 +18,8 @@ public func measure(_ orders: Orders, send: @escaping @Sendable () async throws 
     )
 }
 
-private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable () async throws -> Answer) async throws {
+private func run(_ requests: Int, _ orders: Orders, _ send: @escaping @Sendable () async throws -> Answer) async throws
+{
     try await withThrowingTaskGroup(of: Void.self) { group in
         for task in 0..<orders.inFlight {
             // The remainder goes to the first tasks, one request each.

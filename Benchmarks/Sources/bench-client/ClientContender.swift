@@ -44,7 +44,9 @@ struct ClientContender {
                 _ = try await response.body.collect(upTo: .mebibytes(1))
                 let remote = response.exchanges.last.map { "\($0.remote.address)" }
                 if remote != order[0] {
-                    throw UnexpectedAnswer("\(orders.otherHost(name)) went to \(remote ?? "nowhere"), not to \(order[0])")
+                    throw UnexpectedAnswer(
+                        "\(orders.otherHost(name)) went to \(remote ?? "nowhere"), not to \(order[0])"
+                    )
                 }
             }
             addresses.append(addresses.removeFirst())

@@ -13,7 +13,7 @@ enum Child {
         let output = Pipe()
         // A file rather than a second pipe: two pipes read one after the other can block each other.
         let errors = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString).log")
-        FileManager.default.createFile(atPath: errors.path, contents: nil)
+        try Data().write(to: errors)
         defer { try? FileManager.default.removeItem(at: errors) }
         process.standardOutput = output
         process.standardError = try FileHandle(forWritingTo: errors)

@@ -11,7 +11,8 @@ struct Cores {
     /// The first two cores that this process may use, if there are two and `taskset` can bind to them.
     static func ofThisMachine() -> Cores {
         let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
-        let list = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }?.split(separator: "\t").last
+        let list = status.split(separator: "\n").first { $0.hasPrefix("Cpus_allowed_list:") }?.split(separator: "\t")
+            .last
         let allowed = (list ?? "").split(separator: ",").flatMap { part -> [Int] in
             let ends = part.split(separator: "-").compactMap { Int($0) }
             guard let first = ends.first, let last = ends.last, first <= last else { return [] }

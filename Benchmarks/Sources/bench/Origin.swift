@@ -11,6 +11,7 @@ final class Origin: Sendable {
     let certificateFile: String
     private let folder: URL
     private let ports: [Int]
+    private let process = Process()
 
     /// The URL of the file, by the way to it.
     func url(_ wire: Scenario.Wire) -> String {
@@ -21,17 +22,18 @@ final class Origin: Sendable {
         }
     }
 
-    /// Starts it. When this returns its ports are bound.
+    /// Starts it and waits until it answers.
     /// - Throws: ``BenchError`` that says what is missing or what nginx said.
     static func start(on cores: Cores) throws -> Origin {
-        let nginx = ["/usr/sbin/nginx", "/usr/bin/nginx"].first(where: FileManager.default.isExecutableFile(atPath:))
-        guard let nginx else { throw BenchError("nginx is not installed: apt-get install nginx-light openssl") }
+        let paths = ["/usr/sbin/nginx", "/usr/bin/nginx"]
+        guard let nginx = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+            throw BenchError("nginx is not installed: apt-get install nginx-light openssl")
+        }
         let origin = try Origin()
         do {
             try origin.writeFiles()
-            // nginx binds its ports before it goes to the background, so there is nothing to wait for.
             let command = [nginx, "-p", origin.folder.path, "-c", "nginx.conf", "-e", "error.log"]
-            try Child.run(cores.bind(command, to: cores.origin))
+            try origin.launch(cores.bind(command, to: cores.origin))
         } catch {
             origin.stop()
             throw error
@@ -39,10 +41,25 @@ final class Origin: Sendable {
         return origin
     }
 
+    private func launch(_ command: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        // There is no event to wait for: nginx tells nobody when it listens.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while process.isRunning, ContinuousClock.now < deadline {
+            if Ports.answers(Self.addresses[0], ports[0]) { return }
+            usleep(10_000)
+        }
+        let log = try? String(contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
+        throw BenchError("nginx does not listen: \(log ?? "it left no log")")
+    }
+
     private init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-bench-\(UUID().uuidString)")
         certificateFile = folder.appendingPathComponent("certificate.pem").path
-        ports = try FreePorts.take(3)
+        ports = try Ports.takeFree(3)
     }
 
     private func writeFiles() throws {
@@ -69,6 +86,7 @@ final class Origin: Sendable {
             \(getuid() == 0 ? "user root;" : "")
             worker_processes 1;
             worker_rlimit_nofile 16384;
+            daemon off;
             pid nginx.pid;
             events { worker_connections 8192; }
             http {
@@ -94,9 +112,10 @@ final class Origin: Sendable {
 
     /// Stops nginx and removes its folder. May be called twice.
     func stop() {
-        let file = folder.appendingPathComponent("nginx.pid")
-        let text = (try? String(contentsOf: file, encoding: .utf8)) ?? ""
-        if let process = pid_t(text.trimmingCharacters(in: .whitespacesAndNewlines)) { kill(process, SIGTERM) }
+        if process.isRunning {
+            process.terminate()
+            process.waitUntilExit()
+        }
         try? FileManager.default.removeItem(at: folder)
     }
 }
