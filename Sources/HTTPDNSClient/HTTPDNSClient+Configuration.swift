@@ -4,11 +4,11 @@ public import HTTPDNSPrimitives
 public import Logging
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 extension HTTPDNSClient {

@@ -21,74 +21,74 @@ public enum ConfigurationFile {
 }
 
 #if YAML
-    extension ConfigurationFile {
-        /// Reads settings from a file of at most 16 MiB.
-        ///
-        /// The file is imported as with ``importHosts(_:name:)`` when its name is `hosts` or ends in `.hosts`, or when its first
-        /// line that says something begins with an address; such a line cannot begin a YAML configuration.
-        /// Paths inside the file are relative to its folder.
-        /// - Parameter path: The path of the file; a relative one is seen from the working directory.
-        /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
-        public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
-            try parse(try FileContents.read(path), name: path)
-        }
-
-        /// Reads settings from text, as ``read(_:)`` does.
-        /// - Parameters:
-        ///   - text: The text of the file.
-        ///   - name: What stands for the file in errors and locations; paths in the text are relative to its folder.
-        /// - Throws: ``ConfigurationFileError``; nothing of a bad text is used.
-        public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
-            -> HTTPDNSClient.Configuration
-        {
-            try settings(text, name: name).clientConfiguration(file: name)
-        }
-
-        /// What the text says, before providers are made of it.
-        package static func settings(_ text: String, name: String) throws(ConfigurationFileError) -> FileSettings {
-            guard text.utf8.count <= FileContents.limit else {
-                throw ConfigurationFileError(name, "the text is larger than 16 MiB")
-            }
-            if HostsFile.isMeant(by: text, name: name) {
-                var settings = FileSettings()
-                settings.mappings = try importHosts(text, name: name)
-                return settings
-            }
-            return try SettingsReader.read(try YAMLDocument.read(text, file: name), file: name)
-        }
+extension ConfigurationFile {
+    /// Reads settings from a file of at most 16 MiB.
+    ///
+    /// The file is imported as with ``importHosts(_:name:)`` when its name is `hosts` or ends in `.hosts`, or when its first
+    /// line that says something begins with an address; such a line cannot begin a YAML configuration.
+    /// Paths inside the file are relative to its folder.
+    /// - Parameter path: The path of the file; a relative one is seen from the working directory.
+    /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
+    public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        try parse(try FileContents.read(path), name: path)
     }
 
-    extension HTTPDNSClient.Configuration {
-        /// The settings in a YAML or JSON file, see ``ConfigurationFile/read(_:)``.
-        /// - Throws: ``ConfigurationFileError``.
-        public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
-            try ConfigurationFile.read(path)
-        }
+    /// Reads settings from text, as ``read(_:)`` does.
+    /// - Parameters:
+    ///   - text: The text of the file.
+    ///   - name: What stands for the file in errors and locations; paths in the text are relative to its folder.
+    /// - Throws: ``ConfigurationFileError``; nothing of a bad text is used.
+    public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
+        -> HTTPDNSClient.Configuration
+    {
+        try settings(text, name: name).clientConfiguration(file: name)
     }
+
+    /// What the text says, before providers are made of it.
+    package static func settings(_ text: String, name: String) throws(ConfigurationFileError) -> FileSettings {
+        guard text.utf8.count <= FileContents.limit else {
+            throw ConfigurationFileError(name, "the text is larger than 16 MiB")
+        }
+        if HostsFile.isMeant(by: text, name: name) {
+            var settings = FileSettings()
+            settings.mappings = try importHosts(text, name: name)
+            return settings
+        }
+        return try SettingsReader.read(try YAMLDocument.read(text, file: name), file: name)
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// The settings in a YAML or JSON file, see ``ConfigurationFile/read(_:)``.
+    /// - Throws: ``ConfigurationFileError``.
+    public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        try ConfigurationFile.read(path)
+    }
+}
 #else
-    extension ConfigurationFile {
-        fileprivate static let withoutYAML = "configuration files need the trait YAML of the package swift-httpdns"
+extension ConfigurationFile {
+    fileprivate static let withoutYAML = "configuration files need the trait YAML of the package swift-httpdns"
 
-        /// Not in this build.
-        @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
-        public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
-            throw ConfigurationFileError(path, withoutYAML)
-        }
-
-        /// Not in this build.
-        @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
-        public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
-            -> HTTPDNSClient.Configuration
-        {
-            throw ConfigurationFileError(name, withoutYAML)
-        }
+    /// Not in this build.
+    @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
+    public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        throw ConfigurationFileError(path, withoutYAML)
     }
 
-    extension HTTPDNSClient.Configuration {
-        /// Not in this build.
-        @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
-        public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
-            throw ConfigurationFileError(path, ConfigurationFile.withoutYAML)
-        }
+    /// Not in this build.
+    @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
+    public static func parse(_ text: String, name: String) throws(ConfigurationFileError)
+        -> HTTPDNSClient.Configuration
+    {
+        throw ConfigurationFileError(name, withoutYAML)
     }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// Not in this build.
+    @available(*, unavailable, message: "configuration files need the trait YAML of the package swift-httpdns")
+    public static func file(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        throw ConfigurationFileError(path, ConfigurationFile.withoutYAML)
+    }
+}
 #endif

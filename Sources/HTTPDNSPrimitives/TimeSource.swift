@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// Where a resolver gets its time from: the system's clock in production, a hand-driven one in tests.
@@ -26,9 +26,9 @@ public struct SystemTimeSource: TimeSource {
     public func now() -> MonotonicTime {
         var time = timespec()
         #if os(Linux)
-            clock_gettime(CLOCK_BOOTTIME, &time)
+        clock_gettime(CLOCK_BOOTTIME, &time)
         #else
-            clock_gettime(CLOCK_MONOTONIC, &time)
+        clock_gettime(CLOCK_MONOTONIC, &time)
         #endif
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }

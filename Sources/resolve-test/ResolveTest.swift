@@ -1,1 +1,17 @@
-@main struct ResolveTest { static func main() {} }
+internal import Foundation
+
+/// The program's entry: arguments in, exit status out.
+@main
+struct ResolveTest {
+    static func main() async {
+        let console = Console.process
+        // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that hangs up must not end it.
+        signal(SIGPIPE, SIG_IGN)
+        let interruption = Interruption()
+        let invocation = Invocation(arguments: Array(CommandLine.arguments.dropFirst()), console: console)
+        let work = Task { await invocation.run() }
+        interruption.cancelOnSignal(work)
+        let status = await work.value
+        exit(interruption.exitStatus ?? status)
+    }
+}

@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// The blocking call: `getaddrinfo`, with the order that the system gives (RFC 6724).
@@ -27,9 +27,9 @@ enum AddressInfoLookUp {
             }
         // One entry per address; with socket type 0 there is one for each of TCP, UDP and raw.
         #if canImport(Glibc)
-            hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
+        hints.ai_socktype = Int32(SOCK_STREAM.rawValue)
         #else
-            hints.ai_socktype = SOCK_STREAM
+        hints.ai_socktype = SOCK_STREAM
         #endif
 
         var list: UnsafeMutablePointer<addrinfo>?
@@ -95,11 +95,11 @@ enum AddressInfoError {
     }
 
     #if canImport(Darwin)
-        private static let noData = EAI_NODATA
-        private static let noAddressOfFamily = EAI_ADDRFAMILY
+    private static let noData = EAI_NODATA
+    private static let noAddressOfFamily = EAI_ADDRFAMILY
     #else
-        // In <netdb.h> behind a feature macro that Swift does not set; the numbers are the same in glibc and musl.
-        private static let noData: Int32 = -5
-        private static let noAddressOfFamily: Int32 = -9
+    // In <netdb.h> behind a feature macro that Swift does not set; the numbers are the same in glibc and musl.
+    private static let noData: Int32 = -5
+    private static let noAddressOfFamily: Int32 = -9
     #endif
 }

@@ -1,9 +1,9 @@
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// A thread of its own for calls that block, outside Swift's cooperative pool, which has one thread per core.
@@ -34,11 +34,11 @@ enum DetachedThread {
 
         let box = Unmanaged.passRetained(Body(body))
         #if canImport(Darwin)
-            var thread: pthread_t?
-            let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
+        var thread: pthread_t?
+        let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
         #else
-            var thread = pthread_t()
-            let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
+        var thread = pthread_t()
+        let result = pthread_create(&thread, &attributes, { Self.enter($0) }, box.toOpaque())
         #endif
         guard result == 0 else {
             box.release()

@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
-    internal import Glibc
+internal import Glibc
 #elseif canImport(Musl)
-    internal import Musl
+internal import Musl
 #else
-    internal import Darwin
+internal import Darwin
 #endif
 
 /// Reads whole files as UTF-8 text, with a limit.

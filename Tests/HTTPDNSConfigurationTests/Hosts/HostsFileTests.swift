@@ -101,26 +101,26 @@ struct HostsFileTests {
     }
 
     #if YAML
-        @Test(
-            "A hosts file is known by its name or its first line",
-            arguments: [
-                ("hosts", "# nothing\n", 0), ("/x/lan.hosts", "203.0.113.7 a", 1),
-                ("f.txt", "# c\n\n203.0.113.7 a b\n", 2),
-                ("f.yaml", "::1 a\n", 1),
-            ]
-        )
-        func detection(name: String, text: String, count: Int) throws {
-            #expect(try ConfigurationFile.settings(text, name: name).mappings.count == count)
-        }
+    @Test(
+        "A hosts file is known by its name or its first line",
+        arguments: [
+            ("hosts", "# nothing\n", 0), ("/x/lan.hosts", "203.0.113.7 a", 1),
+            ("f.txt", "# c\n\n203.0.113.7 a b\n", 2),
+            ("f.yaml", "::1 a\n", 1),
+        ]
+    )
+    func detection(name: String, text: String, count: Int) throws {
+        #expect(try ConfigurationFile.settings(text, name: name).mappings.count == count)
+    }
 
-        @Test(
-            "YAML is not taken for a hosts file",
-            arguments: ["version: 1\n", "203.0.113.7: a\n", "203.0.113.7\n", "a 203.0.113.7\n"]
-        )
-        func noDetection(text: String) {
-            var message = "read"
-            do { _ = try ConfigurationFile.settings(text, name: "f.yaml") } catch { message = error.description }
-            #expect(!message.contains("has no name") && !message.contains("a line is an address"))
-        }
+    @Test(
+        "YAML is not taken for a hosts file",
+        arguments: ["version: 1\n", "203.0.113.7: a\n", "203.0.113.7\n", "a 203.0.113.7\n"]
+    )
+    func noDetection(text: String) {
+        var message = "read"
+        do { _ = try ConfigurationFile.settings(text, name: "f.yaml") } catch { message = error.description }
+        #expect(!message.contains("has no name") && !message.contains("a line is an address"))
+    }
     #endif
 }

@@ -4,96 +4,96 @@ import HTTPDNSPrimitives
 import Testing
 
 #if YAML
-    struct ManyMistakesTests {
-        private func mistakes(_ text: String) -> ConfigurationFileError? {
-            do {
-                _ = try ConfigurationFile.settings(text, name: "f.yaml")
-                return nil
-            } catch {
-                return error
-            }
-        }
-
-        @Test("Twenty mistakes are told in the order of the file, and how many more there are")
-        func moreThanTwenty() throws {
-            let text = "version: 1\nmappings:\n" + (0..<23).map { "  n\($0).example: here!\n" }.joined()
-            let error = try #require(mistakes(text + "cache: { entries: 0 }\n"))
-            #expect(error.mistakes.map(\.location.line) == Array(3..<23))
-            #expect(error.omitted == 4)
-            #expect(error.description.hasSuffix("\nand 4 more mistakes"))
-        }
-
-        @Test("Mistakes of all parts come together, sorted by place")
-        func allParts() throws {
-            let error = try #require(
-                mistakes(
-                    "client: { http: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: bypass }\n"
-                )
-            )
-            #expect(
-                error.mistakes.map(\.location.description) == [
-                    "f.yaml:1:17", "f.yaml:3:22", "f.yaml:4:24", "f.yaml:4:28",
-                ]
-            )
-        }
-
-        @Test(
-            "A name that is not allowed comes with the reason that the name itself gives",
-            arguments: ["a..b", "a b", "1.2.3", "-a"]
-        )
-        func names(name: String) throws {
-            let reason: String
-            do {
-                reason = "\(try HostName(name)) is a name"
-            } catch {
-                reason = error.reason
-            }
-            let error = try #require(mistakes("version: 1\nmappings: { \"\(name)\": bypass }\n"))
-            #expect(error.description == "f.yaml:2:13: mappings: \"\(name)\" is not a host name: \(reason)")
-        }
-
-        @Test("What only the mappings themselves refuse is told with its place")
-        func chain() throws {
-            let lines = (0..<40).map { "  n\($0).example: { via: n\($0 + 1).example }\n" }
-            let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
-            #expect(error.mistakes.count == 1)
-            #expect(error.mistakes[0].location.line == 3)
-            #expect(error.mistakes[0].message.hasPrefix("mappings[\"n0.example\"]: "))
-        }
-
-        @Test("Every place of a key that is written many times is named")
-        func duplicates() throws {
-            let lines = (0..<15).map { "  a.example: 203.0.113.\($0)\n" }
-            let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined() + "cache: { entries: 0 }\n"))
-            #expect(error.mistakes.map(\.location.line) == Array(4..<19))
-            #expect(error.mistakes[0].message == "mappings[\"a.example\"] is the same name as on line 3: a.example")
-            #expect(error.mistakes[14].message.hasPrefix("cache.entries: "))
-        }
-
-        @Test("More duplicates than are listed still give an error with places")
-        func tooManyDuplicates() throws {
-            let lines = (0..<50).map { "  a.example: 203.0.113.\($0)\n" }
-            let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
-            #expect(error.mistakes.prefix(20).map(\.location.line) == Array(3..<23))
-            #expect(error.mistakes[0].message == "\"a.example\" is written again further down in the same mapping")
-            #expect(error.omitted == 1)
-        }
-
-        @Test("A key without letters that is written twice is an error, too")
-        func emptyKeys() throws {
-            let error = try #require(mistakes("version: 1\nmappings:\n  \"\": bypass\n  \"\": bypass\n"))
-            #expect(
-                error.description == "f.yaml:3:3: \"\" is written more than once in the same mapping (keep one of them)"
-            )
-        }
-
-        @Test("Keys that are equal but not scalars are an error, too", arguments: ["[a]", "{a: b}"])
-        func complexKeys(key: String) throws {
-            let error = try #require(
-                mistakes("version: 1\nmappings:\n  ? \(key)\n  : bypass\n  ? \(key)\n  : bypass\n")
-            )
-            #expect(error.mistakes.count >= 1)
-            #expect(error.mistakes.allSatisfy { $0.location.line != nil })
+struct ManyMistakesTests {
+    private func mistakes(_ text: String) -> ConfigurationFileError? {
+        do {
+            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            return nil
+        } catch {
+            return error
         }
     }
+
+    @Test("Twenty mistakes are told in the order of the file, and how many more there are")
+    func moreThanTwenty() throws {
+        let text = "version: 1\nmappings:\n" + (0..<23).map { "  n\($0).example: here!\n" }.joined()
+        let error = try #require(mistakes(text + "cache: { entries: 0 }\n"))
+        #expect(error.mistakes.map(\.location.line) == Array(3..<23))
+        #expect(error.omitted == 4)
+        #expect(error.description.hasSuffix("\nand 4 more mistakes"))
+    }
+
+    @Test("Mistakes of all parts come together, sorted by place")
+    func allParts() throws {
+        let error = try #require(
+            mistakes(
+                "client: { http: 3 }\nversion: 1\nroutes: { a.example: x }\nmappings: { a.example: x!, b..c: bypass }\n"
+            )
+        )
+        #expect(
+            error.mistakes.map(\.location.description) == [
+                "f.yaml:1:17", "f.yaml:3:22", "f.yaml:4:24", "f.yaml:4:28",
+            ]
+        )
+    }
+
+    @Test(
+        "A name that is not allowed comes with the reason that the name itself gives",
+        arguments: ["a..b", "a b", "1.2.3", "-a"]
+    )
+    func names(name: String) throws {
+        let reason: String
+        do {
+            reason = "\(try HostName(name)) is a name"
+        } catch {
+            reason = error.reason
+        }
+        let error = try #require(mistakes("version: 1\nmappings: { \"\(name)\": bypass }\n"))
+        #expect(error.description == "f.yaml:2:13: mappings: \"\(name)\" is not a host name: \(reason)")
+    }
+
+    @Test("What only the mappings themselves refuse is told with its place")
+    func chain() throws {
+        let lines = (0..<40).map { "  n\($0).example: { via: n\($0 + 1).example }\n" }
+        let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
+        #expect(error.mistakes.count == 1)
+        #expect(error.mistakes[0].location.line == 3)
+        #expect(error.mistakes[0].message.hasPrefix("mappings[\"n0.example\"]: "))
+    }
+
+    @Test("Every place of a key that is written many times is named")
+    func duplicates() throws {
+        let lines = (0..<15).map { "  a.example: 203.0.113.\($0)\n" }
+        let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined() + "cache: { entries: 0 }\n"))
+        #expect(error.mistakes.map(\.location.line) == Array(4..<19))
+        #expect(error.mistakes[0].message == "mappings[\"a.example\"] is the same name as on line 3: a.example")
+        #expect(error.mistakes[14].message.hasPrefix("cache.entries: "))
+    }
+
+    @Test("More duplicates than are listed still give an error with places")
+    func tooManyDuplicates() throws {
+        let lines = (0..<50).map { "  a.example: 203.0.113.\($0)\n" }
+        let error = try #require(mistakes("version: 1\nmappings:\n" + lines.joined()))
+        #expect(error.mistakes.prefix(20).map(\.location.line) == Array(3..<23))
+        #expect(error.mistakes[0].message == "\"a.example\" is written again further down in the same mapping")
+        #expect(error.omitted == 1)
+    }
+
+    @Test("A key without letters that is written twice is an error, too")
+    func emptyKeys() throws {
+        let error = try #require(mistakes("version: 1\nmappings:\n  \"\": bypass\n  \"\": bypass\n"))
+        #expect(
+            error.description == "f.yaml:3:3: \"\" is written more than once in the same mapping (keep one of them)"
+        )
+    }
+
+    @Test("Keys that are equal but not scalars are an error, too", arguments: ["[a]", "{a: b}"])
+    func complexKeys(key: String) throws {
+        let error = try #require(
+            mistakes("version: 1\nmappings:\n  ? \(key)\n  : bypass\n  ? \(key)\n  : bypass\n")
+        )
+        #expect(error.mistakes.count >= 1)
+        #expect(error.mistakes.allSatisfy { $0.location.line != nil })
+    }
+}
 #endif

@@ -2,26 +2,26 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
-    /// A configuration file with mistakes, and the text that tells about them.
-    struct MistakeCase: Sendable, CustomTestStringConvertible {
-        var name: String
-        var text: String
-        var expected: String
+/// A configuration file with mistakes, and the text that tells about them.
+struct MistakeCase: Sendable, CustomTestStringConvertible {
+    var name: String
+    var text: String
+    var expected: String
 
-        init(_ name: String, _ text: String, _ expected: String) {
-            (self.name, self.text, self.expected) = (name, text + "\n", expected)
-        }
+    init(_ name: String, _ text: String, _ expected: String) {
+        (self.name, self.text, self.expected) = (name, text + "\n", expected)
+    }
 
-        var testDescription: String { name }
+    var testDescription: String { name }
 
-        /// The error's description; a word of its own when there is none, so that the comparison shows it.
-        func error() -> String {
-            do {
-                _ = try ConfigurationFile.settings(text, name: "f.yaml")
-                return "no error"
-            } catch {
-                return error.description
-            }
+    /// The error's description; a word of its own when there is none, so that the comparison shows it.
+    func error() -> String {
+        do {
+            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            return "no error"
+        } catch {
+            return error.description
         }
     }
+}
 #endif

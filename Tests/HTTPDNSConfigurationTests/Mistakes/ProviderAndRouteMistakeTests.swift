@@ -2,395 +2,395 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
-    /// Each case is a file and the exact text of its error.
-    struct ProviderAndRouteMistakeTests {
-        @Test(
-            "Mistakes in providers and routes are shown with their place, what is allowed and how to mend them",
-            arguments: [
-                MistakeCase(
-                    "A provider without a kind",
-                    """
-                    version: 1
-                    providers:
-                      backup: { url: https://192.0.2.53/dns-query }
-                    """,
-                    """
-                    f.yaml:3:3: providers["backup"]: the key "kind" is missing (write kind: doh)
-                    """
-                ),
-                MistakeCase(
-                    "A provider of a later kind",
-                    """
-                    version: 1
-                    providers:
-                      ali: { kind: alibaba-v2, account: "100000" }
-                    """,
-                    """
-                    f.yaml:3:16: providers["ali"].kind: "alibaba-v2" comes in a later version; allowed now: doh
-                    """
-                ),
-                MistakeCase(
-                    "A provider of an unknown kind",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: dhoh }
-                    """,
-                    """
-                    f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh (did you mean "doh"?)
-                    """
-                ),
-                MistakeCase(
-                    "A provider without a URL",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh }
-                    """,
-                    """
-                    f.yaml:3:3: providers["backup"]: the key "url" is missing (such as url: https://doh.example/dns-query)
-                    """
-                ),
-                MistakeCase(
-                    "A provider that is a URL",
-                    """
-                    version: 1
-                    providers:
-                      backup: https://192.0.2.53/dns-query
-                    """,
-                    """
-                    f.yaml:3:11: providers["backup"]: found a URL; allowed: a mapping with the keys kind, url, bootstrap, \
-                    method, ca_file (write { kind: doh, url: ... })
-                    """
-                ),
-                MistakeCase(
-                    "A provider by name without bootstrap",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://doh.example/dns-query }
-                    """,
-                    """
-                    f.yaml:3:29: providers["backup"].url: "https://doh.example/dns-query" is by name, and the service's own \
-                    name is never looked up (add bootstrap: [ADDRESS] with the service's addresses)
-                    """
-                ),
-                MistakeCase(
-                    "A provider in clear text",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: "http://doh.example/dns-query", bootstrap: 192.0.2.53 }
-                    """,
-                    """
-                    f.yaml:3:29: providers["backup"].url: "http://doh.example/dns-query" is not encrypted; allowed: an https \
-                    URL such as https://doh.example/dns-query (http is for loopback addresses only)
-                    """
-                ),
-                MistakeCase(
-                    "A provider's URL without scheme",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: 192.0.2.53/dns-query }
-                    """,
-                    """
-                    f.yaml:3:29: providers["backup"].url: "192.0.2.53/dns-query" is not an https URL; allowed: an https URL \
-                    such as https://doh.example/dns-query (did you mean https://192.0.2.53/dns-query?)
-                    """
-                ),
-                MistakeCase(
-                    "A provider's URL as a template",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: "https://192.0.2.53/dns-query{?dns}" }
-                    """,
-                    """
-                    f.yaml:3:29: providers["backup"].url: "https://192.0.2.53/dns-query{?dns}" is a URI template; allowed: \
-                    an https URL such as https://doh.example/dns-query (write https://192.0.2.53/dns-query)
-                    """
-                ),
-                MistakeCase(
-                    "A provider's URL with a password",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://me:secret@192.0.2.53/dns-query }
-                    """,
-                    """
-                    f.yaml:3:29: providers["backup"].url: the URL holds a user name or password; allowed: an https URL such \
-                    as https://doh.example/dns-query
-                    """
-                ),
-                MistakeCase(
-                    "A bootstrap that is a name",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://doh.example/, bootstrap: [dns.example, 192.0.2.53:53, 192.0.2.5, \
-                    192.0.2.5] }
-                    """,
-                    """
-                    f.yaml:3:63: providers["backup"].bootstrap: "dns.example" is not an address but a name; allowed: IPv4 \
-                    such as 192.0.2.53, IPv6 such as "2001:db8::53" (the name cannot be looked up here)
-                    f.yaml:3:76: providers["backup"].bootstrap: "192.0.2.53:53" has a port; allowed here: an address alone \
-                    (write 192.0.2.53)
-                    f.yaml:3:102: providers["backup"].bootstrap: 192.0.2.5 is listed twice: it is on line 3 already
-                    """
-                ),
-                MistakeCase(
-                    "An empty bootstrap",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://doh.example/, bootstrap: [] }
-                    """,
-                    """
-                    f.yaml:3:62: providers["backup"].bootstrap: found an empty list; allowed: the service's addresses, one \
-                    or a list
-                    """
-                ),
-                MistakeCase(
-                    "A method in capitals",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/, method: GET }
-                    """,
-                    """
-                    f.yaml:3:58: providers["backup"].method: found "GET"; allowed: get, post (did you mean "get"?)
-                    """
-                ),
-                MistakeCase(
-                    "A missing certificate file",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/, ca_file: missing.pem }
-                    """,
-                    """
-                    f.yaml:3:59: providers["backup"].ca_file: "missing.pem" cannot be read: No such file or directory (a \
-                    relative path begins at the folder of this file)
-                    """
-                ),
-                MistakeCase(
-                    "A provider twice",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/ }
-                      backup: { kind: doh, url: https://192.0.2.54/ }
-                    """,
-                    """
-                    f.yaml:4:3: providers["backup"] is written twice: it is on line 3 already (give one of them another name)
-                    """
-                ),
-                MistakeCase(
-                    "Names that providers cannot have",
-                    """
-                    version: 1
-                    providers:
-                      system: { kind: doh, url: https://192.0.2.53/ }
-                      "a b": { kind: doh, url: https://192.0.2.53/ }
-                    """,
-                    """
-                    f.yaml:3:3: providers["system"]: the name "system" stands for the system resolver (choose another name)
-                    f.yaml:4:3: providers["a b"]: the name is not allowed; allowed: 1 to 64 of a-z, A-Z, 0-9, -, _ and .
-                    """
-                ),
-                MistakeCase(
-                    "A route to an unknown provider",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: { providers: [bakcup] }
-                    """,
-                    """
-                    f.yaml:5:31: routes["shop.example"].providers: no provider is called "bakcup"; known: backup (did you \
-                    mean "backup"?)
-                    """
-                ),
-                MistakeCase(
-                    "A route to system",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: { providers: [backup, system] }
-                    """,
-                    """
-                    f.yaml:5:39: routes["shop.example"].providers: no provider is called "system"; known: backup (for the \
-                    system resolver write fallback: system, or bypass in place of the whole route)
-                    """
-                ),
-                MistakeCase(
-                    "A route to a provider when there are none",
-                    """
-                    version: 1
-                    routes:
-                      shop.example: { providers: ali }
-                    """,
-                    """
-                    f.yaml:3:30: routes["shop.example"].providers: no provider is called "ali"; there are none in "providers"
-                    """
-                ),
-                MistakeCase(
-                    "A route that is a provider's name",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: backup
-                    """,
-                    """
-                    f.yaml:5:17: routes["shop.example"]: found "backup"; allowed: bypass or { providers: [NAME], fallback: \
-                    none|system } (write { providers: [backup] })
-                    """
-                ),
-                MistakeCase(
-                    "A route that is a list",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: [backup]
-                    """,
-                    """
-                    f.yaml:5:17: routes["shop.example"]: found a list; allowed: bypass or { providers: [NAME], fallback: \
-                    none|system } (write { providers: [...] })
-                    """
-                ),
-                MistakeCase(
-                    "A misspelt bypass",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: Bypas
-                    """,
-                    """
-                    f.yaml:5:17: routes["shop.example"]: found "Bypas"; allowed: bypass or { providers: [NAME], fallback: \
-                    none|system } (did you mean bypass?)
-                    """
-                ),
-                MistakeCase(
-                    "A route without providers",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: { fallback: none }
-                      a.example: { providers: [] }
-                    """,
-                    """
-                    f.yaml:5:3: routes["shop.example"]: the key "providers" is missing (write { providers: [NAME] } or bypass)
-                    f.yaml:6:27: routes["a.example"].providers: found an empty list; allowed: the names of providers, one or \
-                    a list
-                    """
-                ),
-                MistakeCase(
-                    "Wrong words in a route",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: { providers: [backup, backup], fallback: sytem, families: ipv4 }
-                    """,
-                    """
-                    f.yaml:5:39: routes["shop.example"].providers: "backup" is listed twice
-                    f.yaml:5:58: routes["shop.example"].fallback: found "sytem"; allowed: none, system (did you mean \
-                    "system"?)
-                    f.yaml:5:75: routes["shop.example"].families: found "ipv4"; allowed: v4, v6, both
-                    """
-                ),
-                MistakeCase(
-                    "Later keys in a route",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example: { providers: backup, rollout: { percent: 25 }, stale: 10m }
-                    """,
-                    """
-                    f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families \
-                    (leave it out until then)
-                    f.yaml:5:64: "stale" comes in a later version; allowed now in a route: providers, fallback, families \
-                    (leave it out until then)
-                    """
-                ),
-                MistakeCase(
-                    "A route twice in two spellings",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      A.Example: bypass
-                      a.example.: { providers: backup }
-                    """,
-                    """
-                    f.yaml:6:3: routes["a.example."] is the same name as on line 5: a.example (keep one of them)
-                    """
-                ),
-                MistakeCase(
-                    "A route with a port",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      shop.example:8443: bypass
-                    """,
-                    """
-                    f.yaml:5:3: routes: "shop.example:8443" has a port; a route is for a name on all ports (write \
-                    shop.example; only mappings tell ports apart)
-                    """
-                ),
-                MistakeCase(
-                    "A route for an address",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      203.0.113.7: bypass
-                      "[::1]": bypass
-                    """,
-                    """
-                    f.yaml:5:3: routes: "203.0.113.7" is an address; it is dialled as it is, so nothing can be said about it \
-                    here (the key is the name in the URL)
-                    f.yaml:6:3: routes: "[::1]" is an address; it is dialled as it is, so nothing can be said about it here \
-                    (the key is the name in the URL)
-                    """
-                ),
-                MistakeCase(
-                    "A route for internal names only",
-                    """
-                    version: 1
-                    providers:
-                      backup: { kind: doh, url: https://192.0.2.53/dns-query }
-                    routes:
-                      "*.svc.cluster.local": { providers: backup }
-                    """,
-                    """
-                    f.yaml:5:3: routes["*.svc.cluster.local"]: names below svc.cluster.local are internal and go to no \
-                    provider unless a route names them exactly (name them one by one, or write bypass)
-                    """
-                ),
-            ]
-        )
-        func isShown(_ mistake: MistakeCase) {
-            #expect(mistake.error() == mistake.expected)
-        }
+/// Each case is a file and the exact text of its error.
+struct ProviderAndRouteMistakeTests {
+    @Test(
+        "Mistakes in providers and routes are shown with their place, what is allowed and how to mend them",
+        arguments: [
+            MistakeCase(
+                "A provider without a kind",
+                """
+                version: 1
+                providers:
+                  backup: { url: https://192.0.2.53/dns-query }
+                """,
+                """
+                f.yaml:3:3: providers["backup"]: the key "kind" is missing (write kind: doh)
+                """
+            ),
+            MistakeCase(
+                "A provider of a later kind",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2, account: "100000" }
+                """,
+                """
+                f.yaml:3:16: providers["ali"].kind: "alibaba-v2" comes in a later version; allowed now: doh
+                """
+            ),
+            MistakeCase(
+                "A provider of an unknown kind",
+                """
+                version: 1
+                providers:
+                  backup: { kind: dhoh }
+                """,
+                """
+                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh (did you mean "doh"?)
+                """
+            ),
+            MistakeCase(
+                "A provider without a URL",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh }
+                """,
+                """
+                f.yaml:3:3: providers["backup"]: the key "url" is missing (such as url: https://doh.example/dns-query)
+                """
+            ),
+            MistakeCase(
+                "A provider that is a URL",
+                """
+                version: 1
+                providers:
+                  backup: https://192.0.2.53/dns-query
+                """,
+                """
+                f.yaml:3:11: providers["backup"]: found a URL; allowed: a mapping with the keys kind, url, bootstrap, \
+                method, ca_file (write { kind: doh, url: ... })
+                """
+            ),
+            MistakeCase(
+                "A provider by name without bootstrap",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://doh.example/dns-query }
+                """,
+                """
+                f.yaml:3:29: providers["backup"].url: "https://doh.example/dns-query" is by name, and the service's own \
+                name is never looked up (add bootstrap: [ADDRESS] with the service's addresses)
+                """
+            ),
+            MistakeCase(
+                "A provider in clear text",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: "http://doh.example/dns-query", bootstrap: 192.0.2.53 }
+                """,
+                """
+                f.yaml:3:29: providers["backup"].url: "http://doh.example/dns-query" is not encrypted; allowed: an https \
+                URL such as https://doh.example/dns-query (http is for loopback addresses only)
+                """
+            ),
+            MistakeCase(
+                "A provider's URL without scheme",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: 192.0.2.53/dns-query }
+                """,
+                """
+                f.yaml:3:29: providers["backup"].url: "192.0.2.53/dns-query" is not an https URL; allowed: an https URL \
+                such as https://doh.example/dns-query (did you mean https://192.0.2.53/dns-query?)
+                """
+            ),
+            MistakeCase(
+                "A provider's URL as a template",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: "https://192.0.2.53/dns-query{?dns}" }
+                """,
+                """
+                f.yaml:3:29: providers["backup"].url: "https://192.0.2.53/dns-query{?dns}" is a URI template; allowed: \
+                an https URL such as https://doh.example/dns-query (write https://192.0.2.53/dns-query)
+                """
+            ),
+            MistakeCase(
+                "A provider's URL with a password",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://me:secret@192.0.2.53/dns-query }
+                """,
+                """
+                f.yaml:3:29: providers["backup"].url: the URL holds a user name or password; allowed: an https URL such \
+                as https://doh.example/dns-query
+                """
+            ),
+            MistakeCase(
+                "A bootstrap that is a name",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://doh.example/, bootstrap: [dns.example, 192.0.2.53:53, 192.0.2.5, \
+                192.0.2.5] }
+                """,
+                """
+                f.yaml:3:63: providers["backup"].bootstrap: "dns.example" is not an address but a name; allowed: IPv4 \
+                such as 192.0.2.53, IPv6 such as "2001:db8::53" (the name cannot be looked up here)
+                f.yaml:3:76: providers["backup"].bootstrap: "192.0.2.53:53" has a port; allowed here: an address alone \
+                (write 192.0.2.53)
+                f.yaml:3:102: providers["backup"].bootstrap: 192.0.2.5 is listed twice: it is on line 3 already
+                """
+            ),
+            MistakeCase(
+                "An empty bootstrap",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://doh.example/, bootstrap: [] }
+                """,
+                """
+                f.yaml:3:62: providers["backup"].bootstrap: found an empty list; allowed: the service's addresses, one \
+                or a list
+                """
+            ),
+            MistakeCase(
+                "A method in capitals",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/, method: GET }
+                """,
+                """
+                f.yaml:3:58: providers["backup"].method: found "GET"; allowed: get, post (did you mean "get"?)
+                """
+            ),
+            MistakeCase(
+                "A missing certificate file",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/, ca_file: missing.pem }
+                """,
+                """
+                f.yaml:3:59: providers["backup"].ca_file: "missing.pem" cannot be read: No such file or directory (a \
+                relative path begins at the folder of this file)
+                """
+            ),
+            MistakeCase(
+                "A provider twice",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/ }
+                  backup: { kind: doh, url: https://192.0.2.54/ }
+                """,
+                """
+                f.yaml:4:3: providers["backup"] is written twice: it is on line 3 already (give one of them another name)
+                """
+            ),
+            MistakeCase(
+                "Names that providers cannot have",
+                """
+                version: 1
+                providers:
+                  system: { kind: doh, url: https://192.0.2.53/ }
+                  "a b": { kind: doh, url: https://192.0.2.53/ }
+                """,
+                """
+                f.yaml:3:3: providers["system"]: the name "system" stands for the system resolver (choose another name)
+                f.yaml:4:3: providers["a b"]: the name is not allowed; allowed: 1 to 64 of a-z, A-Z, 0-9, -, _ and .
+                """
+            ),
+            MistakeCase(
+                "A route to an unknown provider",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: { providers: [bakcup] }
+                """,
+                """
+                f.yaml:5:31: routes["shop.example"].providers: no provider is called "bakcup"; known: backup (did you \
+                mean "backup"?)
+                """
+            ),
+            MistakeCase(
+                "A route to system",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: { providers: [backup, system] }
+                """,
+                """
+                f.yaml:5:39: routes["shop.example"].providers: no provider is called "system"; known: backup (for the \
+                system resolver write fallback: system, or bypass in place of the whole route)
+                """
+            ),
+            MistakeCase(
+                "A route to a provider when there are none",
+                """
+                version: 1
+                routes:
+                  shop.example: { providers: ali }
+                """,
+                """
+                f.yaml:3:30: routes["shop.example"].providers: no provider is called "ali"; there are none in "providers"
+                """
+            ),
+            MistakeCase(
+                "A route that is a provider's name",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: backup
+                """,
+                """
+                f.yaml:5:17: routes["shop.example"]: found "backup"; allowed: bypass or { providers: [NAME], fallback: \
+                none|system } (write { providers: [backup] })
+                """
+            ),
+            MistakeCase(
+                "A route that is a list",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: [backup]
+                """,
+                """
+                f.yaml:5:17: routes["shop.example"]: found a list; allowed: bypass or { providers: [NAME], fallback: \
+                none|system } (write { providers: [...] })
+                """
+            ),
+            MistakeCase(
+                "A misspelt bypass",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: Bypas
+                """,
+                """
+                f.yaml:5:17: routes["shop.example"]: found "Bypas"; allowed: bypass or { providers: [NAME], fallback: \
+                none|system } (did you mean bypass?)
+                """
+            ),
+            MistakeCase(
+                "A route without providers",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: { fallback: none }
+                  a.example: { providers: [] }
+                """,
+                """
+                f.yaml:5:3: routes["shop.example"]: the key "providers" is missing (write { providers: [NAME] } or bypass)
+                f.yaml:6:27: routes["a.example"].providers: found an empty list; allowed: the names of providers, one or \
+                a list
+                """
+            ),
+            MistakeCase(
+                "Wrong words in a route",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: { providers: [backup, backup], fallback: sytem, families: ipv4 }
+                """,
+                """
+                f.yaml:5:39: routes["shop.example"].providers: "backup" is listed twice
+                f.yaml:5:58: routes["shop.example"].fallback: found "sytem"; allowed: none, system (did you mean \
+                "system"?)
+                f.yaml:5:75: routes["shop.example"].families: found "ipv4"; allowed: v4, v6, both
+                """
+            ),
+            MistakeCase(
+                "Later keys in a route",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example: { providers: backup, rollout: { percent: 25 }, stale: 10m }
+                """,
+                """
+                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families \
+                (leave it out until then)
+                f.yaml:5:64: "stale" comes in a later version; allowed now in a route: providers, fallback, families \
+                (leave it out until then)
+                """
+            ),
+            MistakeCase(
+                "A route twice in two spellings",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  A.Example: bypass
+                  a.example.: { providers: backup }
+                """,
+                """
+                f.yaml:6:3: routes["a.example."] is the same name as on line 5: a.example (keep one of them)
+                """
+            ),
+            MistakeCase(
+                "A route with a port",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  shop.example:8443: bypass
+                """,
+                """
+                f.yaml:5:3: routes: "shop.example:8443" has a port; a route is for a name on all ports (write \
+                shop.example; only mappings tell ports apart)
+                """
+            ),
+            MistakeCase(
+                "A route for an address",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  203.0.113.7: bypass
+                  "[::1]": bypass
+                """,
+                """
+                f.yaml:5:3: routes: "203.0.113.7" is an address; it is dialled as it is, so nothing can be said about it \
+                here (the key is the name in the URL)
+                f.yaml:6:3: routes: "[::1]" is an address; it is dialled as it is, so nothing can be said about it here \
+                (the key is the name in the URL)
+                """
+            ),
+            MistakeCase(
+                "A route for internal names only",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  "*.svc.cluster.local": { providers: backup }
+                """,
+                """
+                f.yaml:5:3: routes["*.svc.cluster.local"]: names below svc.cluster.local are internal and go to no \
+                provider unless a route names them exactly (name them one by one, or write bypass)
+                """
+            ),
+        ]
+    )
+    func isShown(_ mistake: MistakeCase) {
+        #expect(mistake.error() == mistake.expected)
     }
+}
 #endif

@@ -2,337 +2,337 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
-    /// Each case is a file and the exact text of its error.
-    struct SectionMistakeTests {
-        @Test(
-            "Mistakes in sections are shown with their place, what is allowed and how to mend them",
-            arguments: [
-                MistakeCase(
-                    "A list",
-                    """
-                    - version: 1
-                    """,
-                    """
-                    f.yaml:1:1: the file holds a list, not keys with values; allowed: version, providers, routes, mappings, \
-                    policy, cache, client (begin with: version: 1)
-                    """
-                ),
-                MistakeCase(
-                    "A sentence",
-                    """
-                    version 1
-                    """,
-                    """
-                    f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, providers, routes, \
-                    mappings, policy, cache, client (begin with: version: 1)
-                    """
-                ),
-                MistakeCase(
-                    "No space behind the colon",
-                    """
-                    version:1
-                    """,
-                    """
-                    f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, providers, routes, \
-                    mappings, policy, cache, client (put a space behind the colon)
-                    """
-                ),
-                MistakeCase(
-                    "No version",
-                    """
-                    mappings:
-                      img.shop.example: 203.0.113.7
-                    """,
-                    """
-                    f.yaml:1:1: the key "version" is missing (write version: 1 as the first line)
-                    """
-                ),
-                MistakeCase(
-                    "No space behind the colons",
-                    """
-                    version:1
-                    cache:
-                      entries: 5
-                    """,
-                    """
-                    f.yaml:2:6: found a second ": " where a value stands, or a line that is indented too far (put a space \
-                    behind the colon in the line above)
-                    """
-                ),
-                MistakeCase(
-                    "A later version",
-                    """
-                    version: 2
-                    anything: [goes]
-                    """,
-                    """
-                    f.yaml:1:10: version: found "2"; this release reads version 1 only (write version: 1)
-                    """
-                ),
-                MistakeCase(
-                    "A version that is a fraction",
-                    """
-                    version: 1.0
-                    """,
-                    """
-                    f.yaml:1:10: version: found "1.0"; this release reads version 1 only (write version: 1)
-                    """
-                ),
-                MistakeCase(
-                    "An empty version",
-                    """
-                    version:
-                    """,
-                    """
-                    f.yaml:1:9: version: found nothing; this release reads version 1 only (write version: 1)
-                    """
-                ),
-                MistakeCase(
-                    "A misspelt section",
-                    """
-                    version: 1
-                    mapings:
-                      img.shop.example: 203.0.113.7
-                    """,
-                    """
-                    f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, providers, routes, mappings, \
-                    policy, cache, client (did you mean "mappings"?)
-                    """
-                ),
-                MistakeCase(
-                    "A name that is not indented",
-                    """
-                    version: 1
-                    mappings:
-                    img.shop.example: 203.0.113.7
-                    """,
-                    """
-                    f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, providers, routes, \
-                    mappings, policy, cache, client (a name belongs below mappings: or routes:, indented)
-                    """
-                ),
-                MistakeCase(
-                    "Keys of later versions",
-                    """
-                    version: 1
-                    enabled: true
-                    metrics: { host_label: routes }
-                    """,
-                    """
-                    f.yaml:2:1: "enabled" comes in a later version; allowed now in the top level: version, providers, \
-                    routes, mappings, policy, cache, client (leave it out until then)
-                    f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, providers, \
-                    routes, mappings, policy, cache, client (leave it out until then)
-                    """
-                ),
-                MistakeCase(
-                    "A section twice",
-                    """
-                    version: 1
-                    cache: { entries: 5 }
-                    cache: { entries: 6 }
-                    """,
-                    """
-                    f.yaml:3:1: "cache" is written twice: it is on line 2 already (keep one of them)
-                    """
-                ),
-                MistakeCase(
-                    "A section that is a list",
-                    """
-                    version: 1
-                    providers: [backup]
-                    """,
-                    """
-                    f.yaml:2:12: providers: found a list; allowed: a mapping with a name for each provider
-                    """
-                ),
-                MistakeCase(
-                    "Wrong policy",
-                    """
-                    version: 1
-                    policy:
-                      providers_may_answer: everything
-                      allow: [10.0.0.1/8, 10.0.0.0/33, 10.0.0.0/8, 10.0.0.0/8, office]
-                    """,
-                    """
-                    f.yaml:3:25: policy.providers_may_answer: found "everything"; allowed: public, private, loopback
-                    f.yaml:4:11: policy.allow: "10.0.0.1/8" has bits set behind the prefix; allowed: CIDR such as 10.0.0.0/8 \
-                    or "fd00::/8", or an address (did you mean 10.0.0.0/8?)
-                    f.yaml:4:23: policy.allow: "10.0.0.0/33" is not a block of addresses; allowed: CIDR such as 10.0.0.0/8 \
-                    or "fd00::/8", or an address
-                    f.yaml:4:48: policy.allow: 10.0.0.0/8 is listed twice
-                    f.yaml:4:60: policy.allow: "office" is not a block of addresses; allowed: CIDR such as 10.0.0.0/8 or \
-                    "fd00::/8", or an address
-                    """
-                ),
-                MistakeCase(
-                    "Wrong cache",
-                    """
-                    version: 1
-                    cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale: 1h }
-                    """,
-                    """
-                    f.yaml:2:19: cache.entries: "0" is out of range; allowed: a whole number from 1 to 10000000
-                    f.yaml:2:27: cache.ttl: min (2h) is above max (10m)
-                    f.yaml:2:50: "stale" comes in a later version; allowed now in cache: entries, ttl (leave it out until \
-                    then)
-                    """
-                ),
-                MistakeCase(
-                    "A floor above the default ceiling",
-                    """
-                    version: 1
-                    cache: { ttl: { min: 2h } }
-                    """,
-                    """
-                    f.yaml:2:15: cache.ttl: min (2h) is above max (1h, the default)
-                    """
-                ),
-                MistakeCase(
-                    "A cache's time to live as one value",
-                    """
-                    version: 1
-                    cache: { ttl: 30s }
-                    """,
-                    """
-                    f.yaml:2:15: cache.ttl: found "30s"; allowed: a mapping with the keys min, max
-                    """
-                ),
-                MistakeCase(
-                    "Wrong time-outs",
-                    """
-                    version: 1
-                    client:
-                      timeouts: { connect: 0s, tls: 5, first_byte: -1s, idle: never, totl: 60s }
-                    """,
-                    """
-                    f.yaml:3:24: client.timeouts.connect: "0s" is out of range; allowed: 1ms to 24h (for no limit write none)
-                    f.yaml:3:33: client.timeouts.tls: "5" has no unit; allowed: a whole number with ms, s, m or h, such as \
-                    500ms or 30s (did you mean 5s?)
-                    f.yaml:3:48: client.timeouts.first_byte: "-1s" is not a duration; allowed: a whole number with ms, s, m \
-                    or h, such as 500ms or 30s
-                    f.yaml:3:59: client.timeouts.idle: "never" is not a duration; allowed: a whole number with ms, s, m or \
-                    h, such as 500ms or 30s
-                    f.yaml:3:66: "totl" is not a key of client.timeouts; allowed: connect, tls, first_byte, idle, total (did \
-                    you mean "total"?)
-                    """
-                ),
-                MistakeCase(
-                    "A limit outside timeouts",
-                    """
-                    version: 1
-                    client: { connect: 5s }
-                    """,
-                    """
-                    f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, connections, http, \
-                    max_response (it is a key of client.timeouts)
-                    """
-                ),
-                MistakeCase(
-                    "Wrong byte counts",
-                    """
-                    version: 1
-                    client: { max_response: 4MB }
-                    """,
-                    """
-                    f.yaml:2:25: client.max_response: "4MB": "MB" is not a unit; allowed: a whole number with B, KiB, MiB or \
-                    GiB, such as 64KiB or 4MiB (write 4MiB)
-                    """
-                ),
-                MistakeCase(
-                    "A byte count without unit",
-                    """
-                    version: 1
-                    client: { max_response: 4096 }
-                    """,
-                    """
-                    f.yaml:2:25: client.max_response: "4096" has no unit; allowed: a whole number with B, KiB, MiB or GiB, \
-                    such as 64KiB or 4MiB (did you mean 4096B?)
-                    """
-                ),
-                MistakeCase(
-                    "Wrong client words",
-                    """
-                    version: 1
-                    client: { http: 2, connections: { per_host: 64, max_idle: 0 }, on_address_change: move_now }
-                    """,
-                    """
-                    f.yaml:2:17: client.http: found "2"; allowed: auto, 1.1
-                    f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle (leave it \
-                    out until then)
-                    f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                    f.yaml:2:64: "on_address_change" comes in a later version; allowed now in client: timeouts, ca_file, \
-                    connections, http, max_response (leave it out until then)
-                    """
-                ),
-                MistakeCase(
-                    "An empty certificate path",
-                    """
-                    version: 1
-                    client: { ca_file: "" }
-                    """,
-                    """
-                    f.yaml:2:20: client.ca_file: the path is empty; allowed: the path of a PEM file
-                    """
-                ),
-                MistakeCase(
-                    "A home folder",
-                    """
-                    version: 1
-                    client: { ca_file: ~/ca.pem }
-                    """,
-                    """
-                    f.yaml:2:20: client.ca_file: "~/ca.pem" cannot be read: No such file or directory (~ is not expanded: \
-                    write the whole path)
-                    """
-                ),
-                MistakeCase(
-                    "A folder for a certificate",
-                    """
-                    version: 1
-                    client: { ca_file: / }
-                    """,
-                    """
-                    f.yaml:2:20: client.ca_file: "/" cannot be read: it is a folder
-                    """
-                ),
-                MistakeCase(
-                    "Sections that are text",
-                    """
-                    version: 1
-                    routes: all
-                    mappings: none
-                    policy: strict
-                    cache: yes
-                    client: [a]
-                    """,
-                    """
-                    f.yaml:2:9: routes: found "all"; allowed: a mapping with a name, *.suffix or "*" for each route
-                    f.yaml:3:11: mappings: found "none"; allowed: a mapping with a name or *.suffix for each rule
-                    f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
-                    f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, ttl
-                    f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, connections, http, \
-                    max_response
-                    """
-                ),
-                MistakeCase(
-                    "A duplicate key that is quoted and one that is not, with other mistakes",
-                    """
-                    version: 1
-                    cache: { entries: x, "entries": 5 }
-                    client: { htp: auto }
-                    """,
-                    """
-                    f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
-                    f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                    f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, connections, http, max_response \
-                    (did you mean "http"?)
-                    """
-                ),
-            ]
-        )
-        func isShown(_ mistake: MistakeCase) {
-            #expect(mistake.error() == mistake.expected)
-        }
+/// Each case is a file and the exact text of its error.
+struct SectionMistakeTests {
+    @Test(
+        "Mistakes in sections are shown with their place, what is allowed and how to mend them",
+        arguments: [
+            MistakeCase(
+                "A list",
+                """
+                - version: 1
+                """,
+                """
+                f.yaml:1:1: the file holds a list, not keys with values; allowed: version, providers, routes, mappings, \
+                policy, cache, client (begin with: version: 1)
+                """
+            ),
+            MistakeCase(
+                "A sentence",
+                """
+                version 1
+                """,
+                """
+                f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, providers, routes, \
+                mappings, policy, cache, client (begin with: version: 1)
+                """
+            ),
+            MistakeCase(
+                "No space behind the colon",
+                """
+                version:1
+                """,
+                """
+                f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, providers, routes, \
+                mappings, policy, cache, client (put a space behind the colon)
+                """
+            ),
+            MistakeCase(
+                "No version",
+                """
+                mappings:
+                  img.shop.example: 203.0.113.7
+                """,
+                """
+                f.yaml:1:1: the key "version" is missing (write version: 1 as the first line)
+                """
+            ),
+            MistakeCase(
+                "No space behind the colons",
+                """
+                version:1
+                cache:
+                  entries: 5
+                """,
+                """
+                f.yaml:2:6: found a second ": " where a value stands, or a line that is indented too far (put a space \
+                behind the colon in the line above)
+                """
+            ),
+            MistakeCase(
+                "A later version",
+                """
+                version: 2
+                anything: [goes]
+                """,
+                """
+                f.yaml:1:10: version: found "2"; this release reads version 1 only (write version: 1)
+                """
+            ),
+            MistakeCase(
+                "A version that is a fraction",
+                """
+                version: 1.0
+                """,
+                """
+                f.yaml:1:10: version: found "1.0"; this release reads version 1 only (write version: 1)
+                """
+            ),
+            MistakeCase(
+                "An empty version",
+                """
+                version:
+                """,
+                """
+                f.yaml:1:9: version: found nothing; this release reads version 1 only (write version: 1)
+                """
+            ),
+            MistakeCase(
+                "A misspelt section",
+                """
+                version: 1
+                mapings:
+                  img.shop.example: 203.0.113.7
+                """,
+                """
+                f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, providers, routes, mappings, \
+                policy, cache, client (did you mean "mappings"?)
+                """
+            ),
+            MistakeCase(
+                "A name that is not indented",
+                """
+                version: 1
+                mappings:
+                img.shop.example: 203.0.113.7
+                """,
+                """
+                f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, providers, routes, \
+                mappings, policy, cache, client (a name belongs below mappings: or routes:, indented)
+                """
+            ),
+            MistakeCase(
+                "Keys of later versions",
+                """
+                version: 1
+                enabled: true
+                metrics: { host_label: routes }
+                """,
+                """
+                f.yaml:2:1: "enabled" comes in a later version; allowed now in the top level: version, providers, \
+                routes, mappings, policy, cache, client (leave it out until then)
+                f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, providers, \
+                routes, mappings, policy, cache, client (leave it out until then)
+                """
+            ),
+            MistakeCase(
+                "A section twice",
+                """
+                version: 1
+                cache: { entries: 5 }
+                cache: { entries: 6 }
+                """,
+                """
+                f.yaml:3:1: "cache" is written twice: it is on line 2 already (keep one of them)
+                """
+            ),
+            MistakeCase(
+                "A section that is a list",
+                """
+                version: 1
+                providers: [backup]
+                """,
+                """
+                f.yaml:2:12: providers: found a list; allowed: a mapping with a name for each provider
+                """
+            ),
+            MistakeCase(
+                "Wrong policy",
+                """
+                version: 1
+                policy:
+                  providers_may_answer: everything
+                  allow: [10.0.0.1/8, 10.0.0.0/33, 10.0.0.0/8, 10.0.0.0/8, office]
+                """,
+                """
+                f.yaml:3:25: policy.providers_may_answer: found "everything"; allowed: public, private, loopback
+                f.yaml:4:11: policy.allow: "10.0.0.1/8" has bits set behind the prefix; allowed: CIDR such as 10.0.0.0/8 \
+                or "fd00::/8", or an address (did you mean 10.0.0.0/8?)
+                f.yaml:4:23: policy.allow: "10.0.0.0/33" is not a block of addresses; allowed: CIDR such as 10.0.0.0/8 \
+                or "fd00::/8", or an address
+                f.yaml:4:48: policy.allow: 10.0.0.0/8 is listed twice
+                f.yaml:4:60: policy.allow: "office" is not a block of addresses; allowed: CIDR such as 10.0.0.0/8 or \
+                "fd00::/8", or an address
+                """
+            ),
+            MistakeCase(
+                "Wrong cache",
+                """
+                version: 1
+                cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale: 1h }
+                """,
+                """
+                f.yaml:2:19: cache.entries: "0" is out of range; allowed: a whole number from 1 to 10000000
+                f.yaml:2:27: cache.ttl: min (2h) is above max (10m)
+                f.yaml:2:50: "stale" comes in a later version; allowed now in cache: entries, ttl (leave it out until \
+                then)
+                """
+            ),
+            MistakeCase(
+                "A floor above the default ceiling",
+                """
+                version: 1
+                cache: { ttl: { min: 2h } }
+                """,
+                """
+                f.yaml:2:15: cache.ttl: min (2h) is above max (1h, the default)
+                """
+            ),
+            MistakeCase(
+                "A cache's time to live as one value",
+                """
+                version: 1
+                cache: { ttl: 30s }
+                """,
+                """
+                f.yaml:2:15: cache.ttl: found "30s"; allowed: a mapping with the keys min, max
+                """
+            ),
+            MistakeCase(
+                "Wrong time-outs",
+                """
+                version: 1
+                client:
+                  timeouts: { connect: 0s, tls: 5, first_byte: -1s, idle: never, totl: 60s }
+                """,
+                """
+                f.yaml:3:24: client.timeouts.connect: "0s" is out of range; allowed: 1ms to 24h (for no limit write none)
+                f.yaml:3:33: client.timeouts.tls: "5" has no unit; allowed: a whole number with ms, s, m or h, such as \
+                500ms or 30s (did you mean 5s?)
+                f.yaml:3:48: client.timeouts.first_byte: "-1s" is not a duration; allowed: a whole number with ms, s, m \
+                or h, such as 500ms or 30s
+                f.yaml:3:59: client.timeouts.idle: "never" is not a duration; allowed: a whole number with ms, s, m or \
+                h, such as 500ms or 30s
+                f.yaml:3:66: "totl" is not a key of client.timeouts; allowed: connect, tls, first_byte, idle, total (did \
+                you mean "total"?)
+                """
+            ),
+            MistakeCase(
+                "A limit outside timeouts",
+                """
+                version: 1
+                client: { connect: 5s }
+                """,
+                """
+                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, connections, http, \
+                max_response (it is a key of client.timeouts)
+                """
+            ),
+            MistakeCase(
+                "Wrong byte counts",
+                """
+                version: 1
+                client: { max_response: 4MB }
+                """,
+                """
+                f.yaml:2:25: client.max_response: "4MB": "MB" is not a unit; allowed: a whole number with B, KiB, MiB or \
+                GiB, such as 64KiB or 4MiB (write 4MiB)
+                """
+            ),
+            MistakeCase(
+                "A byte count without unit",
+                """
+                version: 1
+                client: { max_response: 4096 }
+                """,
+                """
+                f.yaml:2:25: client.max_response: "4096" has no unit; allowed: a whole number with B, KiB, MiB or GiB, \
+                such as 64KiB or 4MiB (did you mean 4096B?)
+                """
+            ),
+            MistakeCase(
+                "Wrong client words",
+                """
+                version: 1
+                client: { http: 2, connections: { per_host: 64, max_idle: 0 }, on_address_change: move_now }
+                """,
+                """
+                f.yaml:2:17: client.http: found "2"; allowed: auto, 1.1
+                f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle (leave it \
+                out until then)
+                f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:2:64: "on_address_change" comes in a later version; allowed now in client: timeouts, ca_file, \
+                connections, http, max_response (leave it out until then)
+                """
+            ),
+            MistakeCase(
+                "An empty certificate path",
+                """
+                version: 1
+                client: { ca_file: "" }
+                """,
+                """
+                f.yaml:2:20: client.ca_file: the path is empty; allowed: the path of a PEM file
+                """
+            ),
+            MistakeCase(
+                "A home folder",
+                """
+                version: 1
+                client: { ca_file: ~/ca.pem }
+                """,
+                """
+                f.yaml:2:20: client.ca_file: "~/ca.pem" cannot be read: No such file or directory (~ is not expanded: \
+                write the whole path)
+                """
+            ),
+            MistakeCase(
+                "A folder for a certificate",
+                """
+                version: 1
+                client: { ca_file: / }
+                """,
+                """
+                f.yaml:2:20: client.ca_file: "/" cannot be read: it is a folder
+                """
+            ),
+            MistakeCase(
+                "Sections that are text",
+                """
+                version: 1
+                routes: all
+                mappings: none
+                policy: strict
+                cache: yes
+                client: [a]
+                """,
+                """
+                f.yaml:2:9: routes: found "all"; allowed: a mapping with a name, *.suffix or "*" for each route
+                f.yaml:3:11: mappings: found "none"; allowed: a mapping with a name or *.suffix for each rule
+                f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
+                f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, ttl
+                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, connections, http, \
+                max_response
+                """
+            ),
+            MistakeCase(
+                "A duplicate key that is quoted and one that is not, with other mistakes",
+                """
+                version: 1
+                cache: { entries: x, "entries": 5 }
+                client: { htp: auto }
+                """,
+                """
+                f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
+                f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
+                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, connections, http, max_response \
+                (did you mean "http"?)
+                """
+            ),
+        ]
+    )
+    func isShown(_ mistake: MistakeCase) {
+        #expect(mistake.error() == mistake.expected)
     }
+}
 #endif

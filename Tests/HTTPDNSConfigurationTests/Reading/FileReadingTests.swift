@@ -4,110 +4,110 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
-    struct FileReadingTests {
-        /// A folder that is gone after the test.
-        private func withFolder(_ body: (String) throws -> Void) throws {
-            let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-\(UUID().uuidString)")
-            try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-            defer { try? FileManager.default.removeItem(at: folder) }
-            try body(folder.path)
-        }
+struct FileReadingTests {
+    /// A folder that is gone after the test.
+    private func withFolder(_ body: (String) throws -> Void) throws {
+        let folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-\(UUID().uuidString)")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try body(folder.path)
+    }
 
-        private func write(_ bytes: [UInt8], _ path: String) throws {
-            try Data(bytes).write(to: URL(fileURLWithPath: path))
-        }
+    private func write(_ bytes: [UInt8], _ path: String) throws {
+        try Data(bytes).write(to: URL(fileURLWithPath: path))
+    }
 
-        private func description(_ path: String) -> String {
-            do {
-                _ = try ConfigurationFile.read(path)
-                return "read"
-            } catch {
-                return error.description
-            }
-        }
-
-        @Test("A file is read, with paths relative to its folder")
-        func relative() throws {
-            try withFolder { folder in
-                try write(Array("not a certificate, but a file".utf8), folder + "/ca.pem")
-                try write(Array("version: 1\nclient: { ca_file: ca.pem }\n".utf8), folder + "/f.yaml")
-                let configuration = try HTTPDNSClient.Configuration.file(folder + "/f.yaml")
-                #expect(configuration.trustRoots == .file(folder + "/ca.pem"))
-            }
-        }
-
-        @Test("A file named in the file must be readable")
-        func missingCertificate() throws {
-            try withFolder { folder in
-                try write(Array("version: 1\nclient: { ca_file: sub/ca.pem }\n".utf8), folder + "/f.yaml")
-                let expected = """
-                    \(folder)/f.yaml:2:20: client.ca_file: "\(folder)/sub/ca.pem" cannot be read: No such file or directory \
-                    (a relative path begins at the folder of this file)
-                    """
-                #expect(description(folder + "/f.yaml") == expected)
-            }
-        }
-
-        @Test("What cannot be read is told with the system's reason")
-        func unreadable() throws {
-            try withFolder { folder in
-                #expect(
-                    description(folder + "/none.yaml") == """
-                        \(folder)/none.yaml: the configuration file cannot be read: No such file or directory \
-                        (check the path; it is as seen from the working directory)
-                        """
-                )
-                #expect(
-                    description(folder)
-                        == "\(folder): the configuration file cannot be read: Is a directory (name the file inside it)"
-                )
-                #expect(description("").contains("the path is empty"))
-                #expect(description("a\0b").contains("the path holds a NUL"))
-            }
-        }
-
-        @Test(
-            "What is not UTF-8 is told with the byte",
-            arguments: [
-                (
-                    Array("version: 1\nclient: ".utf8) + [0xff, 0x20],
-                    ":2:9: byte 19 (0xff) is not UTF-8; allowed: UTF-8 text"
-                ),
-                ([0xc3], ":1:1: byte 0 (0xc3) is not UTF-8; allowed: UTF-8 text"),
-                (
-                    Array("v: \u{fc}".utf8) + [0xed, 0xa0, 0x80],
-                    ":1:5: byte 5 (0xed) is not UTF-8; allowed: UTF-8 text"
-                ),
-                (Array("ver\0".utf8), ":1:4: byte 3 (0x0) is not UTF-8; allowed: UTF-8 text"),
-                ([0xff, 0xfe, 0x76, 0x00], ": the file is UTF-16; allowed: UTF-8"),
-            ] as [([UInt8], String)]
-        )
-        func notUTF8(bytes: [UInt8], expected: String) throws {
-            try withFolder { folder in
-                try write(bytes, folder + "/f.yaml")
-                #expect(description(folder + "/f.yaml").hasPrefix(folder + "/f.yaml" + expected))
-            }
-        }
-
-        @Test("A file above 16 MiB is refused, and one of 16 MiB is read")
-        func size() throws {
-            try withFolder { folder in
-                let start = Array("version: 1\n# ".utf8)
-                let bytes = start + [UInt8](repeating: UInt8(ascii: "x"), count: (16 << 20) - start.count)
-                try write(bytes + [UInt8(ascii: "x")], folder + "/f.yaml")
-                let expected = "\(folder)/f.yaml: the file is larger than 16 MiB (is it a configuration file?)"
-                #expect(description(folder + "/f.yaml") == expected)
-                try write(Array(bytes.prefix(16 << 20)), folder + "/f.yaml")
-                #expect(description(folder + "/f.yaml") == "read")
-            }
-        }
-
-        @Test("A hosts file is imported")
-        func hosts() throws {
-            try withFolder { folder in
-                try write(Array("203.0.113.7 a.example b.example\n".utf8), folder + "/lan.hosts")
-                #expect(try ConfigurationFile.read(folder + "/lan.hosts").resolver.mappings.count == 2)
-            }
+    private func description(_ path: String) -> String {
+        do {
+            _ = try ConfigurationFile.read(path)
+            return "read"
+        } catch {
+            return error.description
         }
     }
+
+    @Test("A file is read, with paths relative to its folder")
+    func relative() throws {
+        try withFolder { folder in
+            try write(Array("not a certificate, but a file".utf8), folder + "/ca.pem")
+            try write(Array("version: 1\nclient: { ca_file: ca.pem }\n".utf8), folder + "/f.yaml")
+            let configuration = try HTTPDNSClient.Configuration.file(folder + "/f.yaml")
+            #expect(configuration.trustRoots == .file(folder + "/ca.pem"))
+        }
+    }
+
+    @Test("A file named in the file must be readable")
+    func missingCertificate() throws {
+        try withFolder { folder in
+            try write(Array("version: 1\nclient: { ca_file: sub/ca.pem }\n".utf8), folder + "/f.yaml")
+            let expected = """
+                \(folder)/f.yaml:2:20: client.ca_file: "\(folder)/sub/ca.pem" cannot be read: No such file or directory \
+                (a relative path begins at the folder of this file)
+                """
+            #expect(description(folder + "/f.yaml") == expected)
+        }
+    }
+
+    @Test("What cannot be read is told with the system's reason")
+    func unreadable() throws {
+        try withFolder { folder in
+            #expect(
+                description(folder + "/none.yaml") == """
+                    \(folder)/none.yaml: the configuration file cannot be read: No such file or directory \
+                    (check the path; it is as seen from the working directory)
+                    """
+            )
+            #expect(
+                description(folder)
+                    == "\(folder): the configuration file cannot be read: Is a directory (name the file inside it)"
+            )
+            #expect(description("").contains("the path is empty"))
+            #expect(description("a\0b").contains("the path holds a NUL"))
+        }
+    }
+
+    @Test(
+        "What is not UTF-8 is told with the byte",
+        arguments: [
+            (
+                Array("version: 1\nclient: ".utf8) + [0xff, 0x20],
+                ":2:9: byte 19 (0xff) is not UTF-8; allowed: UTF-8 text"
+            ),
+            ([0xc3], ":1:1: byte 0 (0xc3) is not UTF-8; allowed: UTF-8 text"),
+            (
+                Array("v: \u{fc}".utf8) + [0xed, 0xa0, 0x80],
+                ":1:5: byte 5 (0xed) is not UTF-8; allowed: UTF-8 text"
+            ),
+            (Array("ver\0".utf8), ":1:4: byte 3 (0x0) is not UTF-8; allowed: UTF-8 text"),
+            ([0xff, 0xfe, 0x76, 0x00], ": the file is UTF-16; allowed: UTF-8"),
+        ] as [([UInt8], String)]
+    )
+    func notUTF8(bytes: [UInt8], expected: String) throws {
+        try withFolder { folder in
+            try write(bytes, folder + "/f.yaml")
+            #expect(description(folder + "/f.yaml").hasPrefix(folder + "/f.yaml" + expected))
+        }
+    }
+
+    @Test("A file above 16 MiB is refused, and one of 16 MiB is read")
+    func size() throws {
+        try withFolder { folder in
+            let start = Array("version: 1\n# ".utf8)
+            let bytes = start + [UInt8](repeating: UInt8(ascii: "x"), count: (16 << 20) - start.count)
+            try write(bytes + [UInt8(ascii: "x")], folder + "/f.yaml")
+            let expected = "\(folder)/f.yaml: the file is larger than 16 MiB (is it a configuration file?)"
+            #expect(description(folder + "/f.yaml") == expected)
+            try write(Array(bytes.prefix(16 << 20)), folder + "/f.yaml")
+            #expect(description(folder + "/f.yaml") == "read")
+        }
+    }
+
+    @Test("A hosts file is imported")
+    func hosts() throws {
+        try withFolder { folder in
+            try write(Array("203.0.113.7 a.example b.example\n".utf8), folder + "/lan.hosts")
+            #expect(try ConfigurationFile.read(folder + "/lan.hosts").resolver.mappings.count == 2)
+        }
+    }
+}
 #endif

@@ -5,235 +5,235 @@ import HTTPDNSPrimitives
 import Testing
 
 #if YAML
-    struct SettingsTests {
-        private func mappings(_ lines: String) throws -> [MappingKey: HostMapping] {
-            let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
-            return try ConfigurationFile.settings(text, name: "f.yaml").mappings
-        }
-
-        private func targets(_ value: String) throws -> [HostMapping.Target] {
-            let rule = try mappings("a.example: \(value)").values.first
-            guard case .addresses(let targets)? = rule?.action else { return [] }
-            return targets
-        }
-
-        private let v4 = IPAddress(v4: 203, 0, 113, 7)
-        private let v6 = IPAddress("2001:db8::7")!
-
-        @Test("The smallest file gives the defaults")
-        func smallest() throws {
-            let settings = try ConfigurationFile.settings("version: 1", name: "f.yaml")
-            #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
-            #expect(settings.policy == AddressPolicy())
-            #expect(settings.cache == ResolverConfiguration.Cache())
-            #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
-            #expect(settings.versions == .automatic)
-            #expect(settings.maximumResponseBody == nil && settings.maximumIdleConnections == nil)
-        }
-
-        @Test("Parts without content are as if they were not there")
-        func emptyParts() throws {
-            let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
-            let settings = try ConfigurationFile.settings(text, name: "f.yaml")
-            #expect(settings.mappings.isEmpty && settings.cache == ResolverConfiguration.Cache())
-        }
-
-        @Test(
-            "An address is read in each of its forms",
-            arguments: [
-                ("203.0.113.7", "203.0.113.7", nil), ("203.0.113.7:8443", "203.0.113.7", 8443),
-                ("2001:db8::7", "2001:db8::7", nil), ("\"2001:DB8:0::7\"", "2001:db8::7", nil),
-                ("\"[2001:db8::7]\"", "2001:db8::7", nil), ("\"[2001:db8::7]:8443\"", "2001:db8::7", 8443),
-                ("'[::1]:65535'", "::1", 65535), ("::1", "::1", nil), ("[2001:db8::7]", "2001:db8::7", nil),
-                ("[203.0.113.7:1]", "203.0.113.7", 1), ("{ addresses: 203.0.113.7 }", "203.0.113.7", nil),
-                ("|-\n    203.0.113.7", "203.0.113.7", nil),
-            ] as [(String, String, UInt16?)]
-        )
-        func addressForms(written: String, address: String, port: UInt16?) throws {
-            #expect(try targets(written) == [HostMapping.Target(try #require(IPAddress(address)), port: port)])
-        }
-
-        @Test("Lists keep their order, and weights their addresses")
-        func severalAddresses() throws {
-            #expect(try targets("[203.0.113.7, \"2001:db8::7\"]") == [.init(v4), .init(v6)])
-            #expect(try targets("\n  - 2001:db8::7\n  - 203.0.113.7") == [.init(v6), .init(v4)])
-            let weighted = try targets("{ addresses: { 203.0.113.7: 95, \"[2001:db8::7]:8443\": 5 } }")
-            #expect(weighted == [.init(v4, weight: 95), .init(v6, port: 8443, weight: 5)])
-            #expect(
-                try targets("{ addresses: [203.0.113.7, 203.0.113.7:8443] }") == [.init(v4), .init(v4, port: 8443)]
-            )
-        }
-
-        @Test(
-            "The key of a mapping is canonical",
-            arguments: [
-                ("Img.Shop.EXAMPLE", "img.shop.example"), ("img.shop.example.", "img.shop.example"),
-                ("\"*.Shop.example\"", "*.shop.example"), ("img.shop.example:8443", "img.shop.example:8443"),
-                ("\"*.shop.example:8443\"", "*.shop.example:8443"), ("b\u{fc}cher.example", "xn--bcher-kva.example"),
-                ("no", "no"), ("db", "db"), ("_grpc.shop.example", "_grpc.shop.example"), ("\"y\"", "y"),
-            ]
-        )
-        func keys(written: String, canonical: String) throws {
-            #expect(try mappings("\(written): 203.0.113.7").keys.map(\.description) == [canonical])
-        }
-
-        @Test("A rule has its kind, its time to live and its line")
-        func rules() throws {
-            let rules = try mappings(
-                """
-                # the first line of the rules is line 3
-                a.example: bypass
-                b.example: { via: Edge.CDN.example, ttl: 90s }
-                c.example: { via: { host: edge.cdn.example, keep: [host] } }
-
-                d.example: { addresses: 203.0.113.7, ttl: 500ms }
-                """.replacing("500ms", with: "1500ms").replacing("\n\n", with: "\n#\n")
-            )
-            let edge = try HostName("edge.cdn.example")
-            func rule(_ name: String) throws -> HostMapping { try #require(rules[MappingKey(.exact(HostName(name)))]) }
-            func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
-                HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: line)
-            }
-            #expect(try rule("a.example") == HostMapping(.bypass, location: line(4)))
-            let via = HostMapping(.via(edge, takesIdentity: false), timeToLive: .seconds(90), location: line(5))
-            #expect(try rule("b.example") == via)
-            #expect(try rule("c.example") == HostMapping(.via(edge, takesIdentity: true), location: line(6)))
-            let last = HostMapping(.addresses([.init(v4)]), timeToLive: .milliseconds(1500), location: line(8))
-            #expect(try rule("d.example") == last)
-        }
-
-        @Test("Routes have their providers, fallback, families and line")
-        func routes() throws {
-            let settings = try ConfigurationFile.settings(
-                """
-                version: 1
-                routes:
-                  "*": { providers: [one, two], fallback: system }
-                  "*.Shop.example": { providers: two, families: v4 }
-                  db: { providers: [one], fallback: none, families: both }
-                  legacy.example: bypass
-                providers:
-                  two: { kind: doh, url: https://192.0.2.54/dns-query, method: post }
-                  one: { kind: doh, url: https://doh.example/q, bootstrap: [192.0.2.53, "[2001:db8::53]"] }
-                  unused: { kind: doh, url: "http://127.0.0.1:8053/dns-query" }
-                """,
-                name: "conf/f.yaml"
-            )
-            func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
-                HTTPDNSPrimitives.SourceLocation(file: "conf/f.yaml", line: line)
-            }
-            #expect(
-                settings.routes == [
-                    Route(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
-                    Route(
-                        .suffix(try HostName("shop.example")),
-                        .providers(["two"], fallback: .none),
-                        families: .v4,
-                        location: line(4)
-                    ),
-                    Route(
-                        .exact(try HostName("db")),
-                        .providers(["one"], fallback: .none),
-                        families: .both,
-                        location: line(5)
-                    ),
-                    Route(.exact(try HostName("legacy.example")), .bypass, location: line(6)),
-                ]
-            )
-            #expect(settings.providers.map(\.name) == ["two", "one", "unused"])
-            #expect(settings.providers[0].method == .post)
-            #expect(settings.providers[1].method == .get)
-            #expect(settings.providers[1].bootstrap.map(\.description) == ["192.0.2.53", "2001:db8::53"])
-            #expect(settings.providers[1].position.line == 9)
-        }
-
-        @Test("Policy, cache and client have what is written")
-        func values() throws {
-            let settings = try ConfigurationFile.settings(
-                """
-                version: "1"
-                policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1] }
-                cache: { entries: 12, ttl: { min: 1s, max: 10m } }
-                client:
-                  timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, total: 1h }
-                  connections: { max_idle: 7 }
-                  http: 1.1
-                  max_response: 64KiB
-                """,
-                name: "f.yaml"
-            )
-            #expect(settings.policy.providersMayAnswer == .loopback)
-            #expect(settings.policy.allowed.map(\.description) == ["10.1.0.0/16", "fd00::/8", "169.254.1.1/32"])
-            #expect(settings.cache.entries == 12)
-            #expect(
-                settings.cache.minimumTimeToLive == .seconds(1) && settings.cache.maximumTimeToLive == .seconds(600)
-            )
-            var timeouts = HTTPDNSClient.Configuration.Timeouts()
-            (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
-            (timeouts.idle, timeouts.total) = (.seconds(120), .seconds(3600))
-            #expect(settings.timeouts == timeouts)
-            #expect(settings.maximumIdleConnections == 7)
-            #expect(settings.versions == .http1Only)
-            #expect(settings.maximumResponseBody == .kibibytes(64))
-        }
-
-        @Test("Values become a client's configuration")
-        func configuration() throws {
-            let configuration = try ConfigurationFile.parse(
-                "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\nclient: { http: 1.1, max_response: none }",
-                name: "f.yaml"
-            )
-            #expect(configuration.resolver.mappings.count == 1)
-            #expect(configuration.resolver.cache.entries == 5)
-            #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == nil)
-            #expect(configuration.maximumIdleConnections == HTTPDNSClient.Configuration().maximumIdleConnections)
-            #expect(configuration.isEnabled)
-        }
-
-        @Test("JSON gives the same settings as YAML")
-        func json() throws {
-            let json = """
-                {\t"version":1,
-                \t"mappings":{"A.example":["203.0.113.7","2001:db8::7"],"b\\u00fccher.example":{"addresses":{"203.0.113.7":95}}},
-                \t"cache":{"entries":12,"ttl":{"min":"1s"}},"client":{"http":"1.1"}}
-                """
-            let yaml = """
-                version: 1
-                mappings: { A.example: [203.0.113.7, "2001:db8::7"], b\u{fc}cher.example: { addresses: { 203.0.113.7: 95 } } }
-                cache: { entries: 12, ttl: { min: 1s } }
-                client: { http: 1.1 }
-                """
-            let (left, right) = (
-                try ConfigurationFile.settings(json, name: "f"), try ConfigurationFile.settings(yaml, name: "f")
-            )
-            #expect(left.mappings == right.mappings && left.mappings.count == 2)
-            #expect(left.cache == right.cache && left.cache.entries == 12)
-            #expect(left.versions == right.versions && left.versions == .http1Only)
-        }
-
-        @Test(
-            "A byte order mark, CR LF, a document mark and a version directive change nothing",
-            arguments: [
-                "\u{feff}version: 1\nmappings: { a.example: 203.0.113.7 }\n",
-                "version: 1\r\nmappings:\r\n  a.example: 203.0.113.7\r\n",
-                "%YAML 1.1\n---\nversion: 1\nmappings: { a.example: 203.0.113.7 }\n...\n",
-                "version: 1\rmappings: { a.example: 203.0.113.7 }",
-            ]
-        )
-        func frames(text: String) throws {
-            #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
-        }
-
-        @Test("Ten thousand rules have their own addresses and lines", .timeLimit(.minutes(1)))
-        func many() throws {
-            let lines = (0..<10_000).map {
-                "h\($0).shop.example: [10.0.\($0 / 256).\($0 % 256), \"2001:db8::\($0 % 9 + 1)\"]\n"
-            }
-            let rules = try mappings(lines.joined())
-            #expect(rules.count == 10_000)
-            let rule = try #require(rules[MappingKey(.exact(HostName("h9999.shop.example")))])
-            #expect(rule.location == HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: 10_002))
-            #expect(rule.action == .addresses([.init(IPAddress(v4: 10, 0, 39, 15)), .init(IPAddress("2001:db8::1")!)]))
-        }
+struct SettingsTests {
+    private func mappings(_ lines: String) throws -> [MappingKey: HostMapping] {
+        let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
+        return try ConfigurationFile.settings(text, name: "f.yaml").mappings
     }
+
+    private func targets(_ value: String) throws -> [HostMapping.Target] {
+        let rule = try mappings("a.example: \(value)").values.first
+        guard case .addresses(let targets)? = rule?.action else { return [] }
+        return targets
+    }
+
+    private let v4 = IPAddress(v4: 203, 0, 113, 7)
+    private let v6 = IPAddress("2001:db8::7")!
+
+    @Test("The smallest file gives the defaults")
+    func smallest() throws {
+        let settings = try ConfigurationFile.settings("version: 1", name: "f.yaml")
+        #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
+        #expect(settings.policy == AddressPolicy())
+        #expect(settings.cache == ResolverConfiguration.Cache())
+        #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
+        #expect(settings.versions == .automatic)
+        #expect(settings.maximumResponseBody == nil && settings.maximumIdleConnections == nil)
+    }
+
+    @Test("Parts without content are as if they were not there")
+    func emptyParts() throws {
+        let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
+        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        #expect(settings.mappings.isEmpty && settings.cache == ResolverConfiguration.Cache())
+    }
+
+    @Test(
+        "An address is read in each of its forms",
+        arguments: [
+            ("203.0.113.7", "203.0.113.7", nil), ("203.0.113.7:8443", "203.0.113.7", 8443),
+            ("2001:db8::7", "2001:db8::7", nil), ("\"2001:DB8:0::7\"", "2001:db8::7", nil),
+            ("\"[2001:db8::7]\"", "2001:db8::7", nil), ("\"[2001:db8::7]:8443\"", "2001:db8::7", 8443),
+            ("'[::1]:65535'", "::1", 65535), ("::1", "::1", nil), ("[2001:db8::7]", "2001:db8::7", nil),
+            ("[203.0.113.7:1]", "203.0.113.7", 1), ("{ addresses: 203.0.113.7 }", "203.0.113.7", nil),
+            ("|-\n    203.0.113.7", "203.0.113.7", nil),
+        ] as [(String, String, UInt16?)]
+    )
+    func addressForms(written: String, address: String, port: UInt16?) throws {
+        #expect(try targets(written) == [HostMapping.Target(try #require(IPAddress(address)), port: port)])
+    }
+
+    @Test("Lists keep their order, and weights their addresses")
+    func severalAddresses() throws {
+        #expect(try targets("[203.0.113.7, \"2001:db8::7\"]") == [.init(v4), .init(v6)])
+        #expect(try targets("\n  - 2001:db8::7\n  - 203.0.113.7") == [.init(v6), .init(v4)])
+        let weighted = try targets("{ addresses: { 203.0.113.7: 95, \"[2001:db8::7]:8443\": 5 } }")
+        #expect(weighted == [.init(v4, weight: 95), .init(v6, port: 8443, weight: 5)])
+        #expect(
+            try targets("{ addresses: [203.0.113.7, 203.0.113.7:8443] }") == [.init(v4), .init(v4, port: 8443)]
+        )
+    }
+
+    @Test(
+        "The key of a mapping is canonical",
+        arguments: [
+            ("Img.Shop.EXAMPLE", "img.shop.example"), ("img.shop.example.", "img.shop.example"),
+            ("\"*.Shop.example\"", "*.shop.example"), ("img.shop.example:8443", "img.shop.example:8443"),
+            ("\"*.shop.example:8443\"", "*.shop.example:8443"), ("b\u{fc}cher.example", "xn--bcher-kva.example"),
+            ("no", "no"), ("db", "db"), ("_grpc.shop.example", "_grpc.shop.example"), ("\"y\"", "y"),
+        ]
+    )
+    func keys(written: String, canonical: String) throws {
+        #expect(try mappings("\(written): 203.0.113.7").keys.map(\.description) == [canonical])
+    }
+
+    @Test("A rule has its kind, its time to live and its line")
+    func rules() throws {
+        let rules = try mappings(
+            """
+            # the first line of the rules is line 3
+            a.example: bypass
+            b.example: { via: Edge.CDN.example, ttl: 90s }
+            c.example: { via: { host: edge.cdn.example, keep: [host] } }
+
+            d.example: { addresses: 203.0.113.7, ttl: 500ms }
+            """.replacing("500ms", with: "1500ms").replacing("\n\n", with: "\n#\n")
+        )
+        let edge = try HostName("edge.cdn.example")
+        func rule(_ name: String) throws -> HostMapping { try #require(rules[MappingKey(.exact(HostName(name)))]) }
+        func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
+            HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: line)
+        }
+        #expect(try rule("a.example") == HostMapping(.bypass, location: line(4)))
+        let via = HostMapping(.via(edge, takesIdentity: false), timeToLive: .seconds(90), location: line(5))
+        #expect(try rule("b.example") == via)
+        #expect(try rule("c.example") == HostMapping(.via(edge, takesIdentity: true), location: line(6)))
+        let last = HostMapping(.addresses([.init(v4)]), timeToLive: .milliseconds(1500), location: line(8))
+        #expect(try rule("d.example") == last)
+    }
+
+    @Test("Routes have their providers, fallback, families and line")
+    func routes() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            routes:
+              "*": { providers: [one, two], fallback: system }
+              "*.Shop.example": { providers: two, families: v4 }
+              db: { providers: [one], fallback: none, families: both }
+              legacy.example: bypass
+            providers:
+              two: { kind: doh, url: https://192.0.2.54/dns-query, method: post }
+              one: { kind: doh, url: https://doh.example/q, bootstrap: [192.0.2.53, "[2001:db8::53]"] }
+              unused: { kind: doh, url: "http://127.0.0.1:8053/dns-query" }
+            """,
+            name: "conf/f.yaml"
+        )
+        func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
+            HTTPDNSPrimitives.SourceLocation(file: "conf/f.yaml", line: line)
+        }
+        #expect(
+            settings.routes == [
+                Route(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
+                Route(
+                    .suffix(try HostName("shop.example")),
+                    .providers(["two"], fallback: .none),
+                    families: .v4,
+                    location: line(4)
+                ),
+                Route(
+                    .exact(try HostName("db")),
+                    .providers(["one"], fallback: .none),
+                    families: .both,
+                    location: line(5)
+                ),
+                Route(.exact(try HostName("legacy.example")), .bypass, location: line(6)),
+            ]
+        )
+        #expect(settings.providers.map(\.name) == ["two", "one", "unused"])
+        #expect(settings.providers[0].method == .post)
+        #expect(settings.providers[1].method == .get)
+        #expect(settings.providers[1].bootstrap.map(\.description) == ["192.0.2.53", "2001:db8::53"])
+        #expect(settings.providers[1].position.line == 9)
+    }
+
+    @Test("Policy, cache and client have what is written")
+    func values() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: "1"
+            policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1] }
+            cache: { entries: 12, ttl: { min: 1s, max: 10m } }
+            client:
+              timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, total: 1h }
+              connections: { max_idle: 7 }
+              http: 1.1
+              max_response: 64KiB
+            """,
+            name: "f.yaml"
+        )
+        #expect(settings.policy.providersMayAnswer == .loopback)
+        #expect(settings.policy.allowed.map(\.description) == ["10.1.0.0/16", "fd00::/8", "169.254.1.1/32"])
+        #expect(settings.cache.entries == 12)
+        #expect(
+            settings.cache.minimumTimeToLive == .seconds(1) && settings.cache.maximumTimeToLive == .seconds(600)
+        )
+        var timeouts = HTTPDNSClient.Configuration.Timeouts()
+        (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
+        (timeouts.idle, timeouts.total) = (.seconds(120), .seconds(3600))
+        #expect(settings.timeouts == timeouts)
+        #expect(settings.maximumIdleConnections == 7)
+        #expect(settings.versions == .http1Only)
+        #expect(settings.maximumResponseBody == .kibibytes(64))
+    }
+
+    @Test("Values become a client's configuration")
+    func configuration() throws {
+        let configuration = try ConfigurationFile.parse(
+            "version: 1\nmappings: { a.example: 203.0.113.7 }\ncache: { entries: 5 }\nclient: { http: 1.1, max_response: none }",
+            name: "f.yaml"
+        )
+        #expect(configuration.resolver.mappings.count == 1)
+        #expect(configuration.resolver.cache.entries == 5)
+        #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == nil)
+        #expect(configuration.maximumIdleConnections == HTTPDNSClient.Configuration().maximumIdleConnections)
+        #expect(configuration.isEnabled)
+    }
+
+    @Test("JSON gives the same settings as YAML")
+    func json() throws {
+        let json = """
+            {\t"version":1,
+            \t"mappings":{"A.example":["203.0.113.7","2001:db8::7"],"b\\u00fccher.example":{"addresses":{"203.0.113.7":95}}},
+            \t"cache":{"entries":12,"ttl":{"min":"1s"}},"client":{"http":"1.1"}}
+            """
+        let yaml = """
+            version: 1
+            mappings: { A.example: [203.0.113.7, "2001:db8::7"], b\u{fc}cher.example: { addresses: { 203.0.113.7: 95 } } }
+            cache: { entries: 12, ttl: { min: 1s } }
+            client: { http: 1.1 }
+            """
+        let (left, right) = (
+            try ConfigurationFile.settings(json, name: "f"), try ConfigurationFile.settings(yaml, name: "f")
+        )
+        #expect(left.mappings == right.mappings && left.mappings.count == 2)
+        #expect(left.cache == right.cache && left.cache.entries == 12)
+        #expect(left.versions == right.versions && left.versions == .http1Only)
+    }
+
+    @Test(
+        "A byte order mark, CR LF, a document mark and a version directive change nothing",
+        arguments: [
+            "\u{feff}version: 1\nmappings: { a.example: 203.0.113.7 }\n",
+            "version: 1\r\nmappings:\r\n  a.example: 203.0.113.7\r\n",
+            "%YAML 1.1\n---\nversion: 1\nmappings: { a.example: 203.0.113.7 }\n...\n",
+            "version: 1\rmappings: { a.example: 203.0.113.7 }",
+        ]
+    )
+    func frames(text: String) throws {
+        #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+    }
+
+    @Test("Ten thousand rules have their own addresses and lines", .timeLimit(.minutes(1)))
+    func many() throws {
+        let lines = (0..<10_000).map {
+            "h\($0).shop.example: [10.0.\($0 / 256).\($0 % 256), \"2001:db8::\($0 % 9 + 1)\"]\n"
+        }
+        let rules = try mappings(lines.joined())
+        #expect(rules.count == 10_000)
+        let rule = try #require(rules[MappingKey(.exact(HostName("h9999.shop.example")))])
+        #expect(rule.location == HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: 10_002))
+        #expect(rule.action == .addresses([.init(IPAddress(v4: 10, 0, 39, 15)), .init(IPAddress("2001:db8::1")!)]))
+    }
+}
 #endif

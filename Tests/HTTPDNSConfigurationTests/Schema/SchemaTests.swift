@@ -3,168 +3,168 @@ import HTTPDNSConfiguration
 import Testing
 
 #if YAML
-    struct SchemaTests {
-        private let schema: SchemaValidator
+struct SchemaTests {
+    private let schema: SchemaValidator
 
-        init() throws {
-            let text = try String(contentsOf: Repository.file("Docs/configuration.schema.json"), encoding: .utf8)
-            schema = SchemaValidator(root: try YAMLDocument.read(text, file: "configuration.schema.json"))
-        }
-
-        @Test(
-            "Every example of the reference fits the schema",
-            arguments: try Repository.examples(of: ["yaml", "json"])
-        )
-        func good(example: Example) throws {
-            #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
-        }
-
-        @Test(
-            "What the parser refuses by structure, the schema refuses too",
-            arguments: [
-                "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: true", "metrics: {}", "providers: [a]",
-                "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
-                "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
-                "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
-                "providers: { a: { kind: alibaba-v2, url: https://192.0.2.53/ } }", "providers: { a: { kind: doh } }",
-                "providers: { a: { kind: doh, url: 192.0.2.53 } }",
-                "providers: { a: { kind: doh, url: https://me:x@192.0.2.53/ } }",
-                "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [] } }",
-                "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [dns.example] } }",
-                "providers: { a: { kind: doh, url: https://192.0.2.53/, method: GET } }",
-                "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
-                "routes: { x: backup }", "routes: { x: [a] }", "routes: { x: { fallback: none } }",
-                "routes: { x: { providers: [] } }",
-                "routes: { x: { providers: [a], fallback: sys } }", "routes: { x: { providers: [a], families: ipv4 } }",
-                "routes: { x: { providers: [a, a] } }", "routes: { x: { providers: [a], rollout: 5 } }",
-                "routes: { \"x:443\": bypass }",
-                "routes: { \"a.*.b\": bypass }", "mappings: { \"*\": bypass }", "mappings: { \"*x\": bypass }",
-                "mappings: { \"x:0\": bypass }",
-                "mappings: { x: yes }", "mappings: { x: edge.example }", "mappings: { x: [] }", "mappings: { x: }",
-                "mappings: { x: {} }",
-                "mappings: { x: [203.0.113.7, 203.0.113.7] }", "mappings: { x: 203.0.113.7:0 }",
-                "mappings: { x: 10.0.0.0/8 }",
-                "mappings: { x: { addresses: {} } }", "mappings: { x: { addresses: { 203.0.113.7: 0 } } }",
-                "mappings: { x: { addresses: { 203.0.113.7: 1000001 } } }",
-                "mappings: { x: { addresses: { 203.0.113.7: 5% } } }",
-                "mappings: { x: { 203.0.113.7: 5 } }", "mappings: { x: { addresses: 203.0.113.7, via: y } }",
-                "mappings: { x: { addresses: 203.0.113.7, ttl: 30 } }",
-                "mappings: { x: { addresses: 203.0.113.7, ttl: 30sec } }",
-                "mappings: { x: { ttl: 30s } }", "mappings: { x: { via: { host: y } } }",
-                "mappings: { x: { via: { host: y, keep: [sni] } } }",
-                "mappings: { x: { via: \"*.y\" } }", "mappings: { x: { via: y:80 } }",
-                "mappings: { x: { last_resort: [203.0.113.7] } }",
-                "policy: { providers_may_answer: all }", "policy: { allow: [office] }", "policy: { allow: [] }",
-                "policy: { deny: [10.0.0.0/8] }",
-                "cache: { entries: 0 }", "cache: { entries: many }", "cache: { ttl: 30s }",
-                "cache: { ttl: { min: 1 } }", "cache: { stale: 1h }",
-                "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
-                "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
-                "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
-                "client: { on_address_change: x }",
-            ]
-        )
-        func bad(text: String) throws {
-            let text = text.hasPrefix("version") || text == "{}" ? text : "version: 1\n\(text)\n"
-            #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
-            #expect(try schema.whyNot(YAMLDocument.read(text, file: "f.yaml")) != nil)
-        }
-
-        @Test("The schema has the parser's keys, and no others")
-        func keys() throws {
-            let definitions = try #require(schema.root["$defs"])
-            let top = try #require(schema.root["properties"])
-            func keys(_ node: ConfigurationNode?) -> Set<String> {
-                Set((node?["properties"]?.entries ?? []).compactMap(\.key.text))
-            }
-            func objects(_ node: ConfigurationNode?) -> [ConfigurationNode] {
-                (node?["anyOf"]?.items ?? []).filter { $0["properties"] != nil }
-            }
-            let mapping = objects(definitions["mapping"])
-            let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
-            let client = top["client"]?["properties"]
-            let pairs: [(Set<String>, KeyTable)] = [
-                (keys(schema.root), .top), (keys(definitions["provider"]), .provider),
-                (keys(objects(definitions["route"]).first), .route),
-                (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
-                (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
-                (keys(top["cache"]?["properties"]?["ttl"]), .cacheTimeToLive), (keys(top["client"]), .client),
-                (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
-            ]
-            #expect(pairs.count == KeyTable.all.count)
-            for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
-        }
-
-        @Test("The schema has the parser's words, and no others")
-        func words() throws {
-            let provider = schema.root["$defs"]?["provider"]?["properties"]
-            let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
-            let top = schema.root["properties"]
-            let pairs: [(ConfigurationNode?, WordTable)] = [
-                (provider?["kind"], .providerKinds), (provider?["method"], .methods), (route?["fallback"], .fallbacks),
-                (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
-                (top?["client"]?["properties"]?["http"], .httpVersions),
-            ]
-            for (node, table) in pairs {
-                #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
-            }
-        }
+    init() throws {
+        let text = try String(contentsOf: Repository.file("Docs/configuration.schema.json"), encoding: .utf8)
+        schema = SchemaValidator(root: try YAMLDocument.read(text, file: "configuration.schema.json"))
     }
 
-    struct ReferenceTests {
-        @Test(
-            "Every example of the reference is read",
-            arguments: try Repository.examples(of: ["yaml", "json", "hosts"])
-        )
-        func examples(example: Example) throws {
-            _ = try ConfigurationFile.settings(example.text, name: "example." + example.language)
-        }
+    @Test(
+        "Every example of the reference fits the schema",
+        arguments: try Repository.examples(of: ["yaml", "json"])
+    )
+    func good(example: Example) throws {
+        #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
+    }
 
-        @Test("The reference names every key and word")
-        func complete() throws {
-            let text = try String(contentsOf: Repository.file("Docs/Configuration.md"), encoding: .utf8)
-            for key in KeyTable.all.flatMap(\.keys) {
-                #expect(
-                    text.contains("`\(key).") || text.contains("`\(key)`") || text.contains(".\(key)`")
-                        || text.contains("## \(key)\n")
-                        || text.contains("{ \(key):") || text.contains(", \(key):"),
-                    "\(key)"
-                )
+    @Test(
+        "What the parser refuses by structure, the schema refuses too",
+        arguments: [
+            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: true", "metrics: {}", "providers: [a]",
+            "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
+            "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
+            "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
+            "providers: { a: { kind: alibaba-v2, url: https://192.0.2.53/ } }", "providers: { a: { kind: doh } }",
+            "providers: { a: { kind: doh, url: 192.0.2.53 } }",
+            "providers: { a: { kind: doh, url: https://me:x@192.0.2.53/ } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [] } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [dns.example] } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, method: GET } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
+            "routes: { x: backup }", "routes: { x: [a] }", "routes: { x: { fallback: none } }",
+            "routes: { x: { providers: [] } }",
+            "routes: { x: { providers: [a], fallback: sys } }", "routes: { x: { providers: [a], families: ipv4 } }",
+            "routes: { x: { providers: [a, a] } }", "routes: { x: { providers: [a], rollout: 5 } }",
+            "routes: { \"x:443\": bypass }",
+            "routes: { \"a.*.b\": bypass }", "mappings: { \"*\": bypass }", "mappings: { \"*x\": bypass }",
+            "mappings: { \"x:0\": bypass }",
+            "mappings: { x: yes }", "mappings: { x: edge.example }", "mappings: { x: [] }", "mappings: { x: }",
+            "mappings: { x: {} }",
+            "mappings: { x: [203.0.113.7, 203.0.113.7] }", "mappings: { x: 203.0.113.7:0 }",
+            "mappings: { x: 10.0.0.0/8 }",
+            "mappings: { x: { addresses: {} } }", "mappings: { x: { addresses: { 203.0.113.7: 0 } } }",
+            "mappings: { x: { addresses: { 203.0.113.7: 1000001 } } }",
+            "mappings: { x: { addresses: { 203.0.113.7: 5% } } }",
+            "mappings: { x: { 203.0.113.7: 5 } }", "mappings: { x: { addresses: 203.0.113.7, via: y } }",
+            "mappings: { x: { addresses: 203.0.113.7, ttl: 30 } }",
+            "mappings: { x: { addresses: 203.0.113.7, ttl: 30sec } }",
+            "mappings: { x: { ttl: 30s } }", "mappings: { x: { via: { host: y } } }",
+            "mappings: { x: { via: { host: y, keep: [sni] } } }",
+            "mappings: { x: { via: \"*.y\" } }", "mappings: { x: { via: y:80 } }",
+            "mappings: { x: { last_resort: [203.0.113.7] } }",
+            "policy: { providers_may_answer: all }", "policy: { allow: [office] }", "policy: { allow: [] }",
+            "policy: { deny: [10.0.0.0/8] }",
+            "cache: { entries: 0 }", "cache: { entries: many }", "cache: { ttl: 30s }",
+            "cache: { ttl: { min: 1 } }", "cache: { stale: 1h }",
+            "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
+            "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
+            "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
+            "client: { on_address_change: x }",
+        ]
+    )
+    func bad(text: String) throws {
+        let text = text.hasPrefix("version") || text == "{}" ? text : "version: 1\n\(text)\n"
+        #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
+        #expect(try schema.whyNot(YAMLDocument.read(text, file: "f.yaml")) != nil)
+    }
+
+    @Test("The schema has the parser's keys, and no others")
+    func keys() throws {
+        let definitions = try #require(schema.root["$defs"])
+        let top = try #require(schema.root["properties"])
+        func keys(_ node: ConfigurationNode?) -> Set<String> {
+            Set((node?["properties"]?.entries ?? []).compactMap(\.key.text))
+        }
+        func objects(_ node: ConfigurationNode?) -> [ConfigurationNode] {
+            (node?["anyOf"]?.items ?? []).filter { $0["properties"] != nil }
+        }
+        let mapping = objects(definitions["mapping"])
+        let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
+        let client = top["client"]?["properties"]
+        let pairs: [(Set<String>, KeyTable)] = [
+            (keys(schema.root), .top), (keys(definitions["provider"]), .provider),
+            (keys(objects(definitions["route"]).first), .route),
+            (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
+            (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
+            (keys(top["cache"]?["properties"]?["ttl"]), .cacheTimeToLive), (keys(top["client"]), .client),
+            (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
+        ]
+        #expect(pairs.count == KeyTable.all.count)
+        for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
+    }
+
+    @Test("The schema has the parser's words, and no others")
+    func words() throws {
+        let provider = schema.root["$defs"]?["provider"]?["properties"]
+        let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
+        let top = schema.root["properties"]
+        let pairs: [(ConfigurationNode?, WordTable)] = [
+            (provider?["kind"], .providerKinds), (provider?["method"], .methods), (route?["fallback"], .fallbacks),
+            (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
+            (top?["client"]?["properties"]?["http"], .httpVersions),
+        ]
+        for (node, table) in pairs {
+            #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
+        }
+    }
+}
+
+struct ReferenceTests {
+    @Test(
+        "Every example of the reference is read",
+        arguments: try Repository.examples(of: ["yaml", "json", "hosts"])
+    )
+    func examples(example: Example) throws {
+        _ = try ConfigurationFile.settings(example.text, name: "example." + example.language)
+    }
+
+    @Test("The reference names every key and word")
+    func complete() throws {
+        let text = try String(contentsOf: Repository.file("Docs/Configuration.md"), encoding: .utf8)
+        for key in KeyTable.all.flatMap(\.keys) {
+            #expect(
+                text.contains("`\(key).") || text.contains("`\(key)`") || text.contains(".\(key)`")
+                    || text.contains("## \(key)\n")
+                    || text.contains("{ \(key):") || text.contains(", \(key):"),
+                "\(key)"
+            )
+        }
+        let tables: [WordTable] = [.providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions]
+        for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
+    }
+}
+
+/// A fenced block of the reference.
+struct Example: Sendable, CustomTestStringConvertible {
+    var language: String
+    var line: Int
+    var text: String
+    var testDescription: String { "\(language) on line \(line)" }
+}
+
+enum Repository {
+    static func file(_ path: String) -> URL {
+        URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../" + path).standardized
+    }
+
+    static func examples(of languages: [String]) throws -> [Example] {
+        let text = try String(contentsOf: file("Docs/Configuration.md"), encoding: .utf8)
+        var examples: [Example] = []
+        var open: Example?
+        for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
+            if line.hasPrefix("```") {
+                if let example = open { examples.append(example) }
+                open = open == nil ? Example(language: String(line.dropFirst(3)), line: number + 1, text: "") : nil
+            } else {
+                open?.text += line + "\n"
             }
-            let tables: [WordTable] = [.providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions]
-            for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
         }
+        let found = examples.filter { languages.contains($0.language) }
+        // A table of none would prove nothing.
+        try #require(found.count >= 8)
+        return found
     }
-
-    /// A fenced block of the reference.
-    struct Example: Sendable, CustomTestStringConvertible {
-        var language: String
-        var line: Int
-        var text: String
-        var testDescription: String { "\(language) on line \(line)" }
-    }
-
-    enum Repository {
-        static func file(_ path: String) -> URL {
-            URL(fileURLWithPath: #filePath).appendingPathComponent("../../../../" + path).standardized
-        }
-
-        static func examples(of languages: [String]) throws -> [Example] {
-            let text = try String(contentsOf: file("Docs/Configuration.md"), encoding: .utf8)
-            var examples: [Example] = []
-            var open: Example?
-            for (number, line) in text.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
-                if line.hasPrefix("```") {
-                    if let example = open { examples.append(example) }
-                    open = open == nil ? Example(language: String(line.dropFirst(3)), line: number + 1, text: "") : nil
-                } else {
-                    open?.text += line + "\n"
-                }
-            }
-            let found = examples.filter { languages.contains($0.language) }
-            // A table of none would prove nothing.
-            try #require(found.count >= 8)
-            return found
-        }
-    }
+}
 #endif

@@ -3,91 +3,91 @@ import HTTPDNSPrimitives
 import Testing
 
 #if YAML
-    struct HostileTextTests {
-        private static let sample = """
-            version: 1
-            providers:
-              b: { kind: doh, url: https://doh.example/q, bootstrap: [192.0.2.53, "2001:db8::53"] }
-            routes: { "*.shop.example": { providers: [b], fallback: system }, x.example: bypass }
-            mappings:
-              b\u{fc}cher.example: ["203.0.113.7", '[2001:db8::7]:8443']  # both
-              c.example:8443: { addresses: { 203.0.113.8: 95 }, ttl: 30s }
-            cache: { ttl: { min: 10s } }
-            """
+struct HostileTextTests {
+    private static let sample = """
+        version: 1
+        providers:
+          b: { kind: doh, url: https://doh.example/q, bootstrap: [192.0.2.53, "2001:db8::53"] }
+        routes: { "*.shop.example": { providers: [b], fallback: system }, x.example: bypass }
+        mappings:
+          b\u{fc}cher.example: ["203.0.113.7", '[2001:db8::7]:8443']  # both
+          c.example:8443: { addresses: { 203.0.113.8: 95 }, ttl: 30s }
+        cache: { ttl: { min: 10s } }
+        """
 
-        /// Whether the text was read; every failure must have a place and words.
-        private func isRead(_ text: String) -> Bool {
-            do {
-                _ = try ConfigurationFile.settings(text, name: "f.yaml")
-                return true
-            } catch {
-                #expect(!error.mistakes.isEmpty)
-                #expect(error.mistakes.allSatisfy { $0.location.line != nil && !$0.message.isEmpty }, "\(text)")
-                return false
-            }
-        }
-
-        @Test("A file cut at any place is read or refused with a place")
-        func cut() {
-            let scalars = Self.sample.unicodeScalars
-            var outcomes: Set<Bool> = []
-            for count in 0...scalars.count {
-                outcomes.insert(isRead(String(String.UnicodeScalarView(scalars.prefix(count)))))
-            }
-            #expect(outcomes == [true, false])
-        }
-
-        @Test(
-            "A file with any character left out or replaced is read or refused with a place",
-            arguments: ["", "[", "*", "\t", "\u{0}", "\"", "&a "]
-        )
-        func changed(replacement: String) {
-            let scalars = Array(Self.sample.unicodeScalars)
-            var refused = 0
-            for index in scalars.indices {
-                var text = ""
-                text.unicodeScalars.append(contentsOf: scalars[..<index])
-                text += replacement
-                text.unicodeScalars.append(contentsOf: scalars[(index + 1)...])
-                if !isRead(text) { refused += 1 }
-            }
-            #expect(refused > scalars.count / 8)
-        }
-
-        @Test("A billion laughs are refused before they are told", .timeLimit(.minutes(1)))
-        func billionLaughs() throws {
-            var text = "version: 1\na0: &a0 [x, x]\n"
-            for level in 1...40 {
-                let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
-                text += "? &a\(level) [\(aliases)]\n: x\n"
-            }
-            let error = #expect(throws: ConfigurationFileError.self) {
-                try ConfigurationFile.settings(text, name: "f.yaml")
-            }
-            let first = try #require(error?.mistakes.first)
-            #expect(first.location.line == 3)
-            #expect(first.message == "\"*a0\" is a YAML alias; anchors and aliases are not supported")
-        }
-
-        @Test(
-            "Nesting is bounded",
-            arguments: [
-                String(repeating: "[", count: 100_000), String(repeating: "- ", count: 100_000),
-                "a: " + String(repeating: "{a: ", count: 900) + "1" + String(repeating: "}", count: 900),
-                "version: 1\ncache: " + String(repeating: "[", count: 40) + String(repeating: "]", count: 40),
-            ]
-        )
-        func nesting(text: String) throws {
-            let error = #expect(throws: ConfigurationFileError.self) {
-                try ConfigurationFile.settings(text, name: "f.yaml")
-            }
-            #expect(error?.description.contains("nested") == true)
-        }
-
-        @Test("Stars and ampersands in comments and values are not taken for aliases")
-        func stars() throws {
-            let text = "# *x and &x\nversion: 1  # R&D, *.shop\nmappings: { \"*.x\": bypass }\n"
-            #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+    /// Whether the text was read; every failure must have a place and words.
+    private func isRead(_ text: String) -> Bool {
+        do {
+            _ = try ConfigurationFile.settings(text, name: "f.yaml")
+            return true
+        } catch {
+            #expect(!error.mistakes.isEmpty)
+            #expect(error.mistakes.allSatisfy { $0.location.line != nil && !$0.message.isEmpty }, "\(text)")
+            return false
         }
     }
+
+    @Test("A file cut at any place is read or refused with a place")
+    func cut() {
+        let scalars = Self.sample.unicodeScalars
+        var outcomes: Set<Bool> = []
+        for count in 0...scalars.count {
+            outcomes.insert(isRead(String(String.UnicodeScalarView(scalars.prefix(count)))))
+        }
+        #expect(outcomes == [true, false])
+    }
+
+    @Test(
+        "A file with any character left out or replaced is read or refused with a place",
+        arguments: ["", "[", "*", "\t", "\u{0}", "\"", "&a "]
+    )
+    func changed(replacement: String) {
+        let scalars = Array(Self.sample.unicodeScalars)
+        var refused = 0
+        for index in scalars.indices {
+            var text = ""
+            text.unicodeScalars.append(contentsOf: scalars[..<index])
+            text += replacement
+            text.unicodeScalars.append(contentsOf: scalars[(index + 1)...])
+            if !isRead(text) { refused += 1 }
+        }
+        #expect(refused > scalars.count / 8)
+    }
+
+    @Test("A billion laughs are refused before they are told", .timeLimit(.minutes(1)))
+    func billionLaughs() throws {
+        var text = "version: 1\na0: &a0 [x, x]\n"
+        for level in 1...40 {
+            let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
+            text += "? &a\(level) [\(aliases)]\n: x\n"
+        }
+        let error = #expect(throws: ConfigurationFileError.self) {
+            try ConfigurationFile.settings(text, name: "f.yaml")
+        }
+        let first = try #require(error?.mistakes.first)
+        #expect(first.location.line == 3)
+        #expect(first.message == "\"*a0\" is a YAML alias; anchors and aliases are not supported")
+    }
+
+    @Test(
+        "Nesting is bounded",
+        arguments: [
+            String(repeating: "[", count: 100_000), String(repeating: "- ", count: 100_000),
+            "a: " + String(repeating: "{a: ", count: 900) + "1" + String(repeating: "}", count: 900),
+            "version: 1\ncache: " + String(repeating: "[", count: 40) + String(repeating: "]", count: 40),
+        ]
+    )
+    func nesting(text: String) throws {
+        let error = #expect(throws: ConfigurationFileError.self) {
+            try ConfigurationFile.settings(text, name: "f.yaml")
+        }
+        #expect(error?.description.contains("nested") == true)
+    }
+
+    @Test("Stars and ampersands in comments and values are not taken for aliases")
+    func stars() throws {
+        let text = "# *x and &x\nversion: 1  # R&D, *.shop\nmappings: { \"*.x\": bypass }\n"
+        #expect(try ConfigurationFile.settings(text, name: "f.yaml").mappings.count == 1)
+    }
+}
 #endif

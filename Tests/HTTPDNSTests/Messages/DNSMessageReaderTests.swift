@@ -39,7 +39,7 @@ struct DNSMessageReaderTests {
             ([0xff, 0xff], 12),  // past the end
             ([0xc0, 0], 12),  // into the header
             ([0xc0, 11], 12),
-            ([2, 0x61, 0xc0, 12], 14),  // to labels that run into the pointer
+            ([3, 0x61, 0xc0, 12, 0], 14),  // to labels that run into the pointer
         ] as [([UInt8], Int)]
     )
     func pointers(octets: [UInt8], offset: Int) {

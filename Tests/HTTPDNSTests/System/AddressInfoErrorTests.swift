@@ -3,11 +3,11 @@ import Testing
 @testable import HTTPDNS
 
 #if canImport(Glibc)
-    import Glibc
+import Glibc
 #elseif canImport(Musl)
-    import Musl
+import Musl
 #else
-    import Darwin
+import Darwin
 #endif
 
 @Suite("Errors of getaddrinfo")

@@ -52,7 +52,7 @@ extension ServerRig {
         let missing = parts.filter { !$0.isInstalled }.sorted { $0.rawValue < $1.rawValue }
         if missing.isEmpty { return true }
         let names = missing.map(\.rawValue).joined(separator: " and ")
-        let packages = missing.map(\.packages).joined(separator: " ")
+        let packages = Set(missing.flatMap { $0.packages.split(separator: " ") }).sorted().joined(separator: " ")
         let verb = missing.count == 1 ? "is" : "are"
         let line =
             "left out: \(suite) because \(names) \(verb) not installed (apt-get install \(packages), or: make test)\n"

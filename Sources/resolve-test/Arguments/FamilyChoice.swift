@@ -1,0 +1,15 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+
+/// The values of `--family`.
+enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case v4, v6, both
+
+    var families: AddressFamilies {
+        switch self {
+        case .v4: .v4
+        case .v6: .v6
+        case .both: .both
+        }
+    }
+}

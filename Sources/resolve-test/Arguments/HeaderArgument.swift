@@ -1,0 +1,59 @@
+internal import HTTPTypes
+
+/// The values of `-H`: header fields, and a Host of the caller's own.
+struct HeaderArgument: Sendable {
+    var fields = HTTPFields()
+    /// What replaces the URL's own Host, from `-H 'Host: name'`.
+    var hostHeader: String?
+
+    init(_ texts: [String]) throws(CommandFailure) {
+        for text in texts {
+            try add(text)
+        }
+    }
+
+    private mutating func add(_ text: String) throws(CommandFailure) {
+        // A forgotten check here would let a value end the head and start a second request.
+        guard !text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0x00 }) else {
+            throw .usage(
+                "-H \"\(text)\": a header field holds no line break and no NUL",
+                hint: "give each field its own -H"
+            )
+        }
+        let (nameText, value) = try Self.split(text)
+        guard let name = HTTPField.Name(nameText) else {
+            throw .usage(
+                "-H \"\(text)\": \"\(nameText)\" is not a field name",
+                hint: "letters, digits and !#$%&'*+-.^_`|~, then a colon"
+            )
+        }
+        guard HTTPField.isValidValue(value) else {
+            throw .usage("-H \"\(text)\": the value has a control character")
+        }
+        guard name.canonicalName == "host" else {
+            fields.append(HTTPField(name: name, value: value))
+            return
+        }
+        guard hostHeader == nil, !value.isEmpty else {
+            throw .usage("-H \"\(text)\": Host is sent once, and not empty")
+        }
+        hostHeader = value
+    }
+
+    /// curl's forms: `Name: value`, and `Name;` for an empty value.
+    private static func split(_ text: String) throws(CommandFailure) -> (name: String, value: String) {
+        if let colon = text.firstIndex(of: ":") {
+            let value = text[text.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
+            let trimmed = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
+            guard !trimmed.isEmpty else {
+                let name = text[..<colon]
+                throw .usage("-H \"\(text)\" has no value", hint: "for an empty field write -H '\(name);'")
+            }
+            return (String(text[..<colon]), trimmed)
+        }
+        guard text.hasSuffix(";") else {
+            throw .usage("-H \"\(text)\" is not a header field", hint: "write -H 'Name: value'")
+        }
+        return (String(text.dropLast()), "")
+    }
+}

@@ -1,0 +1,49 @@
+internal import HTTPDNSClient
+
+/// A host on the command line, with the port whose mapping is asked about.
+struct HostArgument: Sendable {
+    /// As it was written.
+    let text: String
+    /// The host without its port.
+    let host: Host
+    /// 443 unless it was written.
+    let port: UInt16
+
+    /// Reads `name`, `name:port`, `203.0.113.7`, `203.0.113.7:port`, `2001:db8::7`, `[2001:db8::7]:port`.
+    init(_ text: String) throws(CommandFailure) {
+        self.text = text
+        guard !text.contains("://") else {
+            throw .usage("\"\(text)\" is a URL, not a host", hint: "resolve-test explain \(ShellText.quoted(text))")
+        }
+        let (hostText, portText) = Self.split(text)
+        if let portText {
+            guard portText.utf8.allSatisfy({ (0x30...0x39).contains($0) }), let number = UInt16(portText), number > 0
+            else {
+                throw .usage("\"\(text)\": the port must be a number from 1 to 65535")
+            }
+            port = number
+        } else {
+            // Resolving depends on the port only where a mapping does; https is what a bare name means.
+            port = 443
+        }
+        if let address = IPAddress(hostText) {
+            host = .address(address)
+        } else {
+            do {
+                host = .name(try HostName(hostText))
+            } catch {
+                throw .usage("\(error)")
+            }
+        }
+    }
+
+    private static func split(_ text: String) -> (host: String, port: String?) {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            let host = String(text[text.index(after: text.startIndex)..<end])
+            let rest = text[text.index(after: end)...]
+            return rest.isEmpty ? (host, nil) : rest.hasPrefix(":") ? (host, String(rest.dropFirst())) : (text, nil)
+        }
+        let parts = text.split(separator: ":", omittingEmptySubsequences: false)
+        return parts.count == 2 ? (String(parts[0]), String(parts[1])) : (text, nil)
+    }
+}

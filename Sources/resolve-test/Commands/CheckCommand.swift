@@ -1,0 +1,38 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+/// `check FILE`: validate a configuration file, with line and column.
+struct CheckCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "check",
+        abstract: "Validate a configuration file.",
+        discussion: "Prints what the file sets; or each mistake on a line, and exits with 2. Nothing is sent."
+    )
+
+    @Argument(help: ArgumentHelp("The configuration file.", valueName: "FILE"))
+    var file: String
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        let configuration: HTTPDNSClient.Configuration
+        do {
+            configuration = try ConfigurationFile.load(file)
+            // Says what only shows once all parts meet, such as a CA file that is not there.
+            try await HTTPDNSClient(configuration: configuration).shutdown()
+        } catch let error as ConfigurationFileError {
+            guard !output.isJSON else { throw error }
+            console.standardError.write(
+                CheckReport.mistakes(error, style: console.screen(for: console.standardError).style)
+            )
+            return ExitStatus.usage
+        }
+        let report = CheckReport(file: file, configuration: configuration)
+        console.standardOutput.write(
+            output.isJSON ? report.json().indented + "\n" : report.text(isVerbose: output.isVerbose)
+        )
+        return ExitStatus.done
+    }
+}

@@ -1,0 +1,12 @@
+/// What the program's exit status says. Docs/CommandLine.md has the table.
+enum ExitStatus {
+    /// Everything that was asked for was done.
+    static let done: Int32 = 0
+    /// A name, connection or answer failed.
+    static let failed: Int32 = 1
+    /// The arguments or the configuration cannot be used; nothing was sent.
+    static let usage: Int32 = 2
+
+    /// Ended by a signal, as shells count it.
+    static func signal(_ number: Int32) -> Int32 { 128 + number }
+}

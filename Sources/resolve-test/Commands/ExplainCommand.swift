@@ -1,0 +1,36 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+
+/// `explain URL`: the rewritten request; nothing is sent to the origin.
+struct ExplainCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "explain",
+        abstract: "Show where a request would go and why.",
+        discussion: "The name is resolved, which may ask a provider; nothing is sent to the origin."
+    )
+
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
+    var url: String
+
+    @OptionGroup
+    var common: CommonOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        let settings = try ClientSettings(common, environment: console.environment)
+        let options = settings.requestOptions(common)
+        let rewritten = try await settings.withClient { client in
+            try await client.rewrite(url, options: options)
+        }
+
+        console.note(settings.remarks(on: [rewritten.resolution]), unless: common.output.isJSON)
+        let report = ExplainReport(
+            rewrite: try RewriteView(rewritten),
+            providerKinds: settings.providerKinds,
+            certificateAuthorityFile: common.certificateAuthorityFile,
+            isVerbose: common.output.isVerbose
+        )
+        let output = console.standardOutput
+        output.write(common.output.isJSON ? report.json().indented + "\n" : report.text(console.screen(for: output)))
+        return ExitStatus.done
+    }
+}

@@ -1,0 +1,215 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+internal import HTTPTypes
+
+/// `fetch URL`: send it, show every phase.
+struct FetchCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "fetch",
+        abstract: "Send a request and show every phase.",
+        discussion: """
+            The report goes to standard error (with --json an object to standard output); the body goes nowhere without \
+            -o. Redirects are shown, not followed.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("An http or https URL.", valueName: "URL"))
+    var url: String
+
+    @Option(
+        name: [.customShort("X"), .customLong("request")],
+        help: ArgumentHelp("Method; GET, or POST with -d.", valueName: "METHOD")
+    )
+    var method: String?
+
+    @Option(
+        name: [.customShort("H"), .customLong("header")],
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Header field, 'Name: value'. Repeatable.", valueName: "FIELD")
+    )
+    var headers: [String] = []
+
+    @Option(
+        name: [.customShort("d"), .customLong("data")],
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp(
+            "Body; @FILE reads a file without its line breaks, as curl does. Repeatable.",
+            valueName: "DATA"
+        )
+    )
+    var data: [String] = []
+
+    @Option(
+        name: .customLong("data-binary"),
+        parsing: .unconditionalSingleValue,
+        help: ArgumentHelp("Body; @FILE reads a file as it is. Repeatable.", valueName: "DATA")
+    )
+    var binaryData: [String] = []
+
+    @Option(
+        name: [.customShort("o"), .customLong("output")],
+        parsing: .unconditional,
+        help: ArgumentHelp("Where the body goes; - is standard output.", valueName: "FILE")
+    )
+    var outputFile: String?
+
+    @Flag(
+        name: [.customShort("i"), .customLong("include")],
+        help: "Print status and header fields on standard output."
+    )
+    var includesHead = false
+
+    @Option(name: .customLong("max-time"), help: ArgumentHelp("Seconds for the whole call.", valueName: "SECONDS"))
+    var maximumSeconds: Double?
+
+    @OptionGroup
+    var common: CommonOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        let isJSON = common.output.isJSON
+        guard !(isJSON && outputFile == "-") else {
+            throw CommandFailure.usage(
+                "--json and -o - both want standard output",
+                hint: "write the body to a file with -o FILE"
+            )
+        }
+        var settings = try ClientSettings(common, environment: console.environment)
+        let request = try request(&settings)
+        let destination = try BodyDestination(path: outputFile, standardOutput: console.standardOutput)
+        console.note(settings.notes, unless: isJSON)
+        let report = try await settings.withClient { client in
+            try await fetch(request, client: client, to: destination, settings: settings, console: console)
+        }
+        let failedHop = report.hops.last.flatMap { isFailure($0.status) ? $0 : nil }
+        // An error page must not take the place of a good file.
+        if failedHop == nil { try destination.finish() } else { destination.discard() }
+        console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
+        if isJSON {
+            console.standardOutput.write(report.json().indented + "\n")
+        } else {
+            console.standardError.write(
+                text(report, settings: settings, screen: console.screen(for: console.standardError))
+            )
+        }
+        if let failedHop { throw statusFailure(failedHop) }
+        return ExitStatus.done
+    }
+
+    private func request(_ settings: inout ClientSettings) throws(CommandFailure) -> ClientRequest {
+        var header = try HeaderArgument(headers)
+        var request = ClientRequest(url: url, options: settings.requestOptions(common))
+        if !data.isEmpty || !binaryData.isEmpty {
+            guard data.isEmpty || binaryData.isEmpty else {
+                throw .usage("-d and --data-binary do not mix", hint: "use one of them for all parts")
+            }
+            let isBinary = data.isEmpty
+            request.body = .bytes(try DataArgument.bytes(isBinary ? binaryData : data, keepsLineBreaks: isBinary))
+            request.method = .post
+            if header.fields[.contentType] == nil {
+                header.fields[.contentType] = "application/x-www-form-urlencoded"
+            }
+        }
+        if let method {
+            guard let parsed = HTTPRequest.Method(rawValue: method) else {
+                throw .usage("-X \"\(method)\" is not a method", hint: "letters and digits, such as GET, POST, PURGE")
+            }
+            request.method = parsed
+        }
+        request.headerFields = header.fields
+        if let hostHeader = header.hostHeader {
+            request.options.hostHeader = hostHeader
+            settings.notes.append(
+                "Host \"\(hostHeader)\" replaces the URL's; SNI and certificate stay the URL's"
+                    + " (to change where it goes, put the name into the URL and use --map)"
+            )
+        }
+        try applyTimeLimit(to: &request, &settings)
+        return request
+    }
+
+    private func applyTimeLimit(to request: inout ClientRequest, _ settings: inout ClientSettings)
+        throws(CommandFailure)
+    {
+        if let maximumSeconds {
+            guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
+                throw .usage("--max-time must be more than 0 seconds")
+            }
+            request.options.deadline = .seconds(maximumSeconds)
+            settings.configuration.timeouts.total = nil
+        } else if !settings.readsFile {
+            // A download may take as long as bytes keep coming; the idle limit stays.
+            settings.configuration.timeouts.total = nil
+        }
+    }
+
+    private func fetch(
+        _ request: ClientRequest,
+        client: HTTPDNSClient,
+        to destination: BodyDestination,
+        settings: ClientSettings,
+        console: Console
+    ) async throws -> FetchReport {
+        let start = ContinuousClock.now
+        let response = try await client.execute(request)
+        if includesHead, !common.output.isJSON {
+            console.standardOutput.write(HeadText.text(response))
+        }
+        let length = response.headerFields[.contentLength].flatMap { Int($0) }
+        var progress = DownloadProgress(
+            on: console.standardError,
+            expected: length,
+            isWanted: !common.output.isJSON && outputFile != "-"
+        )
+        var received = 0
+        do {
+            for try await chunk in response.body {
+                received += chunk.count
+                if !isFailure(response.status.code) { try destination.write(chunk) }
+                progress.update(received: received)
+            }
+            progress.finish()
+        } catch {
+            progress.finish()
+            throw error
+        }
+        let total = start.duration(to: .now)
+        return try FetchReport(
+            response,
+            received: received,
+            total: total,
+            includesHead: includesHead,
+            providerKinds: settings.providerKinds
+        )
+    }
+
+    private func text(_ report: FetchReport, settings: ClientSettings, screen: Screen) -> String {
+        var text = ""
+        if common.output.isVerbose, let rewrite = report.hops.last?.rewrite {
+            text += ExplainReport(
+                rewrite: rewrite,
+                providerKinds: settings.providerKinds,
+                certificateAuthorityFile: common.certificateAuthorityFile,
+                isVerbose: false
+            ).text(screen)
+        }
+        text += report.text(screen)
+        if let hop = report.hops.last, let location = hop.location {
+            text +=
+                "note: redirects are not followed: resolve-test fetch \(ShellText.quoted(PrintableText.line(location)))\n"
+        }
+        return text
+    }
+
+    private func isFailure(_ status: Int) -> Bool { common.failsOnStatus && status >= 400 }
+
+    private func statusFailure(_ hop: FetchReport.Hop) -> CommandFailure {
+        var failure = CommandFailure.failed(
+            code: "http-status",
+            "the origin answered \(hop.status)",
+            hint: "without --fail this is no failure, and -o - shows the body"
+        )
+        failure.host = hop.rewrite.urlHost
+        failure.requestMayHaveBeenSent = true
+        return failure
+    }
+}

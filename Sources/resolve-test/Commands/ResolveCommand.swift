@@ -1,0 +1,83 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+
+/// `resolve HOST...`: addresses, source, time left.
+struct ResolveCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve",
+        abstract: "Show addresses, source and time left of names.",
+        discussion: """
+            HOST is a name or an address, with :PORT for a mapping of that port (443 if left out). With --json one line \
+            of JSON for each host. Exit 1 when a host has no address.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Names or addresses.", valueName: "HOST"))
+    var hosts: [String]
+
+    @OptionGroup
+    var common: CommonOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        // All are read before the first is asked about: a typing error sends nothing.
+        let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
+        let settings = try ClientSettings(common, environment: console.environment)
+        let options = settings.requestOptions(common)
+        let rows = try await settings.withClient { client in
+            try await Self.rows(questions, client: client, options: options)
+        }
+
+        let report = ResolveReport(
+            rows: rows.map { row in
+                var row = row
+                row.outcome = row.outcome.mapError(settings.advised)
+                return row
+            },
+            providerKinds: settings.providerKinds
+        )
+        console.note(settings.remarks(on: rows.compactMap { try? $0.outcome.get() }), unless: common.output.isJSON)
+        console.standardOutput.write(common.output.isJSON ? report.json() : report.text())
+        if let failure = report.failure { throw failure }
+        return ExitStatus.done
+    }
+
+    /// All at once: the answer takes as long as the slowest name. The order is that of the arguments.
+    private static func rows(
+        _ questions: [HostArgument],
+        client: HTTPDNSClient,
+        options: RequestOptions
+    ) async throws -> [ResolveReport.Row] {
+        try await withThrowingTaskGroup(of: (Int, ResolveReport.Row).self) { group in
+            for (index, question) in questions.enumerated() {
+                group.addTask {
+                    (index, try await row(question, client: client, options: options))
+                }
+            }
+            return try await group.reduce(into: [Int: ResolveReport.Row]()) { $0[$1.0] = $1.1 }
+                .sorted { $0.key < $1.key }.map(\.value)
+        }
+    }
+
+    private static func row(
+        _ question: HostArgument,
+        client: HTTPDNSClient,
+        options: RequestOptions
+    ) async throws -> ResolveReport.Row {
+        var outcome: Result<Resolution, CommandFailure>
+        do {
+            outcome = .success(
+                try await client.resolve(question.host.description, port: question.port, options: options)
+            )
+        } catch let error as CancellationError {
+            throw error
+        } catch {
+            outcome = .failure(CommandFailure(error))
+        }
+        return ResolveReport.Row(
+            text: question.text,
+            host: question.host.description,
+            port: question.port,
+            outcome: outcome
+        )
+    }
+}

@@ -1,0 +1,15 @@
+internal import ArgumentParser
+
+/// The root, which only holds the commands.
+struct RootCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "resolve-test",
+        abstract: "Where does this request go, why, and does it get there?",
+        version: "resolve-test 0.1.0",
+        subcommands: [
+            ResolveCommand.self, ExplainCommand.self, FetchCommand.self, CheckCommand.self, ExportCommand.self,
+        ]
+    )
+
+    static let names: Set<String> = ["resolve", "explain", "fetch", "check", "export"]
+}

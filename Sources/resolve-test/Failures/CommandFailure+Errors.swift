@@ -1,0 +1,78 @@
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+extension CommandFailure {
+    /// The failure that an error of the library, or of the program itself, stands for.
+    init(_ error: any Error) {
+        switch error {
+        case let failure as CommandFailure: self = failure
+        case let error as HTTPDNSClientError: self.init(error)
+        case let error as ResolutionError: self.init(error)
+        case let error as ConfigurationFileError: self.init(error)
+        case let error as MappingError: self = .configuration("\(error)")
+        case let error as ProviderConfigurationError: self = .configuration("\(error)")
+        case let error as ResolverConfigurationError: self = .configuration("\(error)")
+        case is CancellationError: self = .failed(code: "cancelled", "cancelled")
+        default: self = .failed(code: "unknown", "\(error)")
+        }
+    }
+
+    private static func configuration(_ message: String) -> CommandFailure {
+        CommandFailure(kind: .usage, code: "configuration", message: message)
+    }
+
+    private init(_ error: HTTPDNSClientError) {
+        let unusable: Set<HTTPDNSClientError.Code> = [.invalidURL, .invalidRequest, .configuration]
+        self.init(
+            kind: unusable.contains(error.code) ? .usage : .failed,
+            code: "\(error.code)",
+            message: error.message,
+            hint: error.hint
+        )
+        stage = "\(error.stage)"
+        host = error.host
+        attempts = error.attempts
+        requestMayHaveBeenSent = error.requestMayHaveBeenSent
+        if error.code == .certificateRefused {
+            // The library's hint names its setting; here it is a flag.
+            hint = "the address belongs to somebody else, or --cacert FILE must name the authority"
+        }
+        if let cause = error.underlying as? ResolutionError {
+            providerAttempts = cause.attempts
+            reason = "\(cause.code)"
+        }
+    }
+
+    private init(_ error: ResolutionError) {
+        self.init(
+            kind: error.code == .invalidName ? .usage : .failed,
+            code: "\(error.code)",
+            message: error.message,
+            hint: error.hint
+        )
+        stage = "\(HTTPDNSClientError.Stage.resolve)"
+        reason = "\(error.code)"
+        host = error.host
+        providerAttempts = error.attempts
+    }
+
+    /// One line that leads to the command which lists all mistakes.
+    private init(_ error: ConfigurationFileError) {
+        let first = error.mistakes.first
+        let more = error.mistakes.count + error.omitted - 1
+        self.init(
+            kind: .usage,
+            code: "configuration",
+            message: first.map { "\($0.location): \($0.message)" } ?? "\(error)",
+            hint: first?.hint
+        )
+        mistakes = error.mistakes
+        omittedMistakes = error.omitted
+        if more > 0, let file = first?.location.file {
+            let count = more == 1 ? "1 more mistake" : "\(more) more mistakes"
+            hint = [hint, "\(count): see resolve-test check \(ShellText.quoted(file))"].compactMap { $0 }.joined(
+                separator: "; "
+            )
+        }
+    }
+}

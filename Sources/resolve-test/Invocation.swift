@@ -1,0 +1,74 @@
+internal import ArgumentParser
+
+/// One run of the program: it finds the command, performs it, and turns every end into output and an exit status.
+struct Invocation: Sendable {
+    var arguments: [String]
+    var console: Console
+
+    func run() async -> Int32 {
+        do throws(CommandFailure) {
+            guard let first = arguments.first else { throw .noCommand }
+            if ["--help", "-h", "help"].contains(first), arguments.count == 1 {
+                console.standardOutput.write(RootHelp.text)
+                return ExitStatus.done
+            }
+            guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
+                throw .usage(
+                    "there is no command \"\(first)\": say resolve HOST, explain URL, fetch URL, check FILE or export",
+                    hint: helpHint
+                )
+            }
+            return try await perform(parse())
+        } catch {
+            report(error)
+            return error.exitStatus
+        }
+    }
+
+    private func perform(_ command: any Subcommand) async throws(CommandFailure) -> Int32 {
+        do {
+            return try await command.perform(on: console)
+        } catch {
+            throw CommandFailure(error)
+        }
+    }
+
+    /// The command that the arguments ask for. Help and version are printed by ArgumentParser's own texts.
+    private func parse() throws(CommandFailure) -> any Subcommand {
+        do {
+            var parsed = try RootCommand.parseAsRoot(arguments)
+            if let command = parsed as? any Subcommand { return command }
+            guard !(parsed is RootCommand) else { throw CommandFailure.noCommand }
+            // ArgumentParser's own help command, which throws its text.
+            try parsed.run()
+            throw CommandFailure.noCommand
+        } catch let failure as CommandFailure {
+            throw failure
+        } catch {
+            guard RootCommand.exitCode(for: error) != .success else {
+                throw .information(RootCommand.fullMessage(for: error))
+            }
+            throw .usage(UsageError.text(RootCommand.message(for: error), arguments: arguments), hint: helpHint)
+        }
+    }
+
+    private var helpHint: String {
+        let name = arguments.first { argument in RootCommand.names.contains(argument) }
+        return "see resolve-test \(name.map { "\($0) " } ?? "")--help"
+    }
+
+    private func report(_ failure: CommandFailure) {
+        if failure.kind == .information {
+            console.standardOutput.write(failure.message + "\n")
+        } else if wantsJSON {
+            console.standardError.write(FailureReport.json(failure).oneLine + "\n")
+        } else {
+            let isVerbose = arguments.contains("-v") || arguments.contains("--verbose")
+            let style = Style(terminal: console.standardError.isTerminal, environment: console.environment)
+            console.standardError.write(FailureReport.text(failure, isVerbose: isVerbose, style: style))
+        }
+    }
+
+    /// Read from the bare arguments, because a usage error leaves no parsed ones.
+    private var wantsJSON: Bool { arguments.prefix { $0 != "--" }.contains("--json") }
+}

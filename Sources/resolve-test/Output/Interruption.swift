@@ -1,0 +1,42 @@
+internal import Dispatch
+internal import Foundation
+internal import HTTPDNSPrimitives
+
+/// Ctrl-C and its like: the first cancels the work, so that temporary files go and connections close; the second kills.
+final class Interruption: Sendable {
+    private struct State {
+        var received: Int32?
+        var sources: [any DispatchSourceSignal] = []
+    }
+
+    private let state = Lock(State())
+
+    /// What the program exits with once a signal came: 130 for Ctrl-C.
+    var exitStatus: Int32? { state.withLock { $0.received.map(ExitStatus.signal) } }
+
+    func cancelOnSignal(_ work: Task<Int32, Never>) {
+        for number in [SIGINT, SIGTERM, SIGHUP] {
+            // The default action would end the process before the source sees the signal.
+            signal(number, SIG_IGN)
+            state.withLock { state in
+                let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
+                source.setEventHandler { [self] in received(number, work) }
+                source.resume()
+                state.sources.append(source)
+            }
+        }
+    }
+
+    private func received(_ number: Int32, _ work: Task<Int32, Never>) {
+        state.withLock { $0.received = $0.received ?? number }
+        signal(number, SIG_DFL)
+        work.cancel()
+    }
+
+    /// Ends the program as the system ends others whose reader went away (`| head`): no message, 141 in the shell.
+    static func endAsBrokenPipe() -> Never {
+        signal(SIGPIPE, SIG_DFL)
+        raise(SIGPIPE)
+        exit(ExitStatus.signal(SIGPIPE))
+    }
+}

@@ -1,0 +1,23 @@
+/// Text from outside, made fit for a terminal: a server must not move the cursor, and an error stays one line.
+enum PrintableText {
+    static func line(_ text: String) -> String {
+        guard text.unicodeScalars.contains(where: isControl) else { return text }
+        return text.unicodeScalars.reduce(into: "") { line, scalar in
+            switch scalar {
+            case "\n": line += "\\n"
+            case "\r": line += "\\r"
+            case "\t": line += "\\t"
+            case let scalar where isControl(scalar): line += "\\u{\(String(scalar.value, radix: 16))}"
+            default: line.unicodeScalars.append(scalar)
+            }
+        }
+    }
+
+    /// C0, DEL, C1, and the marks that turn the reading direction or break lines.
+    private static func isControl(_ scalar: Unicode.Scalar) -> Bool {
+        switch scalar.value {
+        case 0..<0x20, 0x7f..<0xa0, 0x2028...0x2029, 0x202a...0x202e, 0x2066...0x2069: true
+        default: false
+        }
+    }
+}

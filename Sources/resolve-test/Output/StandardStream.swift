@@ -1,0 +1,50 @@
+internal import Foundation
+
+/// An open file that output goes to.
+struct StandardStream: Sendable {
+    let descriptor: Int32
+
+    /// Whether a person looks at it.
+    var isTerminal: Bool { isatty(descriptor) == 1 }
+
+    /// The columns of the terminal; nil when it is none, or does not tell.
+    var terminalWidth: Int? {
+        guard isTerminal else { return nil }
+        var size = winsize()
+        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
+        return Int(size.ws_col)
+    }
+
+    /// Writes text. A reader that went away ends the program quietly.
+    func write(_ text: String) {
+        // A disk that is full under a report cannot be reported on either; only a body's loss must be.
+        _ = try? write(Array(text.utf8))
+    }
+
+    /// Writes bytes. A reader that went away ends the program quietly.
+    /// - Throws: ``CommandFailure`` for everything else, such as a full disk.
+    func write(_ bytes: [UInt8]) throws(CommandFailure) {
+        var written = 0
+        while written < bytes.count {
+            let count = bytes.withUnsafeBytes { buffer in
+                Foundation.write(descriptor, buffer.baseAddress?.advanced(by: written), buffer.count - written)
+            }
+            if count >= 0 {
+                written += count
+            } else if errno == EPIPE {
+                Interruption.endAsBrokenPipe()
+            } else if errno == EAGAIN {
+                // A terminal or pipe that another program made non-blocking.
+                var poll = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+                _ = Foundation.poll(&poll, 1, -1)
+            } else if errno != EINTR {
+                throw .failed(code: "output-failed", "cannot write the output: \(SystemError.text(errno))")
+            }
+        }
+    }
+}
+
+/// The system's words for an error number.
+enum SystemError {
+    static func text(_ number: Int32) -> String { String(cString: strerror(number)) }
+}

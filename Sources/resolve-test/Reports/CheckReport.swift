@@ -1,0 +1,74 @@
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+/// What `check` says about a file.
+struct CheckReport {
+    var file: String
+    var providers: [String]
+    var routes: [Route]
+    var rules: [MappingKey: HostMapping]
+    var isEnabled: Bool
+
+    init(file: String, configuration: HTTPDNSClient.Configuration) {
+        self.file = file
+        providers = configuration.resolver.providers.map(\.name)
+        routes = configuration.resolver.routes
+        rules = configuration.resolver.mappings
+        isEnabled = configuration.isEnabled
+    }
+
+    func text(isVerbose: Bool) -> String {
+        let parts = [
+            Self.count(providers.count, "provider"), Self.count(routes.count, "route"),
+            Self.count(rules.count, "mapping"),
+        ]
+        let switched = isEnabled ? "" : "   enabled: false, the system resolver answers"
+        var text = "\(PrintableText.line(file))   valid   \(parts.joined(separator: ", "))\(switched)\n"
+        guard isVerbose else { return text }
+        var columns = Columns()
+        for provider in providers { columns.append(["provider", provider]) }
+        for route in routes {
+            columns.append([
+                "route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? "",
+            ])
+        }
+        for rule in MappingOrder.sorted(rules) {
+            columns.append([
+                "mapping", "\(rule.key)", MappingText.text(rule.mapping), rule.mapping.location.map { "\($0)" } ?? "",
+            ])
+        }
+        text += columns.lines().map { "  \($0)\n" }.joined()
+        return text
+    }
+
+    func json() -> JSONValue {
+        .object([
+            ("file", .text(file)),
+            ("valid", .bool(true)),
+            ("enabled", .bool(isEnabled)),
+            ("providers", .array(providers.map(JSONValue.text))),
+            ("routes", .array(routes.map { .text("\($0.pattern)") })),
+            ("mappings", .array(MappingOrder.sorted(rules).map { .text("\($0.key)") })),
+        ])
+    }
+
+    /// Each mistake on a line, and how many there are.
+    static func mistakes(_ error: ConfigurationFileError, style: Style) -> String {
+        let lines = error.mistakes.map { PrintableText.line("\($0)") }
+        let more = error.omitted > 0 ? ", \(error.mistakes.count) shown" : ""
+        let total = count(error.mistakes.count + error.omitted, "mistake")
+        let last = "\(style.bad("resolve-test:")) \(total)\(more); nothing of the file is used"
+        return (lines + [last]).map { $0 + "\n" }.joined()
+    }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+
+    private static func action(_ action: Route.Action) -> String {
+        switch action {
+        case .bypass: "bypass"
+        case .providers(let names, let fallback): "\(names.joined(separator: ", ")), fallback \(fallback.rawValue)"
+        }
+    }
+}

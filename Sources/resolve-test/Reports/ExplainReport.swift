@@ -1,0 +1,149 @@
+internal import HTTPDNSClient
+
+/// What `explain` says: the rewritten request, and why it looks like that.
+struct ExplainReport {
+    var rewrite: RewriteView
+    var providerKinds: [String: String]
+    /// The file of `--cacert`, for the curl line.
+    var certificateAuthorityFile: String?
+    /// Whether what libcurl gets is shown.
+    var isVerbose: Bool
+
+    private static let labelWidth = 14
+
+    func text(_ screen: Screen) -> String {
+        var lines = [
+            line("original", [rewrite.originalURL], screen),
+            line("address form", [rewrite.addressURL, "Host \(rewrite.host)", identity], screen),
+            line("why", [reason, words.failures], screen),
+            line("candidates", candidates + ["policy: allowed (\(rewrite.resolution.source))"], screen),
+            line("lifetime", [lifetime], screen),
+        ]
+        if let canonicalName = rewrite.resolution.canonicalName {
+            lines.append(line("alias of", ["\(canonicalName)"], screen))
+        }
+        lines.append(
+            line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen)
+        )
+        if isVerbose { lines.append(line("libcurl gets", pinOptions, screen)) }
+        return lines.joined()
+    }
+
+    func json() -> JSONValue { .object(rewrite.members) }
+
+    private func line(_ label: String, _ segments: [String], _ screen: Screen) -> String {
+        LabelledLine.text(label, segments.map(PrintableText.line), labelWidth: Self.labelWidth, screen: screen)
+    }
+
+    private var words: ResolutionText {
+        ResolutionText(resolution: rewrite.resolution, providerKinds: providerKinds)
+    }
+
+    private var identity: String {
+        if let serverName = rewrite.serverName { return "SNI and certificate \(serverName)" }
+        return rewrite.isTLS ? "no SNI, certificate for the address" : "clear text: no SNI, no certificate"
+    }
+
+    private var reason: String { RewriteReason.text(rewrite.resolution, words: words) }
+
+    private var candidates: [String] {
+        let weights = rewrite.resolution.rule?.targets ?? []
+        let areWeighted = Set(weights.map(\.weight)).count > 1
+        return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
+            var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
+            let target = weights.first {
+                $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port
+            }
+            if areWeighted, let target { text += " weight \(target.weight)" }
+            return index == 0 && rewrite.resolution.endpoints.count > 1 ? text + " <- chosen" : text
+        }
+    }
+
+    private var lifetime: String {
+        let age = "age \(Figures.lifetime(rewrite.resolution.age))"
+        let tag = rewrite.isTagged ? "tag set" : "no tag: nothing was rewritten"
+        return [age, words.lifetime, "generation \(rewrite.resolution.generation)", tag].joined(separator: ", ")
+    }
+
+    /// The two options of the pin, with a stand-in for the name: each transport makes up its own, and only while it
+    /// sends.
+    private var pinOptions: [String] {
+        guard let endpoint = rewrite.resolution.endpoints.first else { return [] }
+        let pin = "p1.invalid"
+        return [
+            "CONNECT_TO \(rewrite.urlHost):\(rewrite.urlPort):\(pin):\(endpoint.port)",
+            "RESOLVE +\(pin):\(endpoint.port):\(endpoint.address.bracketed)",
+            "(\(pin) stands for a name made up for each connection)",
+        ]
+    }
+}
+
+/// Why a request goes where it goes.
+enum RewriteReason {
+    static func text(_ resolution: Resolution, words: ResolutionText) -> String {
+        var steps: [String] = []
+        if let rule = resolution.rule { steps.append(mapping(rule)) }
+        switch resolution.source {
+        case .request: steps.append("the request names its addresses itself")
+        case .literal: steps.append("the URL has an address or localhost: nobody is asked")
+        case .mapping: steps.append("no provider asked")
+        case .system: steps.append(contentsOf: system(resolution, words))
+        default: steps.append(contentsOf: provider(resolution, words))
+        }
+        return steps.joined(separator: " > ")
+    }
+
+    private static func mapping(_ rule: AppliedRule) -> String {
+        let place = place(rule.location)
+        let via = rule.via.isEmpty ? "" : " via \(rule.via.map(\.description).joined(separator: ", "))"
+        return "mapping \"\(rule.key)\"\(place)\(via)"
+    }
+
+    private static func system(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
+        let asked =
+            resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
+        guard let route = resolution.route else {
+            return resolution.rule == nil ? ["no mapping, no route", asked] : [asked]
+        }
+        return [text(route), asked]
+    }
+
+    private static func provider(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
+        let asked =
+            resolution.isCached
+            ? "\(words.source), \(words.freshness)" : "\(words.source), \(Figures.phase(resolution.elapsed))"
+        return [resolution.route.map(text), asked].compactMap { $0 }
+    }
+
+    private static func text(_ route: Route) -> String {
+        "route \"\(route.pattern)\"" + place(route.location)
+    }
+
+    private static func place(_ location: SourceLocation?) -> String {
+        location.map { $0.line == nil ? " from \($0)" : " at \($0)" } ?? ""
+    }
+}
+
+/// The same request for the command-line client.
+enum CurlCommand {
+    static func text(_ rewrite: RewriteView, certificateAuthorityFile: String?) -> String {
+        var arguments = ["curl"]
+        let endpoints = rewrite.resolution.endpoints
+        if let first = endpoints.first, endpoints.contains(where: { $0.port != rewrite.urlPort }) {
+            // `--resolve` cannot change the port.
+            arguments += [
+                "--connect-to",
+                "\(rewrite.urlHost):\(rewrite.urlPort):\(first.address.bracketed):\(first.port)",
+            ]
+        } else if rewrite.resolution.source != .literal {
+            arguments += ["--resolve", rewrite.resolveEntry]
+        }
+        if rewrite.isTLS, let certificateAuthorityFile { arguments += ["--cacert", certificateAuthorityFile] }
+        let authority =
+            rewrite.urlPort == (rewrite.isTLS ? 443 : 80) ? rewrite.urlHost : "\(rewrite.urlHost):\(rewrite.urlPort)"
+        if rewrite.host != authority { arguments += ["-H", "Host: \(rewrite.host)"] }
+        // The URL is quoted whatever it holds, because people change its query.
+        return arguments.map(ShellText.quoted).joined(separator: " ") + " "
+            + ShellText.alwaysQuoted(rewrite.canonicalURL)
+    }
+}

@@ -1,0 +1,77 @@
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+/// A failure as text and as JSON.
+enum FailureReport {
+    /// One line, and with `-v` one more for each address and provider that was tried.
+    static func text(_ failure: CommandFailure, isVerbose: Bool, style: Style) -> String {
+        let hint = failure.hint.map { " (\(PrintableText.line($0)))" } ?? ""
+        var lines = ["\(style.bad("resolve-test:")) \(PrintableText.line(failure.message))\(hint)"]
+        if isVerbose {
+            lines += failure.providerAttempts.map { "  \(PrintableText.line("\($0)"))" }
+            lines += failure.attempts.map { "  \(PrintableText.line("\($0)"))" }
+            if failure.requestMayHaveBeenSent == true {
+                lines.append("  the origin may have seen the request")
+            }
+        }
+        return lines.map { $0 + "\n" }.joined()
+    }
+
+    /// One object with the member `error`.
+    static func json(_ failure: CommandFailure) -> JSONValue {
+        var members: [(name: String, value: JSONValue)] = [
+            ("code", .text(failure.code)),
+            ("reason", .optional(failure.reason)),
+            ("stage", .optional(failure.stage)),
+            ("message", .text(failure.message)),
+            ("hint", .optional(failure.hint)),
+            ("host", .optional(failure.host)),
+            ("exitStatus", .integer(Int(failure.exitStatus))),
+        ]
+        if let mayHaveBeenSent = failure.requestMayHaveBeenSent {
+            members.append(("requestMayHaveBeenSent", .bool(mayHaveBeenSent)))
+        }
+        if !failure.attempts.isEmpty {
+            members.append(("attempts", .array(failure.attempts.map(attempt))))
+        }
+        if !failure.providerAttempts.isEmpty {
+            members.append(("providers", .array(failure.providerAttempts.map(ProviderAttemptReport.json))))
+        }
+        if !failure.mistakes.isEmpty {
+            members.append(("mistakes", .array(failure.mistakes.map(mistake))))
+            members.append(("omittedMistakes", .integer(failure.omittedMistakes)))
+        }
+        return .object([("error", .object(members))])
+    }
+
+    private static func attempt(_ attempt: HTTPDNSClientError.Attempt) -> JSONValue {
+        .object([
+            ("address", .text(attempt.endpoint.address.description)),
+            ("port", .integer(Int(attempt.endpoint.port))),
+            ("stage", .text("\(attempt.stage)")),
+            ("failure", .text(attempt.failure)),
+            ("seconds", .seconds(attempt.elapsed)),
+        ])
+    }
+
+    private static func mistake(_ mistake: ConfigurationFileError.Mistake) -> JSONValue {
+        .object([
+            ("file", .text(mistake.location.file)),
+            ("line", mistake.location.line.map(JSONValue.integer) ?? .null),
+            ("column", mistake.location.column.map(JSONValue.integer) ?? .null),
+            ("message", .text(mistake.message)),
+            ("hint", .optional(mistake.hint)),
+        ])
+    }
+}
+
+/// A provider that failed, as JSON.
+enum ProviderAttemptReport {
+    static func json(_ attempt: ProviderAttempt) -> JSONValue {
+        .object([
+            ("provider", .text(attempt.provider)),
+            ("failure", .text(attempt.failure)),
+            ("seconds", .seconds(attempt.elapsed)),
+        ])
+    }
+}

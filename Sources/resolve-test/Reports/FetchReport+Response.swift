@@ -1,0 +1,52 @@
+internal import HTTPDNSClient
+internal import HTTPTypes
+
+extension FetchReport {
+    /// The report on an answer whose body has been read.
+    init(
+        _ response: ClientResponse,
+        received: Int,
+        total: Duration,
+        includesHead: Bool,
+        providerKinds: [String: String]
+    ) throws(CommandFailure) {
+        let summary = response.body.summary
+        var hops: [Hop] = []
+        for (index, exchange) in response.exchanges.enumerated() {
+            let isLast = index == response.exchanges.count - 1
+            let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
+            hops.append(
+                Hop(
+                    rewrite: try RewriteView(exchange.request),
+                    remote: exchange.remote,
+                    reusedConnection: exchange.reusedConnection,
+                    version: exchange.version.description,
+                    status: exchange.status.code,
+                    contentType: isLast ? response.headerFields[.contentType] : nil,
+                    location: isLast && isRedirect ? response.headerFields[.location] : nil,
+                    resolve: exchange.resolve,
+                    timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
+                )
+            )
+        }
+        self.init(
+            hops: hops,
+            bodyBytes: summary?.bodyBytes ?? received,
+            wireBytes: summary?.wireBytes ?? received,
+            total: total,
+            headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
+            providerKinds: providerKinds
+        )
+    }
+}
+
+/// Status line and header fields as `--include` prints them.
+enum HeadText {
+    static func text(_ response: ClientResponse) -> String {
+        let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
+        let lines =
+            ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]
+            + response.headerFields.map { "\($0.name.rawName): \($0.value)" }
+        return lines.map { PrintableText.line($0) + "\n" }.joined() + "\n"
+    }
+}

@@ -1,0 +1,129 @@
+internal import CurlTransport
+internal import HTTPDNSClient
+
+/// What `fetch` found out: each hop with its phases.
+struct FetchReport {
+    /// One request and its answer.
+    struct Hop {
+        var rewrite: RewriteView
+        var remote: Endpoint
+        var reusedConnection: Bool
+        var version: String
+        var status: Int
+        /// The media type, as the server wrote it.
+        var contentType: String?
+        /// The target of a redirect.
+        var location: String?
+        var resolve: Duration?
+        var timings: TransferTimings
+    }
+
+    var hops: [Hop]
+    var bodyBytes: Int
+    var wireBytes: Int
+    /// From the call until the last byte, resolving included.
+    var total: Duration
+    /// Header fields, with `--include`.
+    var headerFields: [(name: String, value: String)]?
+    var providerKinds: [String: String]
+
+    func json() -> JSONValue {
+        guard let hop = hops.last else { return .object([]) }
+        var members = hop.rewrite.members
+        members += [
+            ("status", .integer(hop.status)),
+            ("httpVersion", .text(hop.version)),
+            ("remoteAddress", .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort))),
+            ("bodyBytes", .integer(bodyBytes)),
+            ("wireBytes", .integer(wireBytes)),
+            (
+                "timings",
+                .object([
+                    ("resolve", .seconds(hop.resolve)),
+                    ("connect", .seconds(hop.timings.connect)),
+                    ("tls", .seconds(hop.timings.tls)),
+                    ("firstByte", .seconds(hop.timings.firstByte)),
+                    ("total", .seconds(total)),
+                ])
+            ),
+        ]
+        if let headerFields {
+            members.append(
+                (
+                    "headerFields",
+                    .array(headerFields.map { .array([.text($0.name), .text($0.value)]) })
+                )
+            )
+        }
+        return .object(members)
+    }
+
+    func text(_ screen: Screen) -> String {
+        let blocks = hops.enumerated().map { index, hop in
+            text(hop, number: index + 1, isLast: index == hops.count - 1, screen)
+        }
+        return blocks.joined() + summary(screen)
+    }
+
+    private func text(_ hop: Hop, number: Int, isLast: Bool, _ screen: Screen) -> String {
+        var answer = ["\(hop.status)", hop.version]
+        if isLast { answer.append(Figures.bytes(bodyBytes)) }
+        if let type = hop.contentType, !type.isEmpty { answer.append(PrintableText.line(type)) }
+        let arrow =
+            "-> \(hop.location.map { "\(hop.status) \(PrintableText.line($0))" } ?? answer.joined(separator: ", "))"
+        let head = LabelledLine.text(
+            "hop \(number)",
+            ["\(PrintableText.line(hop.rewrite.originalURL)) \(arrow)"],
+            labelWidth: PhaseBars.margin,
+            screen: screen
+        )
+        let bars = PhaseBars(phases(hop, isLast: isLast))
+        return head + bars.text(screen)
+    }
+
+    private func phases(_ hop: Hop, isLast: Bool) -> [PhaseBars.Phase] {
+        let words = ResolutionText(resolution: hop.rewrite.resolution, providerKinds: providerKinds)
+        var phases: [PhaseBars.Phase] = []
+        let route = [words.source, words.freshness, words.lifetime].joined(separator: ", ")
+        let evidence = [route, hop.rewrite.resolution.rule?.location?.description ?? "", words.failures]
+        phases.append(.init("resolve", hop.resolve, evidence.filter { !$0.isEmpty }.joined(separator: "  ")))
+        let reused = hop.reusedConnection ? ", reused connection" : ""
+        phases.append(.init("connect", hop.timings.connect, "\(hop.remote)\(reused)"))
+        if hop.rewrite.isTLS {
+            let name = hop.rewrite.serverName.map { "SNI \($0), " } ?? "no SNI, "
+            phases.append(.init("tls", hop.timings.tls, name + "certificate verified"))
+        }
+        phases.append(.init("reply", hop.timings.firstByte, "\(hop.status), \(hop.version)"))
+        if isLast, bodyBytes > 0 || wireBytes > 0 {
+            let wire = wireBytes == bodyBytes ? "" : ", \(Figures.bytes(wireBytes)) on the wire"
+            phases.append(.init("body", bodyTime(hop), Figures.bytes(bodyBytes) + wire))
+        }
+        return phases
+    }
+
+    /// What is left of the transfer once connecting, TLS and waiting are taken off.
+    private func bodyTime(_ hop: Hop) -> Duration? {
+        guard let whole = hop.timings.total else { return nil }
+        let before = [hop.timings.connect, hop.timings.tls, hop.timings.firstByte].compactMap { $0 }.reduce(.zero, +)
+        return max(.zero, whole - before)
+    }
+
+    private func summary(_ screen: Screen) -> String {
+        let asked = hops.filter { !$0.rewrite.resolution.isCached && $0.rewrite.isAsked }.count
+        var segments = [Figures.phase(total)]
+        segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
+        if hops.contains(where: \.rewrite.isTLS) {
+            segments.append("certificate verified" + (hops.count > 1 ? " on every TLS hop" : ""))
+        }
+        let status = hops.last?.status ?? 0
+        let mark = (200..<400).contains(status) ? screen.style.good("ok") : screen.style.bad("x ")
+        var rest = screen
+        rest.width = screen.width == .max ? .max : screen.width - 3
+        return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
+    }
+}
+
+extension RewriteView {
+    /// Whether someone was asked for the addresses.
+    fileprivate var isAsked: Bool { resolution.source == .provider || resolution.source == .system }
+}

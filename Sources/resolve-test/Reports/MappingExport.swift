@@ -1,0 +1,107 @@
+internal import HTTPDNSClient
+
+/// Rules as other programs read them.
+struct MappingExport {
+    var rules: [(key: MappingKey, mapping: HostMapping)]
+
+    func text(_ format: ExportFormat) -> String {
+        switch format {
+        case .hosts: lines(of: hosts)
+        case .curl: lines(of: curl)
+        case .json: json.indented + "\n"
+        }
+    }
+
+    private func lines(of format: (MappingKey, HostMapping) -> [String]) -> String {
+        guard !rules.isEmpty else { return "# no mappings\n" }
+        return rules.flatMap { format($0.key, $0.mapping) }.map { $0 + "\n" }.joined()
+    }
+
+    /// An address and a name on each line; a hosts file knows neither ports nor patterns nor weights.
+    private func hosts(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
+        guard case .addresses(let targets) = mapping.action else {
+            return [comment(key, mapping, "has no addresses of its own")]
+        }
+        guard case .exact(let name) = key.pattern else {
+            return [comment(key, mapping, "a hosts file has no patterns")]
+        }
+        guard key.port == nil else { return [comment(key, mapping, "a hosts file has no ports")] }
+        let width = targets.map { $0.address.description.count }.max() ?? 0
+        return targets.map { target in
+            let line = "\(target.address.description.padded(to: width))  \(name)"
+            let port = target.port.map { "port \($0) is lost" }
+            let remarks = [port, weight(of: target, in: targets)].compactMap { $0 }
+            return remarks.isEmpty ? line : "\(line)  # \(remarks.joined(separator: ", "))"
+        }
+    }
+
+    /// `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` where the port dialled is another one.
+    private func curl(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
+        guard case .addresses(let targets) = mapping.action else {
+            return [comment(key, mapping, "has no addresses of its own")]
+        }
+        guard case .exact(let name) = key.pattern else { return [comment(key, mapping, "curl has no patterns")] }
+        let weights = targets.compactMap { target in
+            weight(of: target, in: targets).map { "\(target.address) \($0)" }
+        }
+        var lines = weights.isEmpty ? [] : ["# \(key): \(weights.joined(separator: ", "))"]
+        // curl wants a port; a rule without one is for those of http and https at least.
+        for port in key.port.map({ [$0] }) ?? [80, 443] {
+            if let first = targets.first, targets.contains(where: { ($0.port ?? port) != port }) {
+                if targets.count > 1 { lines.append("# \(key): --connect-to takes one address, the first") }
+                let dialled = first.port ?? port
+                lines.append("--connect-to \(name):\(port):\(first.address.bracketed):\(dialled)")
+            } else {
+                let addresses = targets.map(\.address.bracketed).joined(separator: ",")
+                lines.append("--resolve \(name):\(port):\(addresses)")
+            }
+        }
+        return lines
+    }
+
+    private func comment(_ key: MappingKey, _ mapping: HostMapping, _ reason: String) -> String {
+        "# \(key): \(MappingText.text(mapping)) (\(reason))"
+    }
+
+    private func weight(of target: HostMapping.Target, in targets: [HostMapping.Target]) -> String? {
+        Set(targets.map(\.weight)).count > 1 ? "weight \(target.weight)" : nil
+    }
+
+    /// A whole configuration file, which says the same rules when it is read again.
+    private var json: JSONValue {
+        .object([
+            ("version", .integer(1)),
+            ("mappings", .object(rules.map { ("\($0.key)", value($0.mapping)) })),
+        ])
+    }
+
+    private func value(_ mapping: HostMapping) -> JSONValue {
+        var members: [(name: String, value: JSONValue)] = []
+        switch mapping.action {
+        case .addresses(let targets):
+            let isWeighted = Set(targets.map(\.weight)).count > 1
+            let addresses: JSONValue =
+                isWeighted
+                ? .object(targets.map { (MappingText.target($0), .integer($0.weight)) })
+                : .array(targets.map { .text(MappingText.target($0)) })
+            guard mapping.timeToLive != nil else { return isWeighted ? .object([("addresses", addresses)]) : addresses }
+            members.append(("addresses", addresses))
+        case .via(let name, takesIdentity: true):
+            members.append(("via", .object([("host", .text("\(name)")), ("keep", .array([.text("host")]))])))
+        case .via(let name, takesIdentity: false):
+            members.append(("via", .text("\(name)")))
+        case .bypass:
+            return .text("bypass")
+        case nil:
+            return .null
+        }
+        if let timeToLive = mapping.timeToLive { members.append(("ttl", .text(Self.duration(timeToLive)))) }
+        return .object(members)
+    }
+
+    /// A duration as the configuration file writes it.
+    private static func duration(_ duration: Duration) -> String {
+        let (seconds, attoseconds) = duration.components
+        return attoseconds == 0 ? "\(seconds)s" : "\(seconds * 1000 + attoseconds / 1_000_000_000_000_000)ms"
+    }
+}

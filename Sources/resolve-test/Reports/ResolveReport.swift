@@ -1,0 +1,113 @@
+internal import HTTPDNSClient
+
+/// What `resolve` found out about its hosts.
+struct ResolveReport {
+    /// The outcome for one host.
+    struct Row {
+        /// As it was written.
+        var text: String
+        /// The canonical name or address.
+        var host: String
+        var port: UInt16
+        var outcome: Result<Resolution, CommandFailure>
+    }
+
+    var rows: [Row]
+    var providerKinds: [String: String]
+
+    var failures: [(row: Row, failure: CommandFailure)] {
+        rows.compactMap { row in
+            if case .failure(let failure) = row.outcome { (row, failure) } else { nil }
+        }
+    }
+
+    /// A table: name, address, source, time left.
+    func text() -> String {
+        var columns = Columns()
+        for row in rows {
+            let name = PrintableText.line(row.text)
+            switch row.outcome {
+            case .success(let resolution):
+                let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+                let addresses = resolution.endpoints.map { EndpointText.text($0, urlPort: row.port) }
+                columns.append([
+                    name, addresses.first ?? "-",
+                    [words.source, words.evidence].filter { !$0.isEmpty }.joined(separator: "  "),
+                    words.lifetime, words.failures,
+                ])
+                for address in addresses.dropFirst() { columns.append(["", address]) }
+            case .failure(let failure):
+                let reason = (failure.reason ?? failure.code).split(separator: "-").joined(separator: " ")
+                columns.append([name, "-", reason])
+            }
+        }
+        return columns.lines(gap: 3).map { $0 + "\n" }.joined()
+    }
+
+    /// One line of JSON for each host, failed ones included.
+    func json() -> String {
+        rows.map { json($0).oneLine + "\n" }.joined()
+    }
+
+    private func json(_ row: Row) -> JSONValue {
+        switch row.outcome {
+        case .success(let resolution):
+            .object(
+                [("host", .text(row.host)), ("port", .integer(Int(row.port)))]
+                    + ResolutionJSON.members(resolution, urlPort: row.port)
+                    + [
+                        ("canonicalName", .optional(resolution.canonicalName?.description)),
+                        ("location", .optional(resolution.rule?.location?.description)),
+                        ("seconds", .seconds(resolution.elapsed)),
+                        ("failedProviders", .array(resolution.failedAttempts.map(ProviderAttemptReport.json))),
+                    ]
+            )
+        case .failure(let failure):
+            .object([
+                ("host", .text(row.host)), ("port", .integer(Int(row.port))), ("addresses", .array([])),
+                (
+                    "error",
+                    .object([
+                        ("code", .text(failure.code)), ("reason", .optional(failure.reason)),
+                        ("message", .text(failure.message)),
+                    ])
+                ),
+            ])
+        }
+    }
+
+    /// The hosts that failed as one failure; nil when none did.
+    var failure: CommandFailure? {
+        guard let first = failures.first else { return nil }
+        guard failures.count > 1 else { return first.failure }
+        let names = failures.map(\.row.text).joined(separator: ", ")
+        var summary = CommandFailure.failed(
+            code: first.failure.code,
+            "\(failures.count) of \(rows.count) hosts have no address: \(names); \(first.failure.message)",
+            hint: first.failure.hint
+        )
+        summary.stage = first.failure.stage
+        summary.host = first.failure.host
+        summary.providerAttempts = failures.flatMap(\.failure.providerAttempts)
+        return summary
+    }
+}
+
+/// The members that `resolve`, `explain` and `fetch` share.
+enum ResolutionJSON {
+    static func members(_ resolution: Resolution, urlPort: UInt16) -> [(name: String, value: JSONValue)] {
+        [
+            (
+                "addresses",
+                .array(resolution.endpoints.map { .text(EndpointText.text($0, urlPort: urlPort)) })
+            ),
+            ("source", .text("\(resolution.source)")),
+            ("provider", .optional(resolution.provider)),
+            ("cached", .bool(resolution.isCached)),
+            ("stale", .bool(resolution.isStale)),
+            ("ageSeconds", .seconds(resolution.age)),
+            ("timeToLiveSeconds", .seconds(resolution.timeToLive)),
+            ("generation", .integer(Int(clamping: resolution.generation))),
+        ]
+    }
+}

@@ -1,0 +1,18 @@
+internal import HTTPDNSClient
+
+extension ClientSettings {
+    /// Runs work with a client of these settings, which is shut down however the work ends.
+    func withClient<Result>(_ work: (HTTPDNSClient) async throws -> Result) async throws -> Result {
+        let client = try await HTTPDNSClient(configuration: configuration)
+        do {
+            let result = try await work(client)
+            try await client.shutdown()
+            return result
+        } catch {
+            // The work's own error is the one to tell.
+            try? await client.shutdown()
+            guard !(error is CancellationError) else { throw error }
+            throw advised(CommandFailure(error))
+        }
+    }
+}

@@ -1,0 +1,95 @@
+internal import Foundation
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+/// The client that the common options ask for.
+struct ClientSettings: Sendable {
+    /// The client's settings.
+    var configuration: HTTPDNSClient.Configuration
+    /// The kinds of the providers by their names: `doh`.
+    var providerKinds: [String: String] = [:]
+    /// Whether anything but the system resolver can answer.
+    private(set) var hasSources = false
+    /// Remarks for people.
+    var notes: [String] = []
+    /// Whether a configuration file was read.
+    var readsFile = false
+
+    init(_ options: CommonOptions, environment: [String: String]) throws {
+        try TrustFlag.apply(options.certificateAuthorityFile)
+        let file = try Self.file(options, environment: environment)
+        configuration = try file.map { path in try ConfigurationFile.load(path) } ?? .init()
+        readsFile = file != nil
+        if let path = options.certificateAuthorityFile { configuration.trustRoots = .file(path) }
+        configuration.resolver.mappings = try MapArgument.apply(options.maps, to: configuration.resolver.mappings)
+        configuration.resolver.policy.allowed += try Self.blocks(options.allowedBlocks)
+        if let family = options.family { configuration.resolver.families = family.families }
+        let providers = try FlagProviders(options, taken: Set(configuration.resolver.providers.map(\.name)))
+        providers.apply(to: &configuration.resolver)
+        if options.usesSystemFallback { addSystemFallback() }
+        for provider in configuration.resolver.providers where provider is DoHProvider {
+            providerKinds[provider.name] = "doh"
+        }
+        hasSources = readsFile || !options.maps.isEmpty || !providers.isEmpty
+    }
+
+    /// What to say about answers of the system resolver, which nobody may have meant: nothing leaks by default, and the
+    /// default is said.
+    func remarks(on resolutions: [Resolution]) -> [String] {
+        guard resolutions.contains(where: { $0.source == .system }) else { return [] }
+        if !configuration.isEnabled {
+            return ["the configuration says enabled: false, so the system resolver answers for every name"]
+        }
+        return hasSources
+            ? [] : ["no mapping and no provider is set, so the system resolver answered (\(Self.sourcesHint))"]
+    }
+
+    /// The failure with the advice that fits a run without mappings and providers.
+    func advised(_ failure: CommandFailure) -> CommandFailure {
+        guard !hasSources, failure.code == "\(HTTPDNSClientError.Code.resolveFailed)" else { return failure }
+        var advised = failure
+        advised.hint = "no mapping and no provider is set: \(Self.sourcesHint)"
+        return advised
+    }
+
+    private static let sourcesHint = "--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE"
+
+    /// Options for each request: `--family` also wins over a route's own families.
+    func requestOptions(_ options: CommonOptions) -> RequestOptions {
+        var result = RequestOptions()
+        result.families = options.family?.families
+        return result
+    }
+
+    private static func file(_ options: CommonOptions, environment: [String: String]) throws(CommandFailure) -> String?
+    {
+        if let file = options.configurationFile {
+            guard !file.isEmpty else { throw .usage("--config names no file") }
+            return file
+        }
+        return environment["HTTPDNS_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    private static func blocks(_ texts: [String]) throws(CommandFailure) -> [AddressBlock] {
+        var blocks: [AddressBlock] = []
+        for text in texts {
+            guard let block = AddressBlock(text) else {
+                throw .usage(
+                    "--allow \"\(text)\" is not a block of addresses",
+                    hint: "write an address or CIDR with zeros behind the prefix, such as 10.0.0.0/8 or 2001:db8::/32"
+                )
+            }
+            blocks.append(block)
+        }
+        return blocks
+    }
+
+    private mutating func addSystemFallback() {
+        for index in configuration.resolver.routes.indices {
+            guard case .providers(let names, fallback: _) = configuration.resolver.routes[index].action else {
+                continue
+            }
+            configuration.resolver.routes[index].action = .providers(names, fallback: .system)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+internal import CurlTransport
+internal import HTTPDNSClient
+
+/// The providers that `--doh` and `--public` ask for, and the route that leads to them.
+struct FlagProviders {
+    /// Two public services by address literal: their certificates name these addresses, so that no name is looked up
+    /// (developers.cloudflare.com/1.1.1.1 and developers.google.com/speed/public-dns, "DNS over HTTPS").
+    static let publicServices = [
+        (name: "cloudflare", url: "https://1.1.1.1/dns-query"),
+        (name: "google", url: "https://8.8.8.8/dns-query"),
+    ]
+
+    private(set) var providers: [any Provider] = []
+    /// The flags that were given, as the place where the route was written.
+    private let flags: String
+
+    var isEmpty: Bool { providers.isEmpty }
+
+    /// - Parameter taken: The names of the configuration file's providers.
+    init(_ options: CommonOptions, taken: Set<String>) throws {
+        flags = [options.dohURLs.isEmpty ? nil : "--doh", options.usesPublicProviders ? "--public" : nil]
+            .compactMap { $0 }.joined(separator: ", ")
+        var taken = taken
+        var bootstraps = try Self.bootstraps(options.bootstraps)
+        var used: Set<HostName> = []
+        for url in options.dohURLs {
+            var settings = DoHProvider.Configuration(name: Self.freeName("doh", &taken), url: url)
+            if let host = try Self.host(of: url) {
+                guard let addresses = bootstraps[host] else {
+                    throw CommandFailure.usage(
+                        "--doh \(url): the name of a service is never looked up, and \(host) has no address here",
+                        hint: "add --bootstrap \(host)=ADDRESS, or use a URL with an address"
+                    )
+                }
+                settings.bootstrap = addresses
+                used.insert(host)
+            }
+            try append(settings, options)
+        }
+        used.forEach { bootstraps[$0] = nil }
+        if let unused = bootstraps.keys.min() {
+            throw CommandFailure.usage("--bootstrap \(unused): no --doh URL has this host")
+        }
+        guard options.usesPublicProviders else { return }
+        for service in Self.publicServices {
+            try append(DoHProvider.Configuration(name: Self.freeName(service.name, &taken), url: service.url), options)
+        }
+    }
+
+    /// Puts the providers behind the route `*`: every name but the internal ones that no other route is about.
+    func apply(to resolver: inout ResolverConfiguration) {
+        guard !isEmpty else { return }
+        resolver.providers += providers
+        resolver.routes.removeAll { $0.pattern == .any }
+        resolver.routes.append(
+            Route(
+                .any,
+                .providers(providers.map(\.name), fallback: .none),
+                location: SourceLocation(file: flags)
+            )
+        )
+    }
+
+    private mutating func append(_ settings: DoHProvider.Configuration, _ options: CommonOptions) throws {
+        var settings = settings
+        if let path = options.certificateAuthorityFile { settings.trustRoots = .file(path) }
+        do {
+            providers.append(try DoHProvider(settings))
+        } catch {
+            throw CommandFailure.usage("--doh \(settings.url): \(error.message)")
+        }
+    }
+
+    private static func bootstraps(_ texts: [String]) throws(CommandFailure) -> [HostName: [IPAddress]] {
+        var addresses: [HostName: [IPAddress]] = [:]
+        for text in texts {
+            let argument = try BootstrapArgument(text)
+            addresses[argument.host, default: []] += argument.addresses
+        }
+        return addresses
+    }
+
+    /// The name in a URL; nil for an address.
+    private static func host(of url: String) throws(CommandFailure) -> HostName? {
+        do {
+            guard case .name(let name) = try ParsedURL(url).host else { return nil }
+            return try HostName(name)
+        } catch {
+            throw .usage("--doh \"\(url)\": \(error)", hint: "write an https URL such as https://doh.example/dns-query")
+        }
+    }
+
+    private static func freeName(_ wish: String, _ taken: inout Set<String>) -> String {
+        var name = wish
+        var number = 2
+        while !taken.insert(name).inserted {
+            name = "\(wish)-\(number)"
+            number += 1
+        }
+        return name
+    }
+}

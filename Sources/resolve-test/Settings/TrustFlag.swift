@@ -1,0 +1,15 @@
+internal import Foundation
+
+/// `--cacert`, for the providers of a configuration file too: those are made while the file is read, so the file of
+/// authorities is set as the system's (`SSL_CERT_FILE`) for this run. A provider whose own authorities stand in the
+/// configuration keeps them.
+enum TrustFlag {
+    /// It must happen before the configuration is read and before any thread is started that reads the environment.
+    static func apply(_ path: String?) throws(CommandFailure) {
+        guard let path else { return }
+        let hint = "name a PEM file with the certificates of the authorities"
+        guard !path.isEmpty else { throw .usage("--cacert names no file", hint: hint) }
+        guard access(path, R_OK) == 0 else { throw .usage("--cacert \(path): \(SystemError.text(errno))", hint: hint) }
+        setenv("SSL_CERT_FILE", path, 1)
+    }
+}

@@ -1,0 +1,72 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+@Suite("--map and --bootstrap")
+struct MapArgumentTests {
+    @Test(
+        "a rule has a name, perhaps a port, and addresses with perhaps a port each",
+        arguments: [
+            ("one.test=127.0.0.2", "one.test", "127.0.0.2"),
+            ("One.Test.=127.0.0.2,::1", "one.test", "127.0.0.2, ::1"),
+            ("one.test:8443=[::1]:9443", "one.test:8443", "[::1]:9443"),
+            ("*.shop.test=127.0.0.2:81", "*.shop.test", "127.0.0.2:81"),
+        ]
+    )
+    func reads(text: String, key: String, targets: String) throws {
+        let argument = try MapArgument(text)
+        #expect("\(argument.key)" == key)
+        #expect(MappingText.text(argument.mapping) == targets)
+        #expect(argument.mapping.location?.description == "--map")
+    }
+
+    @Test(
+        "what is no rule is refused with the form that is",
+        arguments: [
+            "one.test", "=127.0.0.1", "one.test=", "one.test=127.0.0.1,", "one.test=127.1", "one.test=0x7f.0.0.1",
+            "one.test=two.test", "*=127.0.0.1", "a..b=127.0.0.1", "one.test:0=127.0.0.1", "one.test:99999=127.0.0.1",
+        ]
+    )
+    func refuses(text: String) {
+        let failure = #expect(throws: CommandFailure.self) { try MapArgument(text) }
+        #expect(failure?.exitStatus == 2)
+        #expect(failure?.message.contains(text) == true)
+        #expect(failure?.hint?.contains("HOST[:PORT]=ADDRESS") == true)
+    }
+
+    @Test("a rule without a port replaces the file's for every port; one with a port only that one")
+    func overrides() throws {
+        let location = SourceLocation(file: "f", line: 1)
+        func rule(_ text: String) -> HostMapping {
+            var mapping = HostMapping.addresses([text])
+            mapping.location = location
+            return mapping
+        }
+        let file: [MappingKey: HostMapping] = [
+            try MappingKey("a.test"): rule("192.0.2.1"), try MappingKey("a.test:8443"): rule("192.0.2.2"),
+            try MappingKey("b.test"): rule("192.0.2.3"), try MappingKey("b.test:81"): rule("192.0.2.4"),
+        ]
+        let merged = try MapArgument.apply(["a.test=127.0.0.1", "b.test:81=127.0.0.2"], to: file)
+        let shown = MappingOrder.sorted(merged).map { "\($0.key) \(MappingText.text($0.mapping))" }.sorted()
+        #expect(shown == ["a.test 127.0.0.1", "b.test 192.0.2.3", "b.test:81 127.0.0.2"])
+    }
+
+    @Test("one name in two --map is refused, because one of them would be lost")
+    func twice() {
+        let failure = #expect(throws: CommandFailure.self) {
+            try MapArgument.apply(["a.test=127.0.0.1", "A.test.=127.0.0.2"], to: [:])
+        }
+        #expect(failure?.message == "--map names a.test twice")
+    }
+
+    @Test("--bootstrap has a name and addresses")
+    func bootstrap() throws {
+        let argument = try BootstrapArgument("DoH.test=192.0.2.53,[2001:db8::53]")
+        #expect("\(argument.host)" == "doh.test")
+        #expect(argument.addresses.map(\.description) == ["192.0.2.53", "2001:db8::53"])
+        for text in ["doh.test", "doh.test=", "doh.test=other.test", "=192.0.2.1", "doh.test=192.0.2.1:53"] {
+            #expect(throws: CommandFailure.self, "\(text)") { try BootstrapArgument(text) }
+        }
+    }
+}

@@ -1,0 +1,76 @@
+import Foundation
+import HTTPDNSClient
+import HTTPTypes
+import Testing
+
+@testable import resolve_test
+
+@Suite("HOST, -H and -d")
+struct RequestArgumentTests {
+    @Test(
+        "a host may have a port, and IPv6 needs brackets only then",
+        arguments: [
+            ("One.Test.", "one.test", UInt16(443)), ("one.test:8443", "one.test", 8443),
+            ("127.0.0.1", "127.0.0.1", 443),
+            ("127.0.0.1:80", "127.0.0.1", 80), ("2001:db8::7", "2001:db8::7", 443), ("[::1]:81", "::1", 81),
+            ("[::1]", "::1", 443), ("bücher.test", "xn--bcher-kva.test", 443),
+        ]
+    )
+    func host(text: String, host: String, port: UInt16) throws {
+        let argument = try HostArgument(text)
+        #expect(argument.host.description == host)
+        #expect(argument.port == port)
+    }
+
+    @Test(
+        "what is no host is refused",
+        arguments: ["", "a..b", "one.test:", "one.test:0", "one.test:70000", "one.test:+1", "[::1", "1.2.3", "a b"]
+    )
+    func badHost(text: String) {
+        let failure = #expect(throws: CommandFailure.self) { try HostArgument(text) }
+        #expect(failure?.exitStatus == 2)
+    }
+
+    @Test("a URL where a host belongs leads to explain")
+    func url() {
+        let failure = #expect(throws: CommandFailure.self) { try HostArgument("https://one.test/?a=1") }
+        #expect(failure?.hint == "resolve-test explain 'https://one.test/?a=1'")
+    }
+
+    @Test("header fields are read by curl's rules; Host is kept apart")
+    func headers() throws {
+        let argument = try HeaderArgument(["Accept:  text/html ", "X-Empty;", "accept: a:b", "host: other.test"])
+        #expect(
+            argument.fields.map { "\($0.name.rawName)=\($0.value)" } == ["Accept=text/html", "X-Empty=", "accept=a:b"]
+        )
+        #expect(argument.hostHeader == "other.test")
+    }
+
+    @Test(
+        "a header field that could end the head, or is none, is refused",
+        arguments: [
+            ["A: b\r\nEvil: c"], ["A: b\nc"], ["A: b\rc"], ["A: b\u{0}c"], ["no colon"], ["A:"], ["A: "], ["sp ace: x"],
+            [": x"], [":path: /x"], ["Host: a", "Host: b"], ["A: \u{1}"], [""],
+        ]
+    )
+    func badHeaders(texts: [String]) {
+        let failure = #expect(throws: CommandFailure.self) { try HeaderArgument(texts) }
+        #expect(failure?.exitStatus == 2)
+    }
+
+    @Test("parts of a body are joined by &, files lose line breaks as with curl, or keep them")
+    func data() throws {
+        let file = FileManager.default.temporaryDirectory.appending(path: "resolve-test-\(UUID()).txt")
+        try Data("one\r\ntwo\n\u{0}".utf8).write(to: file)
+        defer { try? FileManager.default.removeItem(at: file) }
+        let joined = try DataArgument.bytes(["a=1", "@\(file.path)"], keepsLineBreaks: false)
+        #expect(String(decoding: joined, as: UTF8.self) == "a=1&onetwo")
+        let kept = try DataArgument.bytes(["@\(file.path)"], keepsLineBreaks: true)
+        #expect(String(decoding: kept, as: UTF8.self) == "one\r\ntwo\n\u{0}")
+        #expect(try DataArgument.bytes([""], keepsLineBreaks: false) == [])
+        let failure = #expect(throws: CommandFailure.self) {
+            try DataArgument.bytes(["@/nonexistent/file"], keepsLineBreaks: false)
+        }
+        #expect(failure?.message.contains("/nonexistent/file") == true)
+    }
+}

@@ -1,0 +1,55 @@
+import Testing
+
+@testable import resolve_test
+
+@Suite("JSON output")
+struct JSONValueTests {
+    @Test("members keep their order, on one line or on lines of their own")
+    func order() {
+        let value = JSONValue.object([
+            ("b", .integer(1)), ("a", .array([.null, .bool(true)])), ("empty", .array([])), ("none", .object([])),
+        ])
+        #expect(value.oneLine == #"{"b":1,"a":[null,true],"empty":[],"none":{}}"#)
+        #expect(
+            value.indented == """
+                {
+                  "b": 1,
+                  "a": [
+                    null,
+                    true
+                  ],
+                  "empty": [],
+                  "none": {}
+                }
+                """
+        )
+    }
+
+    @Test(
+        "text is escaped so that it stays one value and moves no cursor",
+        arguments: [
+            ("a\"b\\c", #""a\"b\\c""#), ("line\nend\r\t", #""line\nend\r\t""#), ("\u{1B}[2J", #""\u001b[2J""#),
+            ("\u{0}\u{7f}\u{9b}", #""\u0000\u007f\u009b""#), ("bücher/ü", #""bücher/ü""#),
+        ]
+    )
+    func escapes(text: String, expected: String) {
+        #expect(JSONValue.text(text).oneLine == expected)
+    }
+
+    @Test(
+        "numbers have no more places than asked for, and no locale",
+        arguments: [
+            (0.1234567, "0.123457"), (2.0, "2"), (0.0000004, "0"), (-1.5, "-1.5"), (.infinity, "null"), (.nan, "null"),
+        ]
+    )
+    func numbers(value: Double, expected: String) {
+        #expect(JSONValue.decimal(value, places: 6).oneLine == expected)
+    }
+
+    @Test("a duration that did not happen is null")
+    func seconds() {
+        #expect(JSONValue.seconds(nil).oneLine == "null")
+        #expect(JSONValue.seconds(.microseconds(1500)).oneLine == "0.0015")
+        #expect(JSONValue.seconds(.seconds(30)).oneLine == "30")
+    }
+}

@@ -1,0 +1,202 @@
+import Foundation
+import ServerRig
+import Testing
+
+@Suite("resolve-test fetch against a scripted server")
+struct FetchTests {
+    private static func answer(_ status: String = "200 OK", _ body: String = "hello", fields: String = "")
+        -> RawServer.Step
+    {
+        .sendText(
+            "HTTP/1.1 \(status)\r\nContent-Length: \(body.utf8.count)\r\nContent-Type: text/plain\r\n\(fields)\r\n\(body)"
+        )
+    }
+
+    private func fetch(_ server: RawServer, _ arguments: [String], input: String = "") async throws -> CommandResult {
+        try await Program.run(
+            ["fetch", "http://one.test:\(server.port)/a?b", "--map", "one.test=127.0.0.1"] + arguments,
+            input: input
+        )
+    }
+
+    @Test("the report goes to standard error, and the body nowhere, to standard output, or to a file")
+    func destinations() async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let folder = try TemporaryFolder()
+        let nowhere = try await fetch(server, [])
+        #expect(nowhere.status == 0)
+        #expect(nowhere.output == "")
+        #expect(nowhere.error.contains("-> 200, HTTP/1.1, 5 bytes, text/plain\n"))
+        #expect(nowhere.error.contains("mapping, fresh, no expiry  --map\n"))
+        #expect(nowhere.error.contains("127.0.0.1:\(server.port)\n"))
+
+        let standard = try await fetch(server, ["-o", "-"])
+        #expect(standard.output == "hello")
+
+        let file = try await fetch(server, ["-o", "\(folder.path)/body.txt"])
+        #expect(file.output == "")
+        #expect(folder.read("body.txt") == "hello")
+        #expect(folder.names == ["body.txt"])
+    }
+
+    @Test("a body that breaks off leaves the old file and no half one")
+    func brokenOff() async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+            .shutdownSending,
+            .readToEnd
+        )
+        let folder = try TemporaryFolder()
+        let file = try folder.write("old", to: "body.txt")
+        let result = try await fetch(server, ["-o", file])
+        #expect(result.status == 1)
+        #expect(result.error.split(separator: "\n").count == 1)
+        #expect(folder.read("body.txt") == "old")
+        #expect(folder.names == ["body.txt"])
+    }
+
+    @Test("--include prints the head before the body")
+    func include() async throws {
+        let server = try RawServer(.readHead, Self.answer(fields: "X-Evil: \u{1B}[2J\r\n"))
+        let result = try await fetch(server, ["--include", "-o", "-"])
+        #expect(
+            result.output == """
+                HTTP/1.1 200 OK
+                Content-Length: 5
+                Content-Type: text/plain
+                X-Evil: \\u{1b}[2J
+
+                hello
+                """
+        )
+    }
+
+    @Test("--json prints one object with every key, and nothing else")
+    func json() async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let result = try await fetch(server, ["--json"])
+        #expect(result.status == 0)
+        #expect(result.error == "")
+        let json = try JSONObject(result.output)
+        #expect(
+            json.names == [
+                "originalURL", "addressURL", "host", "serverName", "resolveEntry", "addresses", "source", "provider",
+                "cached", "stale", "ageSeconds", "timeToLiveSeconds", "generation", "tagged", "status", "httpVersion",
+                "remoteAddress", "bodyBytes", "wireBytes", "timings",
+            ]
+        )
+        #expect(json["host"] == .text("one.test:\(server.port)"))
+        #expect(json["resolveEntry"] == .text("one.test:\(server.port):127.0.0.1"))
+        #expect(json["addressURL"] == .text("http://127.0.0.1:\(server.port)/a?b"))
+        #expect(json["remoteAddress"] == .text("127.0.0.1"))
+        #expect(json["serverName"] == .null)
+        #expect(json["bodyBytes"] == .integer(5))
+        #expect(json["status"] == .integer(200))
+        let timings: JSONObject? = json["timings"]
+        #expect(timings?.names == ["resolve", "connect", "tls", "firstByte", "total"])
+        #expect(timings?["tls"] == .null)
+        #expect(!result.output.contains(".invalid"))
+    }
+
+    @Test("-d posts a form as curl does, -X and -H say otherwise")
+    func data() async throws {
+        let server = try RawServer(.readHead, .read(3), Self.answer())
+        _ = try await fetch(server, ["-d", "a=1"])
+        _ = try await fetch(server, ["--data-binary", "@-", "-X", "PUT", "-H", "Content-Type: text/x"], input: "x\ny")
+        let texts = server.connections.map(\.text)
+        #expect(texts.first?.hasPrefix("POST /a?b HTTP/1.1\r\nHost: one.test:\(server.port)\r\n") == true)
+        #expect(texts.first?.contains("Content-Type: application/x-www-form-urlencoded\r\n") == true)
+        #expect(texts.first?.hasSuffix("\r\n\r\na=1") == true)
+        #expect(texts.last?.hasPrefix("PUT /a?b HTTP/1.1\r\n") == true)
+        #expect(texts.last?.contains("Content-Type: text/x\r\n") == true)
+        #expect(texts.last?.hasSuffix("\r\n\r\nx\ny") == true)
+    }
+
+    @Test("an empty -d is a POST of nothing")
+    func emptyData() async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        #expect(try await fetch(server, ["-d", ""]).status == 0)
+        let text = try #require(server.connections.first?.text)
+        #expect(text.hasPrefix("POST "))
+        #expect(text.lowercased().contains("content-length: 0\r\n"))
+    }
+
+    @Test("-H Host replaces the Host on the wire and in the JSON")
+    func host() async throws {
+        let server = try RawServer(.readHead, Self.answer())
+        let result = try await fetch(server, ["-H", "Host: other.test", "--json"])
+        #expect(server.connections.first?.text.contains("\r\nHost: other.test\r\n") == true)
+        #expect(try JSONObject(result.output)["host"] == .text("other.test"))
+    }
+
+    @Test("a status of 400 or more fails with --fail only, and the report still comes")
+    func fail() async throws {
+        let server = try RawServer(.readHead, Self.answer("404 Not Found"))
+        #expect(try await fetch(server, []).status == 0)
+        let folder = try TemporaryFolder()
+        let file = try folder.write("old", to: "body.txt")
+        let failed = try await fetch(server, ["--fail", "-o", file])
+        #expect(folder.read("body.txt") == "old")
+        #expect(folder.names == ["body.txt"])
+        #expect(failed.status == 1)
+        #expect(failed.error.contains("-> 404, HTTP/1.1"))
+        #expect(failed.error.contains("resolve-test: the origin answered 404"))
+    }
+
+    @Test("a redirect is shown, not followed")
+    func redirect() async throws {
+        let server = try RawServer(.readHead, Self.answer("302 Found", "", fields: "Location: https://two.test/x\r\n"))
+        let result = try await fetch(server, [])
+        #expect(result.status == 0)
+        #expect(result.error.contains("-> 302 https://two.test/x\n"))
+        #expect(result.error.contains("redirects are not followed: resolve-test fetch https://two.test/x\n"))
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("--max-time ends a request that hangs, and says which limit passed")
+    func limit() async throws {
+        let server = try RawServer(.readHead, .hang)
+        let result = try await fetch(server, ["--max-time", "0.2", "--json"])
+        #expect(result.status == 1)
+        #expect(try JSONObject(result.error)["error"]?["code"] == .text("timed-out"))
+    }
+
+    @Test("a reader that goes away ends the program quietly")
+    func closedPipe() async throws {
+        let chunk = [UInt8](repeating: UInt8(ascii: "x"), count: 65_536)
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n"),
+            .repeatForever([.send(chunk)])
+        )
+        let script = "\"$0\" fetch http://one.test:\(server.port)/ --map one.test=127.0.0.1 -o - | head -c 3"
+        let result = try await Command("bash", ["-c", "set -o pipefail; \(script)", Program.path]).run()
+        #expect(result.output == "xxx")
+        #expect(result.error == "")
+        #expect(result.status == 128 + SIGPIPE)
+    }
+
+    @Test("Ctrl-C cancels, leaves no half file, and exits with 130")
+    func interrupted() async throws {
+        let sent = Gate()
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf"),
+            .open(sent),
+            .hang
+        )
+        let folder = try TemporaryFolder()
+        let script = "echo $$ > \(folder.path)/pid; exec \"$0\" fetch http://one.test:\(server.port)/ "
+        async let result = Command(
+            "sh",
+            ["-c", script + "--map one.test=127.0.0.1 -o \(folder.path)/body", Program.path]
+        ).run()
+        await sent.passage()
+        let text = try #require(folder.read("pid")).trimmingCharacters(in: .whitespacesAndNewlines)
+        kill(try #require(pid_t(text)), SIGINT)
+        #expect(try await result.status == 130)
+        #expect(folder.names == ["pid"])
+        try await server.awaitConnections { $0.first?.isClosedByClient == true }
+    }
+}

@@ -1,0 +1,225 @@
+import ServerRig
+import Testing
+
+/// Whole runs of the built program without servers: what it prints where, and how it ends.
+@Suite("Runs of resolve-test")
+struct InvocationTests {
+    struct Run: Sendable, CustomTestStringConvertible {
+        var arguments: [String]
+        var status: Int32
+        var output = ""
+        var error = ""
+        var testDescription: String { "resolve-test " + arguments.joined(separator: " ") }
+
+        init(_ arguments: String, _ status: Int32, output: String = "", error: String = "") {
+            self.arguments = arguments.split(separator: " ").map(String.init)
+            self.status = status
+            self.output = output
+            self.error = error
+        }
+    }
+
+    static let good: [Run] = [
+        Run("--version", 0, output: "resolve-test 0.1.0\n"),
+        Run(
+            "resolve One.Test. 127.0.0.1 localhost:81 --map one.test=127.0.0.2,::1 --family v4",
+            0,
+            output: """
+                One.Test.      127.0.0.2   mapping  --map   no expiry
+                127.0.0.1      127.0.0.1   literal          no expiry
+                localhost:81   127.0.0.1   literal          no expiry
+
+                """
+        ),
+        Run(
+            "resolve --json one.test:8443 --map one.test:8443=127.0.0.2:9443 --map one.test=127.0.0.3",
+            0,
+            output: """
+                {"host":"one.test","port":8443,"addresses":["127.0.0.2:9443"],"source":"mapping","provider":null,\
+                "cached":false,"stale":false,"ageSeconds":0,"timeToLiveSeconds":null,"generation":1,\
+                "canonicalName":null,"location":"--map","seconds":N,"failedProviders":[]}
+
+                """
+        ),
+        Run(
+            "explain HTTPS://One.Test:443/%7Ea/../b --map one.test=127.0.0.2",
+            0,
+            output: """
+                original      HTTPS://One.Test:443/%7Ea/../b
+                address form  https://127.0.0.2/%7Ea/../b   Host one.test   SNI and certificate one.test
+                why           mapping "one.test" from --map > no provider asked
+                candidates    127.0.0.2   policy: allowed (mapping)
+                lifetime      age 0 s, no expiry, generation 1, tag set
+                curl          curl --resolve one.test:443:127.0.0.2 'https://one.test/%7Ea/../b'
+
+                """
+        ),
+        Run(
+            "explain http://[::1]:81/",
+            0,
+            output: """
+                original      http://[::1]:81/
+                address form  http://[::1]:81/   Host [::1]:81   clear text: no SNI, no certificate
+                why           the URL has an address or localhost: nobody is asked
+                candidates    ::1   policy: allowed (literal)
+                lifetime      age 0 s, no expiry, generation 1, no tag: nothing was rewritten
+                curl          curl 'http://[::1]:81/'
+
+                """
+        ),
+        Run(
+            "export --map b.test=127.0.0.2,::1 --map a.test:81=127.0.0.3",
+            0,
+            output: """
+                # a.test:81: 127.0.0.3 (a hosts file has no ports)
+                127.0.0.2  b.test
+                ::1        b.test
+
+                """
+        ),
+        Run(
+            "export --format curl --map a.test:81=127.0.0.3,::1",
+            0,
+            output: "--resolve a.test:81:127.0.0.3,[::1]\n"
+        ),
+    ]
+
+    static let bad: [Run] = [
+        Run(
+            "",
+            2,
+            error:
+                "no command: say resolve HOST, explain URL, fetch URL, check FILE or export (see resolve-test --help)"
+        ),
+        Run(
+            "dig one.test",
+            2,
+            error: "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, check FILE or export "
+                + "(see resolve-test --help)"
+        ),
+        Run("resolve", 2, error: "Missing expected argument '<HOST> ...' (see resolve-test resolve --help)"),
+        Run(
+            "fetch http://a.test/ --nope",
+            2,
+            error: "Unknown option '--nope'. Did you mean '--map'? (see resolve-test fetch --help)"
+        ),
+        Run(
+            "explain http://a.test/ --family v5",
+            2,
+            error: "The value 'v5' is invalid for '--family <family>'. Please provide one of 'v4', 'v6' or 'both'. "
+                + "(see resolve-test explain --help)"
+        ),
+        Run(
+            "resolve https://one.test/",
+            2,
+            error: "\"https://one.test/\" is a URL, not a host (resolve-test explain https://one.test/)"
+        ),
+        Run(
+            "resolve one.test --doh https://doh.test/dns-query",
+            2,
+            error: "--doh https://doh.test/dns-query: the name of a service is never looked up, and doh.test has no "
+                + "address here (add --bootstrap doh.test=ADDRESS, or use a URL with an address)"
+        ),
+        Run(
+            "resolve one.test --bootstrap a.test=127.0.0.1",
+            2,
+            error: "--bootstrap a.test: no --doh URL has this host"
+        ),
+        Run(
+            "resolve one.test --allow 10.0.0.1/8",
+            2,
+            error: "--allow \"10.0.0.1/8\" is not a block of addresses (write an address or CIDR with zeros behind the "
+                + "prefix, such as 10.0.0.0/8 or 2001:db8::/32)"
+        ),
+        Run(
+            "resolve one.test --cacert /nonexistent/ca.pem",
+            2,
+            error: "--cacert /nonexistent/ca.pem: No such file or directory "
+                + "(name a PEM file with the certificates of the authorities)"
+        ),
+        Run(
+            "fetch http://one.test/ --json -o -",
+            2,
+            error: "--json and -o - both want standard output (write the body to a file with -o FILE)"
+        ),
+        Run("fetch http://one.test/ -o /", 2, error: "-o / is a directory (name a file in it)"),
+        Run("export", 2, error: "no mappings to export (name a file, or --map HOST=ADDRESS)"),
+        Run(
+            "fetch http://one.test:1/ --map one.test=127.0.0.1",
+            1,
+            error: "the request to one.test:1 failed: 127.0.0.1:1 connect: Connection refused (N ms) (check that the "
+                + "address serves this port: resolve-test explain shows its source)"
+        ),
+    ]
+
+    @Test("what it prints when all is well goes to standard output alone", arguments: good)
+    func succeeds(run: Run) async throws {
+        let result = try await Program.run(run.arguments)
+        #expect(result.status == run.status)
+        #expect(result.output.withoutTimes == run.output)
+        #expect(result.error == "")
+    }
+
+    @Test("an error is one line on standard error, and says what to do", arguments: bad)
+    func fails(run: Run) async throws {
+        let result = try await Program.run(run.arguments)
+        #expect(result.status == run.status)
+        #expect(result.output == "")
+        guard !run.arguments.contains("--json") else { return }
+        #expect(result.error.withoutTimes == "resolve-test: \(run.error)\n")
+    }
+
+    @Test(
+        "with --json every error is one JSON object on standard error",
+        arguments: bad.filter { !$0.arguments.isEmpty }
+    )
+    func failsAsJSON(run: Run) async throws {
+        let result = try await Program.run(run.arguments + (run.arguments.contains("--json") ? [] : ["--json"]))
+        #expect(result.status == run.status)
+        #expect(result.output == "")
+        #expect(result.error.hasPrefix("{\"error\":{\"code\":\""))
+        #expect(result.error.split(separator: "\n").count == 1)
+        #expect(try JSONObject(result.error)["error"]?["exitStatus"] == .integer(Int(run.status)))
+    }
+
+    @Test("help fits 80 columns and exits with 0", arguments: ["", "resolve", "explain", "fetch", "check", "export"])
+    func help(command: String) async throws {
+        let result = try await Program.run([command, "--help"].filter { !$0.isEmpty })
+        #expect(result.status == 0)
+        #expect(result.error == "")
+        #expect(result.output.split(separator: "\n").allSatisfy { $0.count <= 80 })
+        #expect(command == "" || result.output.contains("USAGE: resolve-test \(command)"))
+    }
+
+    @Test("without mappings and providers the system resolver answers, and the hint leads to --public")
+    func nothingSet() async throws {
+        let result = try await Program.run(["resolve", "nothing-here.invalid"])
+        #expect(result.status == 1)
+        #expect(result.output == "nothing-here.invalid   -   name not found\n")
+        #expect(result.error.contains("no mapping and no provider is set: --public asks public HTTP-DNS"))
+        #expect(result.error.split(separator: "\n").count == 1)
+    }
+
+    @Test("several failed hosts are one error; those that did not fail are still shown")
+    func severalHosts() async throws {
+        let result = try await Program.run([
+            "resolve", "a.invalid", "one.test", "b.invalid", "--map", "one.test=127.0.0.2", "--json",
+        ])
+        #expect(result.status == 1)
+        let lines = result.output.split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(lines[1].contains(#""addresses":["127.0.0.2"]"#))
+        #expect(result.error.split(separator: "\n").count == 1)
+        #expect(result.error.contains("2 of 3 hosts have no address: a.invalid, b.invalid"))
+    }
+
+    @Test("a special address is refused even in a mapping, until --allow names its block")
+    func policy() async throws {
+        let arguments = ["explain", "http://a.test/", "--map", "a.test=169.254.1.1"]
+        let refused = try await Program.run(arguments)
+        #expect(refused.status == 1)
+        #expect(refused.error.contains("169.254.1.1"))
+        #expect(refused.error.contains("--allow"))
+        #expect(try await Program.run(arguments + ["--allow", "169.254.0.0/16"]).status == 0)
+    }
+}

@@ -1,0 +1,54 @@
+import Foundation
+import ServerRig
+
+/// The built program, which stands beside the test bundle.
+enum Program {
+    static let path = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        .deletingLastPathComponent().appending(path: "resolve-test").path
+
+    static func command(_ arguments: [String], environment: [String: String] = [:], input: String = "") -> Command {
+        // Nothing of the machine that runs the tests may lead the program.
+        let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": "", "NO_COLOR": "", "COLUMNS": ""]
+        return Command(path, arguments, environment: neutral.merging(environment) { _, given in given }, input: input)
+    }
+
+    static func run(
+        _ arguments: [String],
+        environment: [String: String] = [:],
+        input: String = ""
+    ) async throws -> CommandResult {
+        try await command(arguments, environment: environment, input: input).run()
+    }
+}
+
+extension String {
+    /// The text with measured times replaced, which differ from run to run.
+    var withoutTimes: String {
+        replacing(/[0-9]+(\.[0-9]+)? ms/, with: "N ms").replacing(/"seconds":[0-9.e-]+/, with: "\"seconds\":N")
+    }
+}
+
+/// A folder for the files of one test, removed with its last reference.
+final class TemporaryFolder: Sendable {
+    let path: String
+
+    init() throws {
+        let url = FileManager.default.temporaryDirectory.appending(path: "resolve-test-\(UUID())")
+        try FileManager.default.createDirectory(at: url, withIntermediateDirectories: true)
+        path = url.path
+    }
+
+    deinit { try? FileManager.default.removeItem(atPath: path) }
+
+    func write(_ text: String, to name: String) throws -> String {
+        let file = "\(path)/\(name)"
+        try Data(text.utf8).write(to: URL(fileURLWithPath: file))
+        return file
+    }
+
+    func read(_ name: String) -> String? {
+        FileManager.default.contents(atPath: "\(path)/\(name)").map { String(decoding: $0, as: UTF8.self) }
+    }
+
+    var names: [String] { (try? FileManager.default.contentsOfDirectory(atPath: path).sorted()) ?? [] }
+}

@@ -1,0 +1,178 @@
+import Foundation
+import ServerRig
+import Testing
+
+/// The program against BIND over HTTPS and nginx.
+@Suite("resolve-test against real servers", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct ServerTests {
+    /// What leads the program to the rig's provider and origins.
+    private func flags(_ rig: ServerRig) -> [String] {
+        ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+    }
+
+    @Test("a name that only HTTP-DNS knows is fetched under its own name, and the system resolver is left alone")
+    func fetch() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let url = "https://Img.Shop.test.:\(rig.tlsPort)/a.jpg?cli-fetch"
+        let run = try await Tripwire.shared().run(Program.command(["fetch", url, "--json"] + flags(rig)))
+        #expect(run.result.status == 0, "\(run.result)")
+        #expect(run.lookups == [])
+        let json = try JSONObject(run.result.output)
+        #expect(json["originalURL"] == .text(url))
+        #expect(json["host"] == .text("img.shop.test:\(rig.tlsPort)"))
+        #expect(json["serverName"] == .text("img.shop.test"))
+        #expect(Set(json.texts("addresses")) == ["127.0.0.2", "127.0.0.3"])
+        #expect(json["source"] == .text("provider"))
+        #expect(json["provider"] == .text("doh"))
+        #expect(json["status"] == .integer(200))
+        #expect(json["httpVersion"] == .text("HTTP/2"))
+        #expect(json["bodyBytes"] == .integer(1024))
+        #expect(json["remoteAddress"] == .text(try #require(json.texts("addresses").first)))
+        let line = try #require(
+            try await rig.awaitAccessLog(since: mark) { $0.target == "/a.jpg?cli-fetch" }.first
+        )
+        #expect(line.address == json.texts("addresses").first)
+        #expect(line.sni == "img.shop.test")
+        #expect(line.host == "img.shop.test:\(rig.tlsPort)")
+    }
+
+    @Test("what explain prints leads curl to the same virtual host; explain itself sends the origin nothing")
+    func explainThenCurl() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let url = "https://img.shop.test:\(rig.tlsPort)/a.jpg?cli-explain"
+        let explained = try await Program.run(["explain", url, "--json"] + flags(rig))
+        #expect(explained.status == 0, "\(explained)")
+        let json = try JSONObject(explained.output)
+        guard case .text(let entry)? = json["resolveEntry"] as JSONObject.Value? else {
+            Issue.record("no resolveEntry in \(explained.output)")
+            return
+        }
+        let curl = try await Command(
+            "curl",
+            ["-sS", "--cacert", rig.certificateAuthorityFile, "--resolve", entry, "-o", "/dev/null", url]
+        ).run()
+        #expect(curl.status == 0, "\(curl)")
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.target == "/a.jpg?cli-explain" }
+        // One line is curl's own; another would be explain's.
+        #expect(lines.count == 1)
+        #expect(lines.first?.userAgent.hasPrefix("curl/") == true)
+        #expect(lines.first.map { json.texts("addresses").contains($0.address) } == true)
+    }
+
+    @Test("the printed curl command works as it stands")
+    func curlLine() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://one.test:\(rig.tlsPort)/a.jpg?cli-paste"
+        let explained = try await Program.run(
+            ["explain", url, "--map", "one.test=127.0.0.2", "--cacert", rig.certificateAuthorityFile]
+        )
+        let line = try #require(explained.output.split(separator: "\n").first { $0.hasPrefix("curl ") })
+        let pasted = try await Command("sh", ["-c", line.dropFirst("curl".count) + " -sS -o /dev/null"]).run()
+        #expect(pasted.status == 0, "\(pasted)")
+        #expect(try rig.accessLog().contains { $0.target == "/a.jpg?cli-paste" && $0.address == "127.0.0.2" })
+    }
+
+    @Test("exported curl options work with curl -K")
+    func exported() async throws {
+        let rig = try await ServerRig.shared()
+        let exported = try await Program.run(
+            ["export", "--format", "curl", "--map", "one.test:\(rig.tlsPort)=127.0.0.3", "--map", "two.test=127.0.0.3"]
+        )
+        let curl = try await Command(
+            "curl",
+            [
+                "-sS", "-K", "-", "--cacert", rig.certificateAuthorityFile, "-o", "/dev/null", "-w", "%{remote_ip}",
+                "https://one.test:\(rig.tlsPort)/a.jpg",
+            ],
+            input: exported.output
+        ).run()
+        #expect(curl.status == 0, "\(curl)")
+        #expect(curl.output == "127.0.0.3")
+    }
+
+    @Test("an address whose certificate is for another name is refused, and no request is sent there")
+    func certificate() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let result = try await Program.run(
+            [
+                "fetch", "https://img.shop.test:\(rig.tlsPort)/?cli-liar", "--map", "img.shop.test=127.0.0.5",
+                "--cacert", rig.certificateAuthorityFile, "--json",
+            ]
+        )
+        #expect(result.status == 1)
+        #expect(result.output == "")
+        let error: JSONObject? = try JSONObject(result.error)["error"]
+        #expect(error?["host"] == .text("img.shop.test"))
+        #expect(error?["stage"] == .text("tls"))
+        #expect(error?["requestMayHaveBeenSent"] == .integer(0))
+        #expect(result.error.contains("127.0.0.5"))
+        #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("cli-liar") })
+    }
+
+    @Test("--doh is asked about every name but internal ones")
+    func internalNames() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let result = try await Program.run(
+            ["resolve", "one.test", "cli-db", "x.internal", "--json"] + flags(rig)
+        )
+        let lines = result.output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 3)
+        #expect(lines.first?.contains(#""source":"provider","provider":"doh","cached":false"#) == true)
+        _ = try await rig.awaitBindLog(contains: "one.test", since: mark)
+        #expect(try rig.queryCount(of: "cli-db", since: mark) == 0)
+        #expect(try rig.queryCount(of: "x.internal", since: mark) == 0)
+    }
+
+    @Test("a configuration file's provider is believed under --cacert too")
+    func configurationFile() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            providers:
+              main: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1] }
+            routes:
+              "*.test": { providers: [main] }
+            """,
+            to: "httpdns.yaml"
+        )
+        let good = try await Program.run(
+            ["resolve", "one.test", "--config", file, "--cacert", rig.certificateAuthorityFile]
+        )
+        #expect(good.status == 0, "\(good)")
+        #expect(good.output.contains("doh main"))
+        let bad = try await Program.run(["resolve", "one.test", "--config", file])
+        #expect(bad.status == 1)
+        #expect(bad.error.contains("main"))
+    }
+
+    @Test("--system-fallback asks the system resolver when the provider knows nothing; without it the name fails")
+    func systemFallback() async throws {
+        let rig = try await ServerRig.shared()
+        let dead = ["--doh", "https://127.0.0.1:1/dns-query"]
+        let tripwire = try await Tripwire.shared()
+        let closed = try await tripwire.run(Program.command(["resolve", "one.test"] + dead))
+        #expect(closed.result.status == 1)
+        #expect(closed.lookups == [])
+        let open = try await tripwire.run(Program.command(["resolve", "one.test", "--system-fallback"] + dead))
+        #expect(open.lookups.contains { $0.contains("one.test") })
+        _ = rig
+    }
+
+    @Test("a download goes whole into its file")
+    func download() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let result = try await Program.run(
+            ["fetch", "https://one.test:\(rig.tlsPort)/a.jpg", "-o", "\(folder.path)/a.jpg"] + flags(rig)
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(result.error.contains("SNI one.test, certificate verified"))
+        #expect(FileManager.default.contents(atPath: "\(folder.path)/a.jpg")?.count == 1024)
+    }
+}

@@ -1,0 +1,121 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+@Suite("The report of explain")
+struct ExplainReportTests {
+    private func weighted() throws -> RewriteView {
+        var resolution = try Samples.mapped(
+            ["203.0.113.8", "203.0.113.9"],
+            key: "api.shop.example:8443",
+            line: 13,
+            weights: [95, 5],
+            port: 8443
+        )
+        resolution.timeToLive = .seconds(30)
+        return Samples.rewrite(resolution)
+    }
+
+    @Test("a weighted mapping: why, who was chosen, how curl would do it, what libcurl gets")
+    func mapping() throws {
+        let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: true)
+        #expect(
+            report.text(.plain) == """
+                original      https://Api.Shop.example:8443/v1?q=1
+                address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443   SNI and certificate api.shop.example
+                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
+                candidates    203.0.113.8 weight 95 <- chosen   203.0.113.9 weight 5   policy: allowed (mapping)
+                lifetime      age 0 s, 30 s left, generation 7, tag set
+                curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
+                libcurl gets  CONNECT_TO api.shop.example:8443:p1.invalid:8443   RESOLVE +p1.invalid:8443:203.0.113.8   \
+                (p1.invalid stands for a name made up for each connection)
+
+                """
+        )
+    }
+
+    @Test("at 80 columns the lines fold between their parts")
+    func narrow() throws {
+        let report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
+        #expect(
+            report.text(Screen(width: 80, style: .plain)) == """
+                original      https://Api.Shop.example:8443/v1?q=1
+                address form  https://203.0.113.8:8443/v1?q=1   Host api.shop.example:8443
+                              SNI and certificate api.shop.example
+                why           mapping "api.shop.example:8443" at httpdns.yaml:13 > no provider asked
+                candidates    203.0.113.8 weight 95 <- chosen   203.0.113.9 weight 5
+                              policy: allowed (mapping)
+                lifetime      age 0 s, 30 s left, generation 7, tag set
+                curl          curl --resolve api.shop.example:8443:203.0.113.8,203.0.113.9 'https://api.shop.example:8443/v1?q=1'
+
+                """
+        )
+    }
+
+    @Test("a provider's answer names the route, the provider and those that failed before")
+    func provider() throws {
+        var resolution = try Samples.provided(["203.0.113.8"], port: 8443)
+        resolution.failedAttempts = [ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))]
+        let text = ExplainReport(
+            rewrite: Samples.rewrite(resolution),
+            providerKinds: Samples.kinds,
+            isVerbose: false
+        ).text(.plain)
+        #expect(
+            text.contains(
+                "why           route \"*.shop.example\" at httpdns.yaml:7 > doh backup, 8.1 ms   (ali: 503 in 12 ms)\n"
+            )
+        )
+        #expect(text.contains("candidates    203.0.113.8   policy: allowed (provider)\n"))
+    }
+
+    @Test("pin names appear with -v only")
+    func pinNames() throws {
+        let quiet = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
+        #expect(!quiet.text(.plain).contains(".invalid"))
+        #expect(!quiet.json().indented.contains(".invalid"))
+    }
+
+    @Test("JSON has the members in their order, null where there is nothing")
+    func json() throws {
+        var view = try weighted()
+        view.resolution.timeToLive = nil
+        #expect(
+            ExplainReport(rewrite: view, providerKinds: [:], isVerbose: false).json().indented == """
+                {
+                  "originalURL": "https://Api.Shop.example:8443/v1?q=1",
+                  "addressURL": "https://203.0.113.8:8443/v1?q=1",
+                  "host": "api.shop.example:8443",
+                  "serverName": "api.shop.example",
+                  "resolveEntry": "api.shop.example:8443:203.0.113.8,203.0.113.9",
+                  "addresses": [
+                    "203.0.113.8",
+                    "203.0.113.9"
+                  ],
+                  "source": "mapping",
+                  "provider": null,
+                  "cached": false,
+                  "stale": false,
+                  "ageSeconds": 0,
+                  "timeToLiveSeconds": null,
+                  "generation": 7,
+                  "tagged": true
+                }
+                """
+        )
+    }
+
+    @Test("curl gets --connect-to where another port is dialled, the CA file, and a Host of its own")
+    func curl() throws {
+        var view = try weighted()
+        view.resolution.endpoints = try Samples.endpoints(["2001:db8::7"], port: 9443)
+        view.host = "other.test"
+        #expect(
+            CurlCommand.text(view, certificateAuthorityFile: "/tmp/my ca.pem") == """
+                curl --connect-to 'api.shop.example:8443:[2001:db8::7]:9443' --cacert '/tmp/my ca.pem' \
+                -H 'Host: other.test' 'https://api.shop.example:8443/v1?q=1'
+                """
+        )
+    }
+}

@@ -1,0 +1,61 @@
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import Testing
+
+@testable import resolve_test
+
+@Suite("Failures as text and JSON")
+struct FailureReportTests {
+    private func failure() throws -> CommandFailure {
+        var error = HTTPDNSClientError(
+            code: .connectFailed,
+            stage: .tls,
+            message: "img.test: no address could be connected to:\n203.0.113.7",
+            host: "img.test",
+            hint: "check the mapping"
+        )
+        error.attempts = [
+            .init(
+                endpoint: Endpoint(address: try Samples.address("203.0.113.7"), port: 443),
+                stage: .tls,
+                failure: "certificate is for other.test",
+                elapsed: .milliseconds(12)
+            )
+        ]
+        return CommandFailure(error)
+    }
+
+    @Test("one line, and the addresses with -v only")
+    func text() throws {
+        let line = "resolve-test: img.test: no address could be connected to:\\n203.0.113.7 (check the mapping)\n"
+        #expect(FailureReport.text(try failure(), isVerbose: false, style: .plain) == line)
+        #expect(
+            FailureReport.text(try failure(), isVerbose: true, style: .plain)
+                == line + "  203.0.113.7:443 tls: certificate is for other.test (12 ms)\n"
+        )
+    }
+
+    @Test("one object with all that a program needs")
+    func json() throws {
+        #expect(
+            FailureReport.json(try failure()).oneLine == """
+                {"error":{"code":"connect-failed","reason":null,"stage":"tls",\
+                "message":"img.test: no address could be connected to:\\n203.0.113.7",\
+                "hint":"check the mapping","host":"img.test","exitStatus":1,"requestMayHaveBeenSent":false,\
+                "attempts":[{"address":"203.0.113.7","port":443,"stage":"tls",\
+                "failure":"certificate is for other.test","seconds":0.012}]}}
+                """
+        )
+    }
+
+    @Test(
+        "what cannot be used exits with 2, what failed with 1",
+        arguments: [
+            (HTTPDNSClientError.Code.invalidURL, Int32(2)), (.invalidRequest, 2), (.configuration, 2),
+            (.resolveFailed, 1), (.policyRefused, 1), (.certificateRefused, 1), (.timedOut, 1), (.protocolViolation, 1),
+        ]
+    )
+    func exitStatus(code: HTTPDNSClientError.Code, status: Int32) {
+        #expect(CommandFailure(HTTPDNSClientError(code: code, stage: .request, message: "m")).exitStatus == status)
+    }
+}

@@ -1,0 +1,99 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+@Suite("The report of fetch")
+struct FetchReportTests {
+    private func hop() throws -> FetchReport.Hop {
+        FetchReport.Hop(
+            rewrite: Samples.rewrite(try Samples.provided(["203.0.113.8"], port: 8443)),
+            remote: Endpoint(address: try Samples.address("203.0.113.8"), port: 8443),
+            reusedConnection: false,
+            version: "HTTP/2",
+            status: 200,
+            contentType: "image/jpeg",
+            location: nil,
+            resolve: .microseconds(8100),
+            timings: TransferTimings(
+                connect: .microseconds(300),
+                tls: .milliseconds(21),
+                firstByte: .microseconds(9400),
+                total: .microseconds(33_800)
+            )
+        )
+    }
+
+    private func report(_ hop: FetchReport.Hop) -> FetchReport {
+        FetchReport(
+            hops: [hop],
+            bodyBytes: 48_210,
+            wireBytes: 12_000,
+            total: .microseconds(42_000),
+            headerFields: nil,
+            providerKinds: Samples.kinds
+        )
+    }
+
+    @Test("each phase is a bar where the one before it ended")
+    func text() throws {
+        #expect(
+            report(try hop()).text(.plain) == """
+                hop 1  https://Api.Shop.example:8443/v1?q=1 -> 200, HTTP/2, 48,210 bytes, image/jpeg
+                       resolve  ####                  8.1 ms   doh backup, fresh, 41 s left
+                       connect      #                 0.3 ms   203.0.113.8:8443
+                       tls          ##########       21.0 ms   SNI api.shop.example, certificate verified
+                       reply                  #####   9.4 ms   200, HTTP/2
+                       body                        #  3.1 ms   48,210 bytes, 12,000 bytes on the wire
+                ok total  42.0 ms   1 of 1 hop looked up   certificate verified
+
+                """
+        )
+    }
+
+    @Test("on a narrow screen the remarks have lines of their own")
+    func narrow() throws {
+        let text = report(try hop()).text(Screen(width: 60, style: .plain))
+        let lines = text.split(separator: "\n").map(String.init)
+        #expect(lines.contains("                SNI api.shop.example, certificate verified"))
+        #expect(lines.dropFirst().allSatisfy { $0.count <= 60 })
+    }
+
+    @Test("a reused connection has neither connect nor TLS time, in text and JSON")
+    func reused() throws {
+        var hop = try hop()
+        hop.reusedConnection = true
+        hop.timings.connect = nil
+        hop.timings.tls = nil
+        let report = report(hop)
+        #expect(report.text(.plain).contains("203.0.113.8:8443, reused connection"))
+        #expect(report.json().oneLine.contains(#""connect":null,"tls":null,"firstByte":0.0094"#))
+    }
+
+    @Test("JSON is that of explain, and the answer behind it")
+    func json() throws {
+        let json = report(try hop()).json().oneLine
+        let explained = ExplainReport(rewrite: try hop().rewrite, providerKinds: [:], isVerbose: false).json().oneLine
+        #expect(json.hasPrefix(explained.dropLast()))
+        #expect(
+            json.hasSuffix(
+                """
+                "tagged":true,"status":200,"httpVersion":"HTTP/2","remoteAddress":"203.0.113.8","bodyBytes":48210,\
+                "wireBytes":12000,"timings":{"resolve":0.0081,"connect":0.0003,"tls":0.021,"firstByte":0.0094,\
+                "total":0.042}}
+                """
+            )
+        )
+    }
+
+    @Test("a server's text moves no cursor")
+    func hostile() throws {
+        var hop = try hop()
+        hop.contentType = "text/\u{1B}[2Jhtml"
+        #expect(!report(hop).text(.plain).contains("\u{1B}"))
+        hop.status = 302
+        hop.location = "https://evil.test/\r\n\u{1B}]0;x\u{7}"
+        #expect(!report(hop).text(.plain).contains("\u{1B}"))
+        #expect(report(hop).text(.plain).contains(#"302 https://evil.test/\r\n\u{1b}]0;x\u{7}"#))
+    }
+}

@@ -1,0 +1,78 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+@Suite("The report of resolve")
+struct ResolveReportTests {
+    private func report() throws -> ResolveReport {
+        var provided = try Samples.provided(["203.0.113.30"])
+        provided.failedAttempts = [
+            ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))
+        ]
+        var failure = CommandFailure.failed(code: "name-not-found", "db: no such name", hint: "add a mapping")
+        failure.stage = "resolve"
+        failure.host = "db"
+        return ResolveReport(
+            rows: [
+                .init(
+                    text: "img.shop.example",
+                    host: "img.shop.example",
+                    port: 443,
+                    outcome: .success(
+                        try Samples.mapped(["203.0.113.7", "2001:db8::7"], key: "img.shop.example", line: 12)
+                    )
+                ),
+                .init(text: "Pay.shop.example", host: "pay.shop.example", port: 443, outcome: .success(provided)),
+                .init(text: "db", host: "db", port: 443, outcome: .failure(failure)),
+            ],
+            providerKinds: Samples.kinds
+        )
+    }
+
+    @Test("a table of names, addresses, sources and lifetimes, as wide as its cells")
+    func table() throws {
+        #expect(
+            try report().text() == """
+                img.shop.example   203.0.113.7    mapping  httpdns.yaml:12   no expiry
+                                   2001:db8::7
+                Pay.shop.example   203.0.113.30   doh backup  8.1 ms         41 s left   (ali: 503 in 12 ms)
+                db                 -              name not found
+
+                """
+        )
+    }
+
+    @Test("one line of JSON for each host, the failed one included, keys in a fixed order")
+    func json() throws {
+        let lines = try report().json().split(separator: "\n")
+        #expect(lines.count == 3)
+        #expect(
+            lines[1] == """
+                {"host":"pay.shop.example","port":443,"addresses":["203.0.113.30"],"source":"provider",\
+                "provider":"backup","cached":false,"stale":false,"ageSeconds":0,"timeToLiveSeconds":40.98,\
+                "generation":1,"canonicalName":null,"location":null,"seconds":0.0081,\
+                "failedProviders":[{"provider":"ali","failure":"503","seconds":0.012}]}
+                """
+        )
+        #expect(
+            lines[2] == """
+                {"host":"db","port":443,"addresses":[],"error":{"code":"name-not-found","reason":null,"message":"db: no such name"}}
+                """
+        )
+    }
+
+    @Test("one failed host is its own error; several are counted and named on one line")
+    func failure() throws {
+        var report = try report()
+        #expect(report.failure?.message == "db: no such name")
+        report.rows.append(
+            .init(text: "dc", host: "dc", port: 443, outcome: .failure(.failed(code: "name-not-found", "dc: no")))
+        )
+        let failure = try #require(report.failure)
+        #expect(failure.message == "2 of 4 hosts have no address: db, dc; db: no such name")
+        #expect(failure.exitStatus == 1)
+        report.rows.removeLast(2)
+        #expect(report.failure == nil)
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+/// Values that the reports are drawn from. Their figures are made up; the texts round them are what is tested.
+enum Samples {
+    static let kinds = ["doh": "doh", "backup": "doh"]
+
+    static func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+
+    static func endpoints(_ texts: [String], port: UInt16 = 443) throws -> [Endpoint] {
+        try texts.map { Endpoint(address: try address($0), port: port) }
+    }
+
+    static func mapped(_ addresses: [String], key: String, line: Int, weights: [Int]? = nil, port: UInt16 = 443) throws
+        -> Resolution
+    {
+        var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .mapping)
+        let targets = try addresses.enumerated().map { index, text in
+            HostMapping.Target(try address(text), weight: weights?[index] ?? 1)
+        }
+        resolution.rule = AppliedRule(
+            key: try MappingKey(key),
+            location: SourceLocation(file: "httpdns.yaml", line: line),
+            targets: targets
+        )
+        resolution.generation = 7
+        return resolution
+    }
+
+    static func provided(_ addresses: [String], port: UInt16 = 443) throws -> Resolution {
+        var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .provider)
+        resolution.provider = "backup"
+        resolution.timeToLive = .milliseconds(40_980)
+        resolution.elapsed = .microseconds(8_100)
+        resolution.route = Route(
+            try HostPattern("*.shop.example"),
+            .providers(["ali", "backup"], fallback: .none),
+            location: SourceLocation(file: "httpdns.yaml", line: 7)
+        )
+        resolution.generation = 1
+        return resolution
+    }
+
+    static func rewrite(_ resolution: Resolution) -> RewriteView {
+        RewriteView(
+            originalURL: "https://Api.Shop.example:8443/v1?q=1",
+            canonicalURL: "https://api.shop.example:8443/v1?q=1",
+            addressURL: "https://203.0.113.8:8443/v1?q=1",
+            host: "api.shop.example:8443",
+            serverName: "api.shop.example",
+            resolveEntry: "api.shop.example:8443:203.0.113.8,203.0.113.9",
+            resolution: resolution,
+            isTagged: true,
+            urlHost: "api.shop.example",
+            urlPort: 8443
+        )
+    }
+}
