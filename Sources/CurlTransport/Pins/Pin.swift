@@ -10,8 +10,11 @@ struct PinKey: Hashable {
 }
 
 extension PinKey {
-    init(of request: TransferRequest, _ endpoint: Endpoint) {
-        self.init(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
+    init(of transfer: Transfer, _ endpoint: Endpoint) {
+        host = transfer.request.url.host
+        port = transfer.request.url.port
+        self.endpoint = endpoint
+        versions = transfer.request.versions
     }
 }
 

@@ -45,7 +45,7 @@ extension EasyHandle {
         }
         markActive(.receiving)
         bodyBytes += bytes.count
-        if let limit = transfer?.request.limits.maximumResponseBytes, bodyBytes > limit {
+        if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
             failure = TransferFailure(
                 code: .responseTooLarge,
                 phase: .body,
@@ -102,7 +102,7 @@ extension EasyHandle {
     /// - Returns: Whether it may go.
     func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
         guard let transfer, let pin else { return false }
-        if mayHaveBeenSent, !transfer.request.mayBeSentTwice {
+        if mayHaveBeenSent, !transfer.mayBeSentTwice {
             // A reused connection died without a byte of an answer; libcurl would send the request once more.
             failure = TransferFailure(
                 code: .connectionLost,
@@ -124,7 +124,7 @@ extension EasyHandle {
         }
         mayHaveBeenSent = true
         pin.isEntered = true
-        markActive(transfer.request.hasBody ? .sending : .awaitingHead)
+        markActive(transfer.hasBody ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
     }

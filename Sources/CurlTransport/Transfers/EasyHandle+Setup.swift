@@ -18,11 +18,15 @@ extension EasyHandle {
         set(CURLOPT_URL, transfer.request.url.description)
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
-        if transfer.request.hasBody || transfer.request.method != .get {
+        if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             prepareMethod(transfer.request)
         }
-        headerList = try HeaderLines.list(for: transfer.request)
+        headerList = try HeaderLines.list(
+            transfer.request.headerFields,
+            host: transfer.request.hostHeader,
+            hasBody: transfer.hasBody
+        )
         set(CURLOPT_HTTPHEADER, list: headerList)
     }
 
