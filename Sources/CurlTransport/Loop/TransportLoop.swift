@@ -281,7 +281,12 @@ final class TransportLoop {
         touched.removeAll(keepingCapacity: true)
     }
 
+    func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        pins.socketOpened(descriptor, for: pin)
+    }
+
     func socketClosed(_ descriptor: Int32) {
+        pins.socketClosed(descriptor)
         driver?.socketClosed(descriptor)
     }
 

@@ -93,6 +93,11 @@ extension EasyHandle {
         }
     }
 
+    /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
+    func socketOpened(_ descriptor: Int32) {
+        if let pin { loop.socketOpened(descriptor, for: pin) }
+    }
+
     /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
         markActive(.securing)
