@@ -136,6 +136,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives",
+                "HTTPDNSTestKit", "ServerRig", "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ResolveTestTests",
             dependencies: ["resolve-test", "HTTPDNSPrimitives", "ServerRig"],
             swiftSettings: settings
