@@ -83,7 +83,8 @@ struct BrokenProviderTests {
                 case .success(let addresses): #expect(addresses.count == 1)
                 case .failure(let error):
                     #expect(
-                        error.code == .resolveFailed || error.code == .policyRefused, "byte \(place) = \(value): \(error)"
+                        error.code == .resolveFailed || error.code == .policyRefused,
+                        "byte \(place) = \(value): \(error)"
                     )
                 }
                 // The owner of the question and of the answer is what was asked, or nothing is believed.
