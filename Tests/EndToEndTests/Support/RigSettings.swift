@@ -27,35 +27,33 @@ extension ServerRig {
 }
 
 /// Runs `body` with a client that is shut down afterwards, whatever happens.
-func withClient<Result>(
+func withClient(
     _ configuration: HTTPDNSClient.Configuration,
-    _ body: (HTTPDNSClient) async throws -> Result
-) async throws -> Result {
+    _ body: (HTTPDNSClient) async throws -> Void
+) async throws {
     let client = try await HTTPDNSClient(configuration: configuration)
     do {
-        let result = try await body(client)
+        try await body(client)
         try await client.shutdown()
-        return result
     } catch {
         try await client.shutdown()
         throw error
     }
 }
 
-/// The client's error that `body` ends with; nil, and a recorded issue, when it ends in any other way.
-func refusal(
-    _ sourceLocation: Testing.SourceLocation = #_sourceLocation,
-    _ body: () async throws -> Void
-) async -> HTTPDNSClientError? {
+/// The client's error that `body` ends with.
+/// - Throws: What `body` threw instead, or that it threw nothing.
+func refusal(_ body: () async throws -> Void) async throws -> HTTPDNSClientError {
     do {
         try await body()
-        Issue.record("nothing was thrown", sourceLocation: sourceLocation)
     } catch let error as HTTPDNSClientError {
         return error
-    } catch {
-        Issue.record("\(type(of: error)) was thrown: \(error)", sourceLocation: sourceLocation)
     }
-    return nil
+    throw NothingRefused()
+}
+
+private struct NothingRefused: Error, CustomStringConvertible {
+    var description: String { "what should have been refused went through" }
 }
 
 /// What an origin of the rig says at `/echo` about the request that reached it.
