@@ -155,7 +155,7 @@ final class LoopMailbox: Sendable {
 
     private func refuse(_ transfer: Transfer, because code: TransferFailure.Code, _ message: String) {
         let failure = TransferFailure(code: code, phase: .queue, message: message)
-        transfer.deliver(end: .failure(failure))
+        transfer.deliver(end: .failure(failure)).run()
     }
 }
 

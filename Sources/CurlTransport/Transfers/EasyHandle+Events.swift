@@ -55,7 +55,7 @@ extension EasyHandle {
         }
         markActive(.receiving)
         bodyBytes += bytes.count
-        if let limit = transfer?.request.limits.maximumResponseBytes, bodyBytes > limit {
+        if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
             failure = TransferFailure(
                 code: .responseTooLarge,
                 phase: .body,
@@ -103,6 +103,11 @@ extension EasyHandle {
         }
     }
 
+    /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
+    func socketOpened(_ descriptor: Int32) {
+        if let pin { loop.socketOpened(descriptor, for: pin) }
+    }
+
     /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
         markActive(.securing)
@@ -112,7 +117,7 @@ extension EasyHandle {
     /// - Returns: Whether it may go.
     func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
         guard let transfer, let pin else { return false }
-        if mayHaveBeenSent, !transfer.request.mayBeSentTwice {
+        if mayHaveBeenSent, !transfer.mayBeSentTwice {
             // A reused connection died without a byte of an answer; libcurl would send the request once more.
             failure = TransferFailure(
                 code: .connectionLost,
@@ -134,7 +139,7 @@ extension EasyHandle {
         }
         mayHaveBeenSent = true
         pin.isEntered = true
-        markActive(transfer.request.hasBody ? .sending : .awaitingHead)
+        markActive(transfer.hasBody ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
     }

@@ -18,11 +18,15 @@ extension EasyHandle {
         set(CURLOPT_URL, transfer.request.url.description)
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
-        if transfer.request.hasBody || transfer.request.method != .get {
+        if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             prepareMethod(transfer.request)
         }
-        headerList = try HeaderLines.list(for: transfer.request)
+        headerList = try HeaderLines.list(
+            transfer.request.headerFields,
+            host: transfer.request.hostHeader,
+            hasBody: transfer.hasBody
+        )
         set(CURLOPT_HTTPHEADER, list: headerList)
     }
 
@@ -49,6 +53,7 @@ extension EasyHandle {
         _ = ccurl_set_prerequest_function(curl, approveCallback)
         set(CURLOPT_PREREQDATA, pointer: me)
         _ = ccurl_set_open_socket_function(curl, openSocketCallback)
+        set(CURLOPT_OPENSOCKETDATA, pointer: me)
         _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
         set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
         isConfigured = true
@@ -146,9 +151,11 @@ private let securingCallback: ccurl_tls_context_function = { _, _, pointer in
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.
 private let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
-private let openSocketCallback: ccurl_open_socket_function = { _, _, address in
+private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
     guard let address else { return -1 }
-    return openSocket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
+    let descriptor = openSocket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
+    if descriptor >= 0 { withHandle(pointer, otherwise: ()) { $0.socketOpened(descriptor) } }
+    return descriptor
 }
 
 private let closeSocketCallback: ccurl_close_socket_function = { pointer, descriptor in

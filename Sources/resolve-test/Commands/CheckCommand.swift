@@ -19,7 +19,7 @@ struct CheckCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         let configuration: HTTPDNSClient.Configuration
         do {
-            configuration = try ConfigurationFile.read(file)
+            configuration = try ConfigurationFile.load(file)
             // Says what only shows once all parts meet, such as a CA file that is not there.
             try await HTTPDNSClient(configuration: configuration).shutdown()
         } catch let error as ConfigurationFileError {

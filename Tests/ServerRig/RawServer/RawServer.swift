@@ -99,7 +99,7 @@ public final class RawServer: Sendable {
     /// - Throws: ``RigError`` with what there was, after `limit` or when the server stops.
     @discardableResult
     public func awaitConnections(
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(60),
         where condition: @escaping @Sendable ([Connection]) -> Bool
     ) async throws -> [Connection] {
         try await withCheckedThrowingContinuation { continuation in
