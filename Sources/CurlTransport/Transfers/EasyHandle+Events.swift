@@ -13,11 +13,21 @@ extension EasyHandle {
         if line.count <= 2, line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
             if isInterim {
                 head.removeAll(keepingCapacity: true)
+                declaredLength = DeclaredLength()
             } else {
                 isHeadComplete = true
                 loop.touch(self)
             }
         } else {
+            guard declaredLength.agrees(with: line) else {
+                // Ended here, inside libcurl, so that the connection is not kept.
+                failure = TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the answer declares two lengths that differ"
+                )
+                return 0
+            }
             if head.isEmpty { head.reserveCapacity(512) }
             head.append(contentsOf: line)
         }

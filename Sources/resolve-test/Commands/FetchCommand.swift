@@ -132,7 +132,10 @@ struct FetchCommand: Subcommand {
     {
         if let maximumSeconds {
             guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
-                throw .usage("--max-time must be more than 0 seconds")
+                throw .usage(
+                    "--max-time takes seconds, more than 0 and at most 1,000,000,000",
+                    hint: "such as --max-time 2.5"
+                )
             }
             request.options.deadline = .seconds(maximumSeconds)
             settings.configuration.timeouts.total = nil
