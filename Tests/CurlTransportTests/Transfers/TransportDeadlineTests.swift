@@ -149,7 +149,8 @@ struct TransportDeadlineTests {
     @Test(
         "once the body is sent, or when there is none to send, the bound of the first byte counts and no other",
         arguments: Driver.allCases,
-        [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])] as [SentBody]
+        [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])]
+            as [SentBody]
     )
     func firstByteAfterBody(driver: Driver, body: SentBody) async throws {
         let server = try RawServer(.readHead, .hang)
