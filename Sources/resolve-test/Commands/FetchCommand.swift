@@ -85,9 +85,9 @@ struct FetchCommand: Subcommand {
         if failedHop == nil { try destination.finish() } else { destination.discard() }
         console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {
-            console.standardOutput.write(report.json().indented + "\n")
+            try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            console.standardError.write(
+            console.standardError.say(
                 text(report, settings: settings, screen: console.screen(for: console.standardError))
             )
         }
@@ -155,7 +155,7 @@ struct FetchCommand: Subcommand {
         let start = ContinuousClock.now
         let response = try await client.execute(request)
         if includesHead, !common.output.isJSON {
-            console.standardOutput.write(HeadText.text(response))
+            try console.standardOutput.write(HeadText.text(response))
         }
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         var progress = DownloadProgress(
