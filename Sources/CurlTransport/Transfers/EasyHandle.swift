@@ -63,7 +63,7 @@ final class EasyHandle: HeapMember {
     var bodyBytes = 0
     var isReadingPaused = false
     var isSendingPaused = false
-    /// How much of a body in memory is sent.
+    /// How much of the request body is sent.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
     var isTouched = false
