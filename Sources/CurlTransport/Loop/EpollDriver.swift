@@ -69,7 +69,7 @@ final class EpollDriver: LoopDriver {
         curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
     }
 
-    func wait(timeout: Int64?, now: Int64) -> Int64 {
+    func wait(timeout: Int64?, now: Int64) {
         let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
         let limit = min(timeout ?? .max, untilTimer)
         let count = epoll_wait(
@@ -80,7 +80,6 @@ final class EpollDriver: LoopDriver {
         )
         self.now = clock()
         for index in 0..<Int(max(0, count)) { handle(events[index]) }
-        return self.now
     }
 
     func socketClosed(_ descriptor: Int32) {

@@ -4,9 +4,8 @@ protocol LoopDriver: AnyObject {
     func act(now: Int64)
 
     /// Waits until a socket, the waker or a timer of libcurl has something, or `timeout` nanoseconds are over (nil: no
-    /// limit), and lets libcurl act on the sockets.
-    /// - Returns: The time after the wait.
-    func wait(timeout: Int64?, now: Int64) -> Int64
+    /// limit), and lets libcurl act on the sockets. The clock is read after the wait and before libcurl acts.
+    func wait(timeout: Int64?, now: Int64)
 
     /// libcurl is about to close a descriptor; its number may soon mean another socket.
     func socketClosed(_ descriptor: Int32)

@@ -28,7 +28,8 @@ final class TransportLoop {
     private var drainDeadline = Int64.max
     /// The CA file, found once.
     let certificateBundle: Result<String, TransferFailure>
-    /// Nanoseconds on the loop's clock, read once a turn.
+    /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
+    /// dated back to before the wait.
     private(set) var now: Int64
 
     /// Runs a loop until it is asked to end.
@@ -54,12 +55,18 @@ final class TransportLoop {
 
     private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
 
+    private func readClock() -> Int64 {
+        now = TransportLoop.clock()
+        return now
+    }
+
     private func attach(_ waker: Waker) {
+        let clock = { [unowned self] in readClock() }
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: clock)
         #endif
-        case .poll: driver = PollDriver(multi: multi, waker: waker, clock: TransportLoop.clock)
+        case .poll: driver = PollDriver(multi: multi, waker: waker, clock: clock)
         }
     }
 
@@ -73,7 +80,7 @@ final class TransportLoop {
             resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
             let isIdle = mailbox.fallAsleep()
-            now = driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
+            driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
             mailbox.wakeUp()
             // What a socket brought goes to its caller before new work is begun.
             collectFinished()
@@ -126,6 +133,10 @@ final class TransportLoop {
 
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
+        if let deadline = transfer.limits.deadline, deadline.nanoseconds <= now {
+            // A kept connection would take the request in the same turn in which the deadline is looked at.
+            return resumeLater(transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue)))
+        }
         guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
         else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")

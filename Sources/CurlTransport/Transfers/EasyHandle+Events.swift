@@ -11,13 +11,31 @@ extension EasyHandle {
         // Lines after the head are trailers, which are not delivered.
         if isHeadComplete { return line.count }
         if line.count <= 2, line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+            if isSwitchingProtocols {
+                failure = TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the server switched to another protocol (101), which nobody had asked for"
+                )
+                return 0
+            }
             if isInterim {
                 head.removeAll(keepingCapacity: true)
+                declaredLength = DeclaredLength()
             } else {
                 isHeadComplete = true
                 loop.touch(self)
             }
         } else {
+            guard declaredLength.agrees(with: line) else {
+                // Ended here, inside libcurl, so that the connection is not kept.
+                failure = TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the answer declares two lengths that differ"
+                )
+                return 0
+            }
             if head.isEmpty { head.reserveCapacity(512) }
             head.append(contentsOf: line)
         }
@@ -25,9 +43,15 @@ extension EasyHandle {
     }
 
     /// Whether the head so far is of a 1xx answer, which another one follows (RFC 9110 section 15.2).
-    private var isInterim: Bool {
-        guard let space = head.firstIndex(of: UInt8(ascii: " ")), space + 1 < head.count else { return false }
-        return head[space + 1] == UInt8(ascii: "1")
+    private var isInterim: Bool { headStatus.first == UInt8(ascii: "1") }
+
+    /// 101 is the one 1xx answer after which no other follows (RFC 9110 section 15.2.2): what comes is not HTTP.
+    private var isSwitchingProtocols: Bool { headStatus.elementsEqual("101".utf8) }
+
+    /// The digits of the status in the head so far.
+    private var headStatus: ArraySlice<UInt8> {
+        guard let space = head.firstIndex(of: UInt8(ascii: " ")) else { return [] }
+        return head[(space + 1)...].prefix(3)
     }
 
     /// Bytes of the body, decoded.
@@ -78,7 +102,9 @@ extension EasyHandle {
         case .stream:
             switch transfer.upload?.take(into: buffer) {
             case .bytes(let count):
-                markActive(.sending)
+                sentBytes += count
+                // With its declared length reached libcurl asks no more, not even for the end.
+                markActive(Int64(sentBytes) == transfer.upload?.length ? .awaitingHead : .sending)
                 return count
             case .later:
                 isSendingPaused = true
@@ -129,7 +155,7 @@ extension EasyHandle {
         }
         mayHaveBeenSent = true
         pin.isEntered = true
-        markActive(transfer.hasBody ? .sending : .awaitingHead)
+        markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
     }
@@ -148,6 +174,15 @@ extension EasyHandle {
 extension TransferRequest {
     var hasBody: Bool {
         if case .none = body { false } else { true }
+    }
+
+    /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
+    var hasBytesToSend: Bool {
+        switch body {
+        case .none: false
+        case .bytes(let bytes): !bytes.isEmpty
+        case .stream(let length, _): length != 0
+        }
     }
 
     /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.

@@ -51,6 +51,7 @@ final class EasyHandle: HeapMember {
 
     var head: [UInt8] = []
     var isHeadComplete = false
+    var declaredLength = DeclaredLength()
     var isHeadDelivered = false
     /// Full chunks of this loop turn, and the one that is being filled.
     var chunks: [[UInt8]] = []
@@ -62,7 +63,7 @@ final class EasyHandle: HeapMember {
     var bodyBytes = 0
     var isReadingPaused = false
     var isSendingPaused = false
-    /// How much of a body in memory is sent.
+    /// How much of the request body is sent.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
     var isTouched = false
@@ -99,6 +100,7 @@ final class EasyHandle: HeapMember {
         failure = nil
         head = []
         isHeadComplete = false
+        declaredLength = DeclaredLength()
         isHeadDelivered = false
         chunks = []
         chunk = []

@@ -13,6 +13,7 @@ final class Transfer: @unchecked Sendable {
     let request: TransferRequest
     /// Facts of the request that the loop looks at again and again; kept apart so that it never copies the request.
     let hasBody: Bool
+    let hasBytesToSend: Bool
     let mayBeSentTwice: Bool
     let limits: TransferLimits
     let mailbox: LoopMailbox
@@ -27,6 +28,7 @@ final class Transfer: @unchecked Sendable {
 
     init(_ request: consuming TransferRequest, mailbox: LoopMailbox) {
         hasBody = request.hasBody
+        hasBytesToSend = request.hasBytesToSend
         mayBeSentTwice = request.mayBeSentTwice
         limits = request.limits
         if case .stream(let length, _) = request.body {

@@ -60,4 +60,10 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package var description: String { message }
+
+    static let deadlinePassedInQueue = TransferFailure(
+        code: .timedOut,
+        phase: .total,
+        message: "the deadline had passed before there was anything sent"
+    )
 }

@@ -24,13 +24,13 @@ struct CheckCommand: Subcommand {
             try await HTTPDNSClient(configuration: configuration).shutdown()
         } catch let error as ConfigurationFileError {
             guard !output.isJSON else { throw error }
-            console.standardError.write(
+            console.standardError.say(
                 CheckReport.mistakes(error, style: console.screen(for: console.standardError).style)
             )
             return ExitStatus.usage
         }
         let report = CheckReport(file: file, configuration: configuration)
-        console.standardOutput.write(
+        try console.standardOutput.write(
             output.isJSON ? report.json().indented + "\n" : report.text(isVerbose: output.isVerbose)
         )
         return ExitStatus.done

@@ -126,4 +126,78 @@ struct TransportDeadlineTests {
         while let chunk = try await iterator.next() { count += chunk.count }
         #expect(count == size)
     }
+
+    @Test(
+        "idle time counts from the last byte, not from when the loop fell asleep before it",
+        arguments: Driver.allCases
+    )
+    func idleAfterLongSleep(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .pause(Self.bound * 4),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"),
+            .pause(Self.bound / 3),
+            .sendText("k")
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound * 2
+        }
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+    }
+
+    @Test(
+        "once the body is sent, or when there is none to send, the bound of the first byte counts and no other",
+        arguments: Driver.allCases,
+        [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])]
+            as [SentBody]
+    )
+    func firstByteAfterBody(driver: Driver, body: SentBody) async throws {
+        let server = try RawServer(.readHead, .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: body.source
+        ) {
+            $0.firstByte = Self.bound
+            $0.idle = nil
+            $0.deadline = SystemTimeSource().now() + .seconds(60)
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+    }
+
+    enum SentBody {
+        case bytes([UInt8])
+        case stream(length: Int64?, [UInt8])
+
+        var source: RequestBodySource {
+            switch self {
+            case .bytes(let bytes): return .bytes(bytes)
+            case .stream(let length, let bytes):
+                let fed = HandFedStream()
+                fed.feed.yield(bytes)
+                fed.feed.finish()
+                return .stream(length: length, fed.stream)
+            }
+        }
+    }
+
+    @Test("a request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
+    func passedDeadline(driver: Driver) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        var late = request
+        late.limits.deadline = SystemTimeSource().now()
+        let failure = try #require(await fixture.failure(of: late))
+        #expect(failure.code == .timedOut && failure.phase == .total && !failure.requestMayHaveBeenSent)
+        _ = try await fixture.fetch(request)
+        #expect(server.connections.map(\.text).joined().split(separator: "\r\n\r\n").count == 2)
+    }
 }

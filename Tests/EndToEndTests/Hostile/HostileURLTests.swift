@@ -11,28 +11,38 @@ struct HostileURLTests {
     static let refused: [String] = [
         // user information and its look-alikes
         "http://user:pa ss@one.test/", "http://a@b@one.test/", "http://one.test\\@evil.test/", "http://one.test\\evil/",
-        "http:\\\\one.test/", "http://evil.test\\@one.test/", "http://one.test:80\\@evil.test/", "http://us%00er@one.test/",
+        "http:\\\\one.test/", "http://evil.test\\@one.test/", "http://one.test:80\\@evil.test/",
+        "http://us%00er@one.test/",
         "http://u:p%0d%0aX:y@one.test/", "http://u%3ax:p@one.test/", "http://@/", "http://user:pass@/",
         // spaces and control characters
-        " http://one.test/", "http://one.test/ ", "http://one.test/a b", "http://one .test/", "http://one.test/\r\nX: y",
-        "http://one.test/\n", "http://one.test\t/", "http://one.test/\u{0}", "http://one.test/\u{7f}", "ht\ttp://one.test/",
+        " http://one.test/", "http://one.test/ ", "http://one.test/a b", "http://one .test/",
+        "http://one.test/\r\nX: y",
+        "http://one.test/\n", "http://one.test\t/", "http://one.test/\u{0}", "http://one.test/\u{7f}",
+        "ht\ttp://one.test/",
         // hosts
         "http://\(String(repeating: "a", count: 300)).test/", "http://\(String(repeating: "a", count: 64)).test/",
-        "http://\(String(repeating: "a.", count: 150))test/", "http://one..test/", "http://.one.test/", "http://one.test../",
-        "http://.../", "http://-one.test/", "http://one-.test/", "http://one|test/", "http://one%00.test/", "http://*.test/",
-        "http://one%2f.test/", "http://one%40evil.test/", "http://one.test,two.test/", "http://one.test;x/", "http://[one]/",
+        "http://\(String(repeating: "a.", count: 150))test/", "http://one..test/", "http://.one.test/",
+        "http://one.test../",
+        "http://.../", "http://-one.test/", "http://one-.test/", "http://one|test/", "http://one%00.test/",
+        "http://*.test/",
+        "http://one%2f.test/", "http://one%40evil.test/", "http://one.test,two.test/", "http://one.test;x/",
+        "http://[one]/",
         "http://one.test]/", "http://[::1]x/", "http://[::1", "http://\u{200d}/", "http://one\u{2100}.test/",
         // schemes
-        "ftp://one.test/", "file:///etc/passwd", "gopher://one.test/", "javascript:alert(1)", "data:,x", "ws://one.test/",
-        "https+unix://x/", "//one.test/", "/path", "one.test", "one.test:80", "http:one.test", "http:/one.test", "http://",
+        "ftp://one.test/", "file:///etc/passwd", "gopher://one.test/", "javascript:alert(1)", "data:,x",
+        "ws://one.test/",
+        "https+unix://x/", "//one.test/", "/path", "one.test", "one.test:80", "http:one.test", "http:/one.test",
+        "http://",
         "http:///path", "", ":", "://", "http", "httpx://one.test/",
         // number forms of addresses
-        "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://0177.0.0.1/", "http://127.1/", "http://0/",
+        "http://0x7f.1/", "http://0x7f000001/", "http://2130706433/", "http://0177.0.0.1/", "http://127.1/",
+        "http://0/",
         "http://1.2.3/", "http://1.2.3.4.5/", "http://256.1.1.1/", "http://127.0.0.1./", "http://１２７.0.0.1/",
         "http://①.1.1.1/", "http://%31%32%37.0.0.1/", "http://[::ffff:127.0.0.1%25lo]/", "http://[fe80::1%eth0]/",
         "http://[::1]./", "http://0x/", "http://one.test.0x7f/", "http://foo.1/",
         // ports
-        "http://one.test:0/", "http://one.test:65536/", "http://one.test:-1/", "http://one.test:+80/", "http://one.test:8 0/",
+        "http://one.test:0/", "http://one.test:65536/", "http://one.test:-1/", "http://one.test:+80/",
+        "http://one.test:8 0/",
         "http://one.test:80:80/", "http://one.test:x/", "http://one.test:99999999999999999999/", "http://one.test:８０/",
     ]
 
@@ -60,7 +70,7 @@ struct HostileURLTests {
     func programRefuses() async throws {
         for (number, url) in Self.refused.filter({ !$0.contains("\0") }).enumerated() {
             // Behind "--" also what looks like a flag is a URL.
-            let arguments = [number.isMultiple(of: 2) ? "explain" : "fetch", "--map", "*.test=127.0.0.1", "--", url]
+            let arguments = [number.isMultiple(of: 2) ? "fetch" : "explain", "--map", "*.test=127.0.0.1", "--", url]
             let result = try await Command(try BuiltProduct.path("resolve-test"), arguments).run()
             #expect(result.status == 2 && result.output == "", "\(url): \(result)")
             #expect(result.error.hasPrefix("resolve-test: "), "\(url): \(result)")
@@ -70,7 +80,9 @@ struct HostileURLTests {
 
     @Test("user information never becomes the host: what is asked is what stands behind the last at-sign")
     func userInformation() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]))
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try MappingKey("real.test"): .addresses(["127.0.0.1:\(server.port)"])]
         try await withClient(configuration) { client in
@@ -90,7 +102,9 @@ struct HostileURLTests {
 
     @Test("line breaks and NULs in fields, methods and Host never reach the wire")
     func injection() async throws {
-        let server = try RawServer(.repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]))
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         try await withClient(configuration) { client in
@@ -126,7 +140,9 @@ struct HostileURLTests {
         }
         for connection in server.connections {
             let lines = connection.text.split(separator: "\r\n", omittingEmptySubsequences: true)
-            for line in lines { #expect(!line.hasPrefix("Evil") && !line.hasPrefix("GET /evil") && !line.contains("\n")) }
+            for line in lines {
+                #expect(!line.hasPrefix("Evil") && !line.hasPrefix("GET /evil") && !line.contains("\n"))
+            }
         }
     }
 }

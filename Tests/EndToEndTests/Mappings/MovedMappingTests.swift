@@ -49,7 +49,7 @@ struct MovedMappingTests {
         try await withClient(configuration) { client in
             for number in 0..<100 {
                 // Another name's mapping is no reason to leave a connection.
-                if number == 50 { try await client.mappings.apply { $0["other.example"] = .addresses(["127.0.0.4"]) } }
+                if number == 50 { try client.mappings.apply { $0["other.example"] = .addresses(["127.0.0.4"]) } }
                 try await client.get("https://\(name):\(rig.tlsPort)/health").text()
             }
         }

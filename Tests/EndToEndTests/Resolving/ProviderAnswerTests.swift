@@ -52,11 +52,11 @@ struct ProviderAnswerTests {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
         try await withClient(try rig.settings(mappings: ["one.test": .addresses(["127.0.0.5"])])) { client in
-            let error = try #require(await refusal { _ = try await client.get(url("one.test", rig, "/echo?row2")) })
+            let error = try await refusal { _ = try await client.get(url("one.test", rig, "/echo?row2")) }
             #expect(error.code == .certificateRefused && error.stage == .tls && !error.requestMayHaveBeenSent)
             #expect(error.description.contains("other.test") && error.description.contains("one.test"), "\(error)")
             #expect(error.attempts.map(\.endpoint.description) == ["127.0.0.5:\(rig.tlsPort)"])
-            try await client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.2"]) }
+            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.2"]) }
             try await client.get(url("one.test", rig, "/echo?row2")).text()
         }
         let lines = try await rig.awaitAccessLog(since: mark) { $0.target == "/echo?row2" }
@@ -169,7 +169,7 @@ struct ProviderAnswerTests {
         let mark = rig.bindLogMark()
         try await withClient(configuration) { client in
             for number in 0..<100 {
-                let error = try #require(await refusal { _ = try await client.get(url(name, rig)) })
+                let error = try await refusal { _ = try await client.get(url(name, rig)) }
                 #expect(error.code == .resolveFailed && error.description.contains(name), "\(error)")
                 if number < 99 { time.advance(by: .milliseconds(10)) }
             }
@@ -189,11 +189,11 @@ struct ProviderAnswerTests {
         let name = try await name("row10", rig, address: "127.0.0.4")
         let mark = rig.bindLogMark()
         try await withClient(try rig.settings()) { client in
-            try await client.mappings.apply { $0[name] = .addresses(["127.0.0.2"]) }
+            try client.mappings.apply { $0[name] = .addresses(["127.0.0.2"]) }
             #expect(try await client.get(url(name, rig)).text() == "127.0.0.2\n")
             #expect(try rig.queryCount(of: name, since: mark) == 0)
             #expect(try await client.get(url(name, rig), pinnedTo: ["127.0.0.3"]).text() == "127.0.0.3\n")
-            try await client.mappings.apply { $0[name] = nil }
+            try client.mappings.apply { $0[name] = nil }
             #expect(try await client.get(url(name, rig)).text() == "127.0.0.4\n")
             #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
         }
@@ -208,7 +208,7 @@ struct ProviderAnswerTests {
             configuration.resolver.providers = [dead]
             configuration.resolver.routes = [Route(.any, .providers(["dead"], fallback: fallback))]
             try await withClient(configuration) { client in
-                let error = try #require(await refusal { _ = try await client.get(url(name, rig)) })
+                let error = try await refusal { _ = try await client.get(url(name, rig)) }
                 #expect(error.code == .resolveFailed && error.stage == .resolve)
                 let resolution = try #require(error.underlying as? ResolutionError)
                 #expect(resolution.attempts.map(\.provider) == (fallback == .none ? ["dead"] : ["dead", "system"]))

@@ -78,12 +78,14 @@ struct WireImageTests {
         case bypass
     }
 
+    /// Its own: on a shared address a client of another test could take this server for one that has just gone.
+    private static let address = "127.0.0.71"
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"
 
     private func client(for way: Way) throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.isEnabled = way != .off
-        let mapping = HostMapping.addresses(["127.0.0.1"])
+        let mapping = HostMapping.addresses([Self.address])
         switch way {
         case .mapping, .mappingWithPollDriver, .tagged:
             configuration.resolver.mappings = [try MappingKey("wire.test"): mapping]
@@ -93,7 +95,9 @@ struct WireImageTests {
         }
         var transport = TransportConfiguration()
         transport.driver = way == .mappingWithPollDriver ? .poll : .platformDefault
-        let system = ScriptedSystemResolver([try HostName("wire.test"): .success([IPAddress(v4: 127, 0, 0, 1)])])
+        let system = ScriptedSystemResolver([
+            try HostName("wire.test"): .success([try #require(IPAddress(Self.address))])
+        ])
         return HTTPDNSClient(
             configuration: configuration,
             resolver: try Resolver(configuration.resolver, systemResolver: system),
@@ -106,7 +110,7 @@ struct WireImageTests {
         let number = server.connections.count
         let client = try client(for: way)
         var request = test.request(to: server.port)
-        if way == .pinned { request.options.pinnedTo = ["127.0.0.1"] }
+        if way == .pinned { request.options.pinnedTo = [Self.address] }
         if way == .bypass { request.options.bypass = true }
         let response: ClientResponse
         if way == .tagged {
@@ -137,7 +141,13 @@ struct WireImageTests {
 
     @Test("a request has the same bytes with the stage on and off, whoever gave the address", arguments: cases)
     func onAndOff(test: Case) async throws {
-        let server = try RawServer(.readHead, .read(test.bodyBytes), .sendText(Self.answer), .hang)
+        let server = try RawServer(
+            address: Self.address,
+            .readHead,
+            .read(test.bodyBytes),
+            .sendText(Self.answer),
+            .hang
+        )
         let off = try await send(test, by: .off, to: server)
         let text = String(decoding: off, as: UTF8.self)
         #expect(text.contains("\r\nHost: \(test.hostHeader ?? "wire.test:\(server.port)")\r\n"))
@@ -150,7 +160,7 @@ struct WireImageTests {
 
     @Test("nothing is added that the caller did not ask for")
     func nothingAdded() async throws {
-        let server = try RawServer(.readHead, .sendText(Self.answer), .hang)
+        let server = try RawServer(address: Self.address, .readHead, .sendText(Self.answer), .hang)
         let test = Case("", "http://Wire.test.:PORT/a/../b?c#d").with { $0.fields = [.accept: "*/*"] }
         let text = String(decoding: try await send(test, by: .mapping, to: server), as: UTF8.self)
         let lines = text.split(separator: "\r\n").map(String.init)

@@ -16,7 +16,8 @@ struct DNSReply {
 
     /// An HTTP answer with these bytes as its body.
     static func http(_ body: [UInt8], length: Int? = nil) -> [UInt8] {
-        let head = "HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\nContent-Length: \(length ?? body.count)\r\n\r\n"
+        let head =
+            "HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\nContent-Length: \(length ?? body.count)\r\n\r\n"
         return Array(head.utf8) + body
     }
 

@@ -14,6 +14,7 @@ extension ServerRig {
         service.trustRoots = .file(certificateAuthorityFile)
         configuration.resolver.providers = [try DoHProvider(service)]
         configuration.resolver.routes = [Route(.any, .providers(["bind"], fallback: fallback))]
+        configuration.makePatient()
         return configuration
     }
 
@@ -22,7 +23,18 @@ extension ServerRig {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
         for (key, mapping) in mappings { configuration.resolver.mappings[try MappingKey(key)] = mapping }
+        configuration.makePatient()
         return configuration
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// A busy machine must not turn what a test looks for into a time-out.
+    mutating func makePatient() {
+        resolver.timeLimit = .seconds(60)
+        timeouts.connect = .seconds(60)
+        timeouts.tls = .seconds(60)
+        timeouts.total = .seconds(120)
     }
 }
 
