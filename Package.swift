@@ -135,6 +135,7 @@ let package = Package(
             dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
             swiftSettings: settings
         ),
+        .testTarget(name: "DocumentationTests", dependencies: ["HTTPDNSConfiguration"], swiftSettings: settings),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

@@ -133,7 +133,7 @@ struct ErrorMappingTests {
     func configuration() async throws {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
-            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = -1 },
+            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") },
             { $0.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))] },
         ] {
