@@ -23,7 +23,7 @@ final class EpollDriver: LoopDriver {
     private let multi: UnsafeMutableRawPointer
     private let waker: Waker
     private let clock: () -> Int64
-    private let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+    private let descriptor: Int32
     private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
     /// By descriptor number; numbers are small, because the kernel gives the lowest free one.
     private var registrations: [Registration] = []
@@ -31,7 +31,10 @@ final class EpollDriver: LoopDriver {
     private var timerDeadline = Int64.max
     private var now: Int64 = 0
 
-    init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) {
+    /// - Throws: ``TransferFailure`` when the system gives no descriptor.
+    init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) throws(TransferFailure) {
+        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
         self.multi = multi
         self.waker = waker
         self.clock = clock
@@ -83,8 +86,13 @@ final class EpollDriver: LoopDriver {
     }
 
     func socketClosed(_ descriptor: Int32) {
-        // The kernel forgets a closed descriptor by itself.
-        if Int(descriptor) < registrations.count { registrations[Int(descriptor)] = Registration() }
+        guard Int(descriptor) < registrations.count else { return }
+        // The kernel forgets a closed descriptor by itself, but not while a forked process still has it: its events would
+        // go on waking the loop, and nothing could take it out any more.
+        if registrations[Int(descriptor)].registered != 0 {
+            epoll_ctl(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
+        }
+        registrations[Int(descriptor)] = Registration()
     }
 
     func detach() {

@@ -25,8 +25,14 @@ final class LoopMailbox: Sendable {
     private enum Delivery {
         case queued(Waker?)
         case startsThread(Waker)
-        case refused
+        case refused(TransferFailure)
     }
+
+    private static let shutDown = TransferFailure(
+        code: .shutDown,
+        phase: .queue,
+        message: "the transport is shut down"
+    )
 
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
@@ -36,17 +42,25 @@ final class LoopMailbox: Sendable {
         self.configuration = configuration
     }
 
-    /// Hands a job over. Jobs for a loop that has ended are dropped, except new transfers: they fail.
+    /// Hands a job over. New transfers fail once the loop was asked to end; what concerns those in flight is taken as long
+    /// as it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
-            if state.isClosed || (!state.isRunning && !job.isStart) { return .refused }
-            state.jobs.append(job)
-            if !state.isRunning {
-                state.isRunning = true
-                let waker = Waker()
-                state.waker = waker
-                return .startsThread(waker)
+            guard job.isStart ? !state.isClosed : state.isRunning else {
+                return .refused(LoopMailbox.shutDown)
             }
+            if !state.isRunning {
+                do throws(TransferFailure) {
+                    let waker = try Waker()
+                    state.waker = waker
+                    state.isRunning = true
+                    state.jobs.append(job)
+                    return .startsThread(waker)
+                } catch {
+                    return .refused(error)
+                }
+            }
+            state.jobs.append(job)
             return .queued(state.waker)
         }
         switch delivery {
@@ -54,8 +68,8 @@ final class LoopMailbox: Sendable {
             if isAsleep.exchange(false, ordering: .sequentiallyConsistent) { waker?.wake() }
         case .startsThread(let waker):
             startThread(waker)
-        case .refused:
-            if case .start(let transfer) = job { refuse(transfer, because: .shutDown, "the transport is shut down") }
+        case .refused(let failure):
+            if case .start(let transfer) = job { transfer.deliver(end: .failure(failure)).run() }
         }
     }
 
@@ -113,49 +127,39 @@ final class LoopMailbox: Sendable {
         isAsleep.store(false, ordering: .relaxed)
     }
 
-    /// The loop has ended; `leftOver` are jobs that came too late.
-    func threadEnded() {
+    private func startThread(_ waker: Waker) {
+        let configuration = configuration
+        let started = LoopThread.start(named: configuration.threadName) { [self] in
+            do throws(TransferFailure) {
+                try TransportLoop.run(configuration, mailbox: self, waker: waker)
+                end(with: LoopMailbox.shutDown, forGood: true)
+            } catch {
+                end(with: error, forGood: false)
+            }
+        }
+        if started { return }
+        let failure = TransferFailure(
+            code: .transport,
+            phase: .queue,
+            message: "the system refused a thread; raise the limit of threads or processes"
+        )
+        end(with: failure, forGood: false)
+    }
+
+    /// The loop has ended, or could not begin; then the next transfer tries again.
+    private func end(with failure: TransferFailure, forGood: Bool) {
         let (jobs, waiters) = state.withLock { state in
             defer {
                 state.jobs = []
                 state.endWaiters = []
                 state.isRunning = false
-                state.isClosed = true
                 state.waker = nil
+                if forGood { state.isClosed = true }
             }
             return (state.jobs, state.endWaiters)
         }
-        for case .start(let transfer) in jobs { refuse(transfer, because: .shutDown, "the transport is shut down") }
+        for case .start(let transfer) in jobs { transfer.deliver(end: .failure(failure)).run() }
         for waiter in waiters { waiter.resume() }
-    }
-
-    private func startThread(_ waker: Waker) {
-        let configuration = configuration
-        let started = LoopThread.start(named: configuration.threadName) { [self] in
-            TransportLoop.run(configuration, mailbox: self, waker: waker)
-            threadEnded()
-        }
-        if started { return }
-        let jobs = state.withLock { state in
-            defer {
-                state.jobs = []
-                state.isRunning = false
-                state.waker = nil
-            }
-            return state.jobs
-        }
-        for case .start(let transfer) in jobs {
-            refuse(
-                transfer,
-                because: .transport,
-                "the system refused a thread; raise the limit of threads or processes"
-            )
-        }
-    }
-
-    private func refuse(_ transfer: Transfer, because code: TransferFailure.Code, _ message: String) {
-        let failure = TransferFailure(code: code, phase: .queue, message: message)
-        transfer.deliver(end: .failure(failure)).run()
     }
 }
 

@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Threads for loops: named, detached, and deaf to signals, which are the application's.
+/// Threads for loops: named, detached, and deaf to all signals but faults; the others are the application's.
 enum LoopThread {
     /// - Returns: Whether the system gave the thread.
     static func start(named name: String, _ body: @escaping @Sendable () -> Void) -> Bool {
@@ -20,7 +20,9 @@ enum LoopThread {
             Box {
                 var signals = sigset_t()
                 sigfillset(&signals)
-                pthread_sigmask(SIG_BLOCK, &signals, nil)
+                // A fault of the thread's own cannot wait: blocked, it ends the process without a word of where it was.
+                for fault in [SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGTRAP, SIGABRT] { sigdelset(&signals, fault) }
+                pthread_sigmask(SIG_SETMASK, &signals, nil)
                 // The kernel keeps 15 bytes of a name.
                 let name = String(decoding: name.utf8.prefix(15), as: UTF8.self)
                 #if canImport(Darwin)

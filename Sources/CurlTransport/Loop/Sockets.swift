@@ -6,15 +6,15 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A socket that a child process does not inherit.
-func openSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> Int32 {
+/// A socket that a child process does not inherit, or -1 with the error's number.
+func openSocket(_ family: Int32, _ type: Int32, _ transportProtocol: Int32) -> (descriptor: Int32, error: Int32) {
     #if os(Linux)
-    return socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
+    let descriptor = socket(family, type | Int32(SOCK_CLOEXEC.rawValue), transportProtocol)
     #else
     let descriptor = socket(family, type, transportProtocol)
     if descriptor >= 0 { _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC) }
-    return descriptor
     #endif
+    return (descriptor, descriptor < 0 ? errno : 0)
 }
 
 func closeSocket(_ descriptor: Int32) -> Int32 {

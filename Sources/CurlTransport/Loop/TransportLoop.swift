@@ -26,6 +26,8 @@ final class TransportLoop {
     private var active: [EasyHandle] = []
     private var isDraining = false
     private var drainDeadline = Int64.max
+    /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
+    var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
     /// The CA file, found once.
     let certificateBundle: Result<String, TransferFailure>
     /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
@@ -33,10 +35,22 @@ final class TransportLoop {
     private(set) var now: Int64
 
     /// Runs a loop until it is asked to end.
-    static func run(_ configuration: TransportConfiguration, mailbox: LoopMailbox, waker: Waker) {
-        guard isCurlReady, let multi = curl_multi_init() else { return }
+    /// - Throws: ``TransferFailure`` when it could not begin.
+    static func run(
+        _ configuration: TransportConfiguration,
+        mailbox: LoopMailbox,
+        waker: Waker
+    ) throws(TransferFailure) {
+        guard isCurlReady, let multi = curl_multi_init() else {
+            throw TransferFailure(code: .transport, phase: .queue, message: "libcurl could not be set up")
+        }
         let loop = TransportLoop(configuration, mailbox: mailbox, multi: multi)
-        loop.attach(waker)
+        do {
+            try loop.attach(waker)
+        } catch {
+            curl_multi_cleanup(multi)
+            throw error
+        }
         loop.run()
         loop.end()
     }
@@ -60,11 +74,11 @@ final class TransportLoop {
         return now
     }
 
-    private func attach(_ waker: Waker) {
+    private func attach(_ waker: Waker) throws(TransferFailure) {
         let clock = { [unowned self] in readClock() }
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = EpollDriver(multi: multi, waker: waker, clock: clock)
+        case .epoll: driver = try EpollDriver(multi: multi, waker: waker, clock: clock)
         #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, clock: clock)
         }
@@ -185,7 +199,11 @@ final class TransportLoop {
         var directions: Int32 = 0
         if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
         if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
-        curl_easy_pause(handle.curl, directions)
+        let code = curl_easy_pause(handle.curl, directions)
+        // What libcurl had kept back is delivered in there, and when that fails libcurl lets the transfer lie.
+        if handle.failure != nil || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
+            finish(handle, result(of: handle, code))
+        }
     }
 
     // MARK: results

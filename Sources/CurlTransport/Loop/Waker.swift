@@ -16,13 +16,15 @@ final class Waker: Sendable {
     let descriptor: Int32
     private let writeEnd: Int32
 
-    init() {
+    /// - Throws: ``TransferFailure`` when the system gives no descriptor.
+    init() throws(TransferFailure) {
         #if os(Linux)
         descriptor = eventfd(0, Int32(EFD_NONBLOCK) | Int32(EFD_CLOEXEC))
         writeEnd = descriptor
+        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
         #else
         var ends: [Int32] = [-1, -1]
-        pipe(&ends)
+        guard pipe(&ends) == 0 else { throw TransferFailure.noDescriptor(errno) }
         for end in ends {
             _ = fcntl(end, F_SETFL, O_NONBLOCK)
             _ = fcntl(end, F_SETFD, FD_CLOEXEC)

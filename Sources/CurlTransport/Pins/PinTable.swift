@@ -91,32 +91,36 @@ struct PinTable {
     }
 
     private mutating func evict() {
-        // A pin in flight may still be looked up, so it is passed over; one step per request bounds the work, and the
-        // tables exceed their limits by no more than the transfers in flight.
-        if entriesByUse.count > PinTable.maximumEntries, let slot = entriesByUse.oldest, let pin = slots[slot] {
-            if pin.transfersInFlight > 0 {
-                entriesByUse.touch(slot)
-            } else {
-                entriesByUse.remove(slot)
-                pin.isEntered = false
-                removals.append(pin.removal)
-            }
+        // A pin in flight may still be looked up, so it is passed over. Two steps per request bound the work, and the
+        // tables too: with one step each pass over pins in flight would add as many as there are, for ever; with two a
+        // table that has twice as many shrinks.
+        for _ in 0..<2 {
+            if entriesByUse.count > PinTable.maximumEntries { evictEntry() }
+            if pins.count > maximumPins { evictPin() }
         }
-        if pins.count > maximumPins, let slot = pinsByUse.oldest, let pin = slots[slot] {
-            if pin.transfersInFlight > 0 {
-                pinsByUse.touch(slot)
-            } else {
-                if entriesByUse.contains(slot) {
-                    entriesByUse.remove(slot)
-                    removals.append(pin.removal)
-                }
-                pinsByUse.remove(slot)
-                pins[pin.key] = nil
-                slots[slot] = nil
-                freeSlots.append(slot)
-                pin.isRetired = true
-                recycleName(of: pin)
-            }
-        }
+    }
+
+    private mutating func evictEntry() {
+        guard let slot = entriesByUse.oldest, let pin = slots[slot] else { return }
+        guard pin.transfersInFlight == 0 else { return entriesByUse.touch(slot) }
+        removeEntry(of: pin)
+    }
+
+    private mutating func evictPin() {
+        guard let slot = pinsByUse.oldest, let pin = slots[slot] else { return }
+        guard pin.transfersInFlight == 0 else { return pinsByUse.touch(slot) }
+        if entriesByUse.contains(slot) { removeEntry(of: pin) }
+        pinsByUse.remove(slot)
+        pins[pin.key] = nil
+        slots[slot] = nil
+        freeSlots.append(slot)
+        pin.isRetired = true
+        recycleName(of: pin)
+    }
+
+    private mutating func removeEntry(of pin: Pin) {
+        entriesByUse.remove(pin.slot)
+        pin.isEntered = false
+        removals.append(pin.removal)
     }
 }

@@ -8,6 +8,8 @@ struct ChunkQueue {
     private(set) var bytes = 0
 
     var isEmpty: Bool { bytes == 0 }
+    /// Places of the array in use, those of chunks that have gone included.
+    var placesKept: Int { others.count }
 
     /// Puts a chunk at the end; an empty one is no chunk.
     mutating func append(_ chunk: [UInt8]) {
@@ -28,6 +30,10 @@ struct ChunkQueue {
         head += 1
         if head == others.count {
             others.removeAll(keepingCapacity: others.count <= 64)
+            head = 0
+        } else if head >= 64, head * 2 >= others.count {
+            // A reader that is never quite done must not leave an array as long as the body behind.
+            others.removeFirst(head)
             head = 0
         }
         return chunk

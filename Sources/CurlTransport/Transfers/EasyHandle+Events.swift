@@ -56,6 +56,14 @@ extension EasyHandle {
 
     /// Bytes of the body, decoded.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
+        guard isHeadComplete else {
+            failure = TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "the answer has a body before its head is complete"
+            )
+            return 0
+        }
         if unreadBytes + pendingBytes >= Transfer.window, let transfer {
             let pending = pendingBytes
             let (pauses, unread) = transfer.response.withLock {

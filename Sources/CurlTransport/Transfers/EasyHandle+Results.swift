@@ -37,12 +37,22 @@ extension EasyHandle {
     }
 
     private func describe(_ code: CURLcode) -> TransferFailure {
+        if isHeadTooLong(code) {
+            return TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "the answer's head is too long: libcurl takes lines of 100 KiB and 300 KiB in all"
+            )
+        }
         func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
         {
             TransferFailure(code: code, phase: phase, message: message)
         }
         switch code {
         case CURLE_COULDNT_CONNECT:
+            if socketError != 0 {
+                return failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
+            }
             let number = long(CURLINFO_OS_ERRNO)
             return failure(.connectFailed, .connect, number == 0 ? "connection failed" : systemErrorText(Int32(number)))
         case CURLE_OPERATION_TIMEDOUT:
@@ -85,6 +95,14 @@ extension EasyHandle {
         }
     }
 
+    /// libcurl has no code for a head beyond its limits: a line says that memory ran out, the whole that reading failed.
+    private func isHeadTooLong(_ code: CURLcode) -> Bool {
+        guard mayHaveBeenSent, !isHeadComplete else { return false }
+        // CURLE_TOO_LARGE is its code from libcurl 8.6 on.
+        return code == CURLE_OUT_OF_MEMORY || code.rawValue == 100
+            || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
+    }
+
     private var phaseOfFailure: TransferFailure.Phase {
         switch phase {
         case .connecting: .connect
@@ -100,7 +118,8 @@ extension EasyHandle {
         guard errorBuffer[0] != 0 else { return nil }
         let text = String(cString: errorBuffer)
         if let name = pin?.name, text.contains(name) { return nil }
-        return text
+        // It may repeat what the server sent.
+        return text.escaped(limit: Int(CURL_ERROR_SIZE))
     }
 
     private var certificateMessage: String {
@@ -112,7 +131,9 @@ extension EasyHandle {
             return text
         }
         guard !names.isEmpty else { return "the server's certificate was refused" }
-        return "certificate is for \(names.prefix(3).joined(separator: ", "))\(names.count > 3 ? " and others" : "")"
+        // A certificate may hold any bytes.
+        let shown = names.prefix(3).map { $0.escaped(limit: 100) }.joined(separator: ", ")
+        return "certificate is for \(shown)\(names.count > 3 ? " and others" : "")"
     }
 
     /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.

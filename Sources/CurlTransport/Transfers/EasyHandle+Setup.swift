@@ -15,12 +15,12 @@ extension EasyHandle {
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
-        set(CURLOPT_URL, transfer.request.url.description)
+        try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
-            prepareMethod(transfer.request)
+            try prepareMethod(transfer.request)
         }
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
@@ -42,6 +42,7 @@ extension EasyHandle {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
+        if !loop.keepsConnections { set(CURLOPT_FORBID_REUSE, 1) }
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
         // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
@@ -84,8 +85,12 @@ extension EasyHandle {
         configuredFor = (scheme, versions)
     }
 
-    private func prepareMethod(_ request: TransferRequest) {
+    private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
         if request.hasBody {
+            // libcurl sends a body only with methods whose answers it expects a body of, and would wait for it.
+            guard request.method != .head else {
+                throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
+            }
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_READFUNCTION, function: sendBodyCallback)
             set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
@@ -96,12 +101,23 @@ extension EasyHandle {
                 case .stream(let length, _): length ?? -1
                 }
             set(CURLOPT_INFILESIZE_LARGE, offset: length)
-            if request.method != .put { set(CURLOPT_CUSTOMREQUEST, request.method.rawValue) }
+            if request.method != .put { try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method") }
         } else if request.method == .head {
             set(CURLOPT_NOBODY, 1)
         } else {
-            set(CURLOPT_CUSTOMREQUEST, request.method.rawValue)
+            try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method")
         }
+    }
+
+    /// Sets what must not stay as the transfer before had it.
+    private func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
+        guard ccurl_set_string(curl, option, text) == CURLE_OK else {
+            throw EasyHandle.refusal("a \(part) of \(text.utf8.count) bytes")
+        }
+    }
+
+    private static func refusal(_ what: String) -> TransferFailure {
+        TransferFailure(code: .invalidRequest, phase: .queue, message: "libcurl cannot send \(what)")
     }
 }
 
@@ -153,8 +169,15 @@ private let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
     guard let address else { return -1 }
-    let descriptor = openSocket(address.pointee.family, address.pointee.socktype, address.pointee.protocol)
-    if descriptor >= 0 { withHandle(pointer, otherwise: ()) { $0.socketOpened(descriptor) } }
+    let (descriptor, error) = openSocket(
+        address.pointee.family,
+        address.pointee.socktype,
+        address.pointee.protocol
+    )
+    withHandle(pointer, otherwise: ()) { handle in
+        handle.socketError = error
+        if descriptor >= 0 { handle.socketOpened(descriptor) }
+    }
     return descriptor
 }
 

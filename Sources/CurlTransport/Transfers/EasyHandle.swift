@@ -46,6 +46,8 @@ final class EasyHandle: HeapMember {
     /// When the phase began, or bytes last moved.
     var activeAt: Int64 = 0
     var mayHaveBeenSent = false
+    /// Why the system gave no socket; 0 when it did.
+    var socketError: Int32 = 0
     /// Why a callback stopped the transfer; it wins over libcurl's own code.
     var failure: TransferFailure?
 
@@ -97,6 +99,7 @@ final class EasyHandle: HeapMember {
         pin = nil
         phase = .connecting
         mayHaveBeenSent = false
+        socketError = 0
         failure = nil
         head = []
         isHeadComplete = false

@@ -61,6 +61,15 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     package var description: String { message }
 
+    /// - Parameter number: The system's error number.
+    static func noDescriptor(_ number: Int32) -> TransferFailure {
+        TransferFailure(
+            code: .transport,
+            phase: .queue,
+            message: "no descriptor for the loop: \(systemErrorText(number)); raise the limit of open files (ulimit -n)"
+        )
+    }
+
     static let deadlinePassedInQueue = TransferFailure(
         code: .timedOut,
         phase: .total,

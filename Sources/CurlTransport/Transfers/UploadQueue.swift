@@ -70,7 +70,7 @@ final class UploadQueue: Sendable {
     func finish(_ error: (any Error)?) -> Bool {
         state.withLock { state in
             if let error, state.failure == nil {
-                var failure = UploadQueue.failure("the stream of the request body threw an error: \(error)")
+                var failure = UploadQueue.failure("the stream of the request body threw an error")
                 failure.cause = "\(error)"
                 state.failure = failure
             } else if let length, state.bytesPushed < length, state.failure == nil {

@@ -139,6 +139,18 @@ struct PinTableTests {
         #expect(removed.contains(held.removal))
     }
 
+    @Test("pins that are in flight all the time do not let the tables grow without bound")
+    func manyInFlight() {
+        var table = PinTable(maximumPins: 256)
+        let held = (0..<400).map { table.acquire(key($0)) }
+        for number in 400..<40_000 { table.release(table.acquire(key(number))) }
+        #expect(table.entryCount <= 2 * held.count + 2)
+        #expect(table.count <= 2 * held.count + 2)
+        for pin in held { table.release(pin) }
+        for number in 40_000..<42_000 { table.release(table.acquire(key(number))) }
+        #expect(table.entryCount == PinTable.maximumEntries && table.count == 256)
+    }
+
     @Test("a pin whose entry was taken out keeps its name, so that its idle connections are found again")
     func nameOutlivesEntry() {
         var table = PinTable(maximumPins: 2_000)

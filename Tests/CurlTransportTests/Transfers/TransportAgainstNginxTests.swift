@@ -134,6 +134,72 @@ struct TransportAgainstNginxTests {
         }
     }
 
+    @Test(
+        "streams without a byte end, at once and later, over HTTP/1.1 and HTTP/2",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func emptyStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        for length in [nil, 0] as [Int64?] {
+            for endsLater in [false, true] {
+                let fed = HandFedStream()
+                if !endsLater { fed.feed.finish() }
+                let request = try TransportFixture.request(
+                    "https://one.test:\(rig.tlsPort)/upload",
+                    at: "127.0.0.2",
+                    method: .post,
+                    body: .stream(length: length, fed.stream),
+                    versions: versions
+                )
+                async let body = fixture.fetch(request).body
+                if endsLater {
+                    // By then libcurl has asked in vain.
+                    try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(50))
+                    fed.feed.finish()
+                }
+                let text = String(decoding: try await body, as: UTF8.self)
+                #expect(text == "0\n")
+            }
+        }
+    }
+
+    @Test(
+        "streams that pause often, several on a connection, arrive whole",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func haltingStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                let fed = HandFedStream()
+                let request = try TransportFixture.request(
+                    "https://one.test:\(rig.tlsPort)/upload",
+                    at: "127.0.0.2",
+                    method: .post,
+                    body: .stream(length: number % 2 == 0 ? nil : 900_000, fed.stream),
+                    versions: versions
+                )
+                group.addTask {
+                    for part in 0..<30 {
+                        fed.feed.yield(Array(repeating: 1, count: 30_000))
+                        guard part % 3 == 0 else { continue }
+                        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(number))
+                    }
+                    fed.feed.finish()
+                }
+                group.addTask {
+                    let body = try await fixture.fetch(request).body
+                    #expect(body == Array("900000\n".utf8))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
     @Test("byte counts are those of the wire and of the decoded body", arguments: Driver.allCases)
     func byteCounts(driver: Driver) async throws {
         let rig = try await ServerRig.shared()

@@ -208,6 +208,23 @@ struct TransportConnectionTests {
         }
     }
 
+    @Test("a transport that may keep no connection keeps none", arguments: Driver.allCases)
+    func noIdleConnections(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.maximumIdleConnections = 0
+        let transport = Transport(configuration)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<2 {
+            let response = try await transport.execute(request)
+            #expect(!response.reusedConnection)
+            for try await _ in response.body {}
+        }
+        try await server.awaitConnections { $0.count == 2 && $0.allSatisfy(\.isClosedByClient) }
+        await transport.shutdown()
+    }
+
     @Test("shutdown lets transfers end that can, cuts the rest, and refuses new ones", arguments: Driver.allCases)
     func shutdown(driver: Driver) async throws {
         let inFlight = Gate()
@@ -229,6 +246,50 @@ struct TransportConnectionTests {
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .shutDown)
         await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "while a transport drains, and after it was dropped, a body that had paused is read to its end",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func readingWhileDraining(driver: Driver, isDropped: Bool) async throws {
+        let size = 4 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size))
+        )
+        var fixture: TransportFixture? = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let response = try #require(try await fixture?.send(request))
+        var shutdown: Task<Void, Never>?
+        if !isDropped, let transport = fixture?.transport {
+            shutdown = Task { await transport.shutdown(drainingFor: .seconds(60)) }
+            while (try? await fixture?.send(request)) != nil {}
+        }
+        fixture = nil
+        var count = 0
+        for try await chunk in response.body { count += chunk.count }
+        #expect(count == size)
+        await shutdown?.value
+    }
+
+    @Test("cancelling works while a transport drains", arguments: Driver.allCases)
+    func cancelWhileDraining(driver: Driver) async throws {
+        let inFlight = Gate()
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let waiting = Task { try await fixture.send(request) }
+        await inFlight.passage()
+        let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
+        while (try? await fixture.send(request)) != nil {}
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await shutdown.value
     }
 
     @Test("shutdown without draining cuts what is in flight", arguments: Driver.allCases)

@@ -57,6 +57,8 @@ struct UploadQueueTests {
         _ = queue.finish(Broken())
         guard case .failed(let failure) = take(queue, 9).portion else { return #expect(Bool(false), "no failure") }
         #expect(failure.cause == "Broken()")
+        // Whoever prints it escapes it, once.
+        #expect(failure.message == "the stream of the request body threw an error")
     }
 
     @Test("a full queue holds the stream back until the loop has taken enough, or wants nothing more")

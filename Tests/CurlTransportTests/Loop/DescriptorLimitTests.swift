@@ -1,0 +1,48 @@
+import CurlTransport
+import Foundation
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Descriptors")
+struct DescriptorLimitTests {
+    /// Tries a request of a fresh transport while this process has `free` descriptors left, then with plenty.
+    private static func failThenRecover(_ driver: TransportConfiguration.Driver, free: Int) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.connect = .seconds(5)
+        }
+        var limit = rlimit(rlim_cur: 256, rlim_max: 256)
+        setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
+        var held: [Int32] = []
+        while case let descriptor = dup(0), descriptor >= 0 { held.append(descriptor) }
+        for _ in 0..<free { close(held.removeLast()) }
+        let failure = await #expect(throws: TransferFailure.self) { try await fixture.fetch(request) }
+        #expect(failure?.message.contains("Too many open files") == true, "\(failure?.message ?? "")")
+        #expect(failure?.requestMayHaveBeenSent == false)
+        for descriptor in held { close(descriptor) }
+        #expect(try await fixture.fetch(request).response.head.status == .ok)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "a process out of descriptors gets an error that says so, and a transport that works once there are some",
+        arguments: 0..<3
+    )
+    func outOfDescriptors(free: Int) async {
+        await #expect(processExitsWith: .success) { [free] in
+            try await Self.failThenRecover(.platformDefault, free: free)
+        }
+    }
+
+    @Test("the same with the portable driver", arguments: 0..<2)
+    func outOfDescriptorsPolling(free: Int) async {
+        await #expect(processExitsWith: .success) { [free] in
+            try await Self.failThenRecover(.poll, free: free)
+        }
+    }
+}
