@@ -1,3 +1,2 @@
-// What a user of the resolver, or the author of a provider, writes: addresses, clocks, trust roots. One import suffices.
-@_exported public import CurlTransport
+// What a user of the resolver, or the author of a provider, writes: addresses and clocks. One import suffices.
 @_exported public import HTTPDNSPrimitives

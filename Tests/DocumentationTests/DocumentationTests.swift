@@ -66,7 +66,7 @@ struct DocumentationTests {
 
     /// What a reader puts into a Package.swift; the compiler sees it only there.
     private func isManifest(_ block: Document.Block) -> Bool {
-        block.lines.contains { $0.contains(".package(") || $0.contains(".product(") }
+        block.lines.contains("import PackageDescription")
     }
 
     private func paragraphs(of block: Document.Block) -> [[String]] {
