@@ -8,7 +8,8 @@ enum Errors {
         } catch let error as HTTPDNSClientError {
             print(error)  // one line, with what to do
             print(error.shortDescription)  // certificate-refused/tls: fit for a metric label
-            for attempt in error.attempts { print(attempt) }  // 203.0.113.7:443 tls: certificate is for other.test (12 ms)
+            // 203.0.113.7:443 tls: certificate is for other.test (12 ms)
+            for attempt in error.attempts { print(attempt) }
             if let reason = error.underlying as? ResolutionError { print(reason.code, reason.attempts) }
             guard !error.requestMayHaveBeenSent else { throw error }  // the money may have moved
         }

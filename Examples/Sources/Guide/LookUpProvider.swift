@@ -1,10 +1,10 @@
 import HTTPDNSClient
 
 /// A provider over a look-up of your own, such as a vendor's API or the table of a control plane.
-public actor LookUpProvider: Provider {
-    public nonisolated let name: String
+actor LookUpProvider: Provider {
+    nonisolated let name: String
     /// How private its answers may be: `.public` keeps 10/8 and the like out.
-    public nonisolated let serviceScope = AddressScope.public
+    nonisolated let serviceScope = AddressScope.public
 
     /// All addresses of a name; nil when it does not exist. It ends when its task is cancelled.
     private let lookUp: @Sendable (HostName) async throws -> [IPAddress]?
@@ -12,12 +12,12 @@ public actor LookUpProvider: Provider {
     private var lastNumber = 0
     private var isShutDown = false
 
-    public init(name: String, lookUp: @escaping @Sendable (HostName) async throws -> [IPAddress]?) {
+    init(name: String, lookUp: @escaping @Sendable (HostName) async throws -> [IPAddress]?) {
         self.name = name
         self.lookUp = lookUp
     }
 
-    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
         guard !isShutDown else { throw ProviderError(code: .shutDown, message: "\(name) is shut down") }
         let work = Task { try await lookUp(query.host) }
         let timer = Task {
@@ -54,7 +54,7 @@ public actor LookUpProvider: Provider {
             ? .noData(timeToLive: .seconds(5)) : .addresses(own, timeToLive: .seconds(30), canonicalName: nil)
     }
 
-    public func shutdown() {
+    func shutdown() {
         isShutDown = true
         for work in lookUps.values { work.cancel() }
     }
