@@ -1,7 +1,8 @@
-import Guide
 import HTTPDNS
 import HTTPDNSTestKit
 import Testing
+
+@testable import Guide
 
 struct LookUpProviderTests {
     @Test("it keeps the contract of providers")
