@@ -28,6 +28,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	swift build --build-tests
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test
+	$(call step,documentation comments)
+	@Scripts/check-docc
 	@$(MAKE) --no-print-directory nested
 
 .PHONY: lint
@@ -46,9 +48,9 @@ scripts: ## Check the shell scripts' syntax
 
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
-nested: ## Build the examples
+nested: ## Build the examples, and run their tests
 	$(call step,examples)
-	@if [ -f Examples/Package.swift ]; then swift build --package-path Examples; else echo "none"; fi
+	swift test --package-path Examples
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)

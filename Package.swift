@@ -135,6 +135,17 @@ let package = Package(
             dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
             swiftSettings: settings
         ),
+        .testTarget(name: "DocumentationTests", dependencies: ["HTTPDNSConfiguration"], swiftSettings: settings),
+        .testTarget(
+            name: "EndToEndTests",
+            dependencies: [
+                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives",
+                "HTTPDNSTestKit", "ServerRig", "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "ResolveTestTests",
             dependencies: ["resolve-test", "HTTPDNSPrimitives", "ServerRig"],

@@ -1,7 +1,8 @@
 // swift-tools-version: 6.2
 import PackageDescription
 
-// Programs that use the library as a stranger would: nothing here is reached but the public products.
+// Programs that use the library as a stranger would: nothing here is reached but the public products. The Swift code in
+// README.md and Docs/ is taken from here, which Tests/DocumentationTests checks.
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
@@ -13,6 +14,28 @@ let package = Package(
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
             ]
-        )
+        ),
+        .executableTarget(
+            name: "Quickstart",
+            dependencies: [
+                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+            ]
+        ),
+        .target(
+            name: "Guide",
+            dependencies: [
+                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+            ]
+        ),
+        .testTarget(
+            name: "GuideTests",
+            dependencies: [
+                "Guide",
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSTestKit", package: "swift-httpdns"),
+            ]
+        ),
     ]
 )

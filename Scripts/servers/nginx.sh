@@ -116,4 +116,9 @@ start_nginx() {
         "$(find_program nginx)" -p "$FOLDER/nginx" -e stderr -c "$FOLDER/nginx/nginx.conf"
 }
 
-nginx_is_ready() { tcp_answers 127.0.0.2 "$tls_port" && tcp_answers 127.0.0.5 "$http_port"; }
+# A stranger on one of the ports would answer in nginx's place while nginx tries to bind it again and again: that it could
+# not is in its log before the last of its ports answers.
+nginx_is_ready() {
+    tcp_answers 127.0.0.2 "$tls_port" && tcp_answers 127.0.0.5 "$http_port" &&
+        ! grep -qs 'bind() to' "$FOLDER/log/nginx.log"
+}

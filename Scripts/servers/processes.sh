@@ -21,7 +21,8 @@ free_port() { # [WANTED]
     local port hexadecimal
     if [ -n "${1:-}" ]; then
         printf -v hexadecimal ':%04X' "$1"
-        if ! cat /proc/net/tcp /proc/net/tcp6 2>/dev/null | grep -q "$hexadecimal [0-9A-F:]* 0A "; then
+        # Not through a pipe: under pipefail a match that ends `grep -q` early would fail the pipe.
+        if ! grep -qs "$hexadecimal [0-9A-F:]* 0A " /proc/net/tcp /proc/net/tcp6; then
             echo "$1"
             return
         fi

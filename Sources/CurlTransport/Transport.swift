@@ -53,7 +53,7 @@ package final class Transport: Sendable {
 
     /// Sends one hop and returns at the head of its response.
     /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
-    package func execute(_ request: TransferRequest) async throws -> TransferResponse {
+    package func execute(_ request: consuming TransferRequest) async throws -> TransferResponse {
         guard let endpoint = request.endpoints.first else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }

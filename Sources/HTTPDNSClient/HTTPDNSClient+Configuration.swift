@@ -20,9 +20,10 @@ extension HTTPDNSClient {
             public var connect: Duration? = .seconds(5)
             /// From the TCP connection until TLS is done.
             public var tls: Duration? = .seconds(5)
-            /// From the request's sending until the answer's first byte.
+            /// From the request's last byte until the answer's first one.
             public var firstByte: Duration? = .seconds(30)
-            /// Between two reads of the answer.
+            /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a body
+            /// that is not read, a stream that has nothing to give.
             public var idle: Duration? = .seconds(30)
             /// The whole call with its body, resolving included.
             public var total: Duration? = .seconds(60)
@@ -37,19 +38,20 @@ extension HTTPDNSClient {
         public var trustRoots: TrustRoots = .system
         /// Time limits.
         public var timeouts = Timeouts()
-        /// The longest body, after decoding; nil means no limit.
+        /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
         public var maximumResponseBody: ByteCount?
         /// The HTTP versions allowed.
         public var versions: HTTPVersionChoice = .automatic
-        /// How many connections are kept open for later requests.
+        /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
-        /// Whether the stage runs; when false every name goes to the system resolver.
+        /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
+        /// goes on the wire is the same.
         public var isEnabled = true
         /// Stages that run once per call, outermost first.
         public var applicationInterceptors: [any Interceptor] = []
         /// Stages that run once per hop, outermost first.
         public var networkInterceptors: [any Interceptor] = []
-        /// Where log lines go; nil means nowhere.
+        /// Where log lines go, all but one at debug and trace level; nil means nowhere. A ``resolver`` has a logger of its own.
         public var logger: Logger?
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
@@ -73,10 +75,10 @@ extension HTTPDNSClient.Configuration {
                 hint: "give a positive duration, or nil for no limit"
             )
         }
-        guard maximumIdleConnections >= 0 else {
+        guard maximumIdleConnections >= 1 else {
             throw .configuration(
                 "maximumIdleConnections is \(maximumIdleConnections)",
-                hint: "0 keeps no connection; more is better for whoever sends twice"
+                hint: "1 is the least; more is better for whoever sends to several addresses"
             )
         }
         if case .file(let path) = trustRoots.source, access(path, R_OK) != 0 {

@@ -1,13 +1,11 @@
 public import HTTPDNS
 public import HTTPDNSPrimitives
 
-/// The contract of ``Provider``, as checks that every provider has to pass. It belongs to no test framework:
+/// The contract of `Provider`, as checks that every provider has to pass. It belongs to no test framework:
 ///
 /// ```swift
-/// @Test func keepsTheContract() async {
-///     let violations = await ProviderCompatibility(fixture).violations()
-///     #expect(violations.isEmpty)
-/// }
+/// let violations = await ProviderCompatibility(fixture).violations()
+/// #expect(violations.isEmpty)
 /// ```
 public struct ProviderCompatibility: Sendable {
     /// A provider and what its service is known to answer.

@@ -9,7 +9,7 @@ struct Invocation: Sendable {
         do throws(CommandFailure) {
             guard let first = arguments.first else { throw .noCommand }
             if ["--help", "-h", "help"].contains(first), arguments.count == 1 {
-                console.standardOutput.write(RootHelp.text)
+                try console.standardOutput.write(RootHelp.text)
                 return ExitStatus.done
             }
             guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
@@ -20,8 +20,7 @@ struct Invocation: Sendable {
             }
             return try await perform(parse())
         } catch {
-            report(error)
-            return error.exitStatus
+            return report(error)
         }
     }
 
@@ -57,16 +56,26 @@ struct Invocation: Sendable {
         return "see resolve-test \(name.map { "\($0) " } ?? "")--help"
     }
 
-    private func report(_ failure: CommandFailure) {
-        if failure.kind == .information {
-            console.standardOutput.write(failure.message + "\n")
-        } else if wantsJSON {
-            console.standardError.write(FailureReport.json(failure).oneLine + "\n")
+    /// Tells of a failure, or hands out help.
+    /// - Returns: The exit status.
+    private func report(_ failure: CommandFailure) -> Int32 {
+        guard failure.kind != .information else {
+            do throws(CommandFailure) {
+                try console.standardOutput.write(failure.message + "\n")
+                return failure.exitStatus
+            } catch {
+                return report(error)
+            }
+        }
+        let failure = SecretArguments(arguments).hidden(in: failure)
+        if wantsJSON {
+            console.standardError.say(FailureReport.json(failure).oneLine + "\n")
         } else {
             let isVerbose = arguments.contains("-v") || arguments.contains("--verbose")
             let style = Style(terminal: console.standardError.isTerminal, environment: console.environment)
-            console.standardError.write(FailureReport.text(failure, isVerbose: isVerbose, style: style))
+            console.standardError.say(FailureReport.text(failure, isVerbose: isVerbose, style: style))
         }
+        return failure.exitStatus
     }
 
     /// Read from the bare arguments, because a usage error leaves no parsed ones.

@@ -4,6 +4,7 @@ internal import Foundation
 @main
 struct ResolveTest {
     static func main() async {
+        StandardStream.occupyClosed()
         let console = Console.process
         // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that hangs up must not end it.
         signal(SIGPIPE, SIG_IGN)

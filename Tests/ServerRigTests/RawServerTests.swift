@@ -7,7 +7,7 @@ struct RawServerTests {
     /// A client without HTTP: bash's /dev/tcp.
     private func talk(_ server: RawServer, _ script: String) async throws -> CommandResult {
         let prefix = "exec 3<>/dev/tcp/\(server.address)/\(server.port) || exit 9\n"
-        return try await Command("bash", ["-c", prefix + script]).run(within: .seconds(20))
+        return try await Command("bash", ["-c", prefix + script]).run(within: .seconds(60))
     }
 
     @Test("what a client sends is recorded byte for byte, and the script's answer is sent")

@@ -156,7 +156,7 @@ struct ServerRigTests {
         let ready = try #require(try JSONSerialization.jsonObject(with: Data(result.output.utf8)) as? [String: Any])
         for name in ["nginxProcess", "bindProcess"] {
             let process = try #require(ready[name] as? Int32)
-            let deadline = ContinuousClock.now + .seconds(20)
+            let deadline = ContinuousClock.now + .seconds(60)
             while kill(process, 0) == 0, !isZombie(process), ContinuousClock.now < deadline {
                 try await Task.sleep(for: .milliseconds(20))
             }

@@ -4,14 +4,18 @@ internal import HTTPTypes
 /// A request's header fields as the lines that libcurl takes (CURLOPT_HTTPHEADER).
 enum HeaderLines {
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for CR, LF or NUL in a value.
-    static func list(for request: TransferRequest) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
+    static func list(
+        _ fields: HTTPFields,
+        host: String?,
+        hasBody: Bool
+    ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
         var line: [UInt8] = []
         line.reserveCapacity(128)
         var cookies: [UInt8] = []
         do {
-            if let host = request.hostHeader { try append("Host", host.utf8, to: &list, line: &line) }
-            for field in request.headerFields {
+            if let host { try append("Host", host.utf8, to: &list, line: &line) }
+            for field in fields {
                 if field.name == .cookie {
                     // One Cookie line (RFC 6265 section 5.4), also where HTTP/2 style fields hold a pair each.
                     if !cookies.isEmpty { cookies += "; ".utf8 }
@@ -24,7 +28,7 @@ enum HeaderLines {
             }
             if !cookies.isEmpty { try append("Cookie", cookies, to: &list, line: &line) }
             // libcurl would wait up to a second for a 100 (Continue) before it sends a long body.
-            if request.hasBody { list = curl_slist_append(list, "Expect:") }
+            if hasBody { list = curl_slist_append(list, "Expect:") }
         } catch {
             curl_slist_free_all(list)
             throw error

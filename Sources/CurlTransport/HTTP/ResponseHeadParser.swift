@@ -23,7 +23,7 @@ enum ResponseHeadParser {
         guard let statusLine = nextLine(of: bytes, from: &start), let (version, status) = status(statusLine) else {
             throw violation("the answer does not begin with an HTTP status line")
         }
-        var fields: [HTTPField] = []
+        var fields = HTTPFields()
         fields.reserveCapacity(12)
         while let line = nextLine(of: bytes, from: &start) {
             if isSpace(line[line.startIndex]) {
@@ -47,10 +47,7 @@ enum ResponseHeadParser {
                 fields.append(HTTPField(name: name, lenientValue: value))
             }
         }
-        var headerFields = HTTPFields()
-        // All at once: appending one by one goes through the general insertion each time.
-        headerFields.replaceSubrange(0..<0, with: fields)
-        return (HTTPResponse(status: status, headerFields: headerFields), version)
+        return (HTTPResponse(status: status, headerFields: fields), version)
     }
 
     /// The next line without its end; nil at the empty line and at the end.

@@ -69,7 +69,7 @@ final class LoopMailbox: Sendable {
         case .startsThread(let waker):
             startThread(waker)
         case .refused(let failure):
-            if case .start(let transfer) = job { transfer.deliver(end: .failure(failure)) }
+            if case .start(let transfer) = job { transfer.deliver(end: .failure(failure)).run() }
         }
     }
 
@@ -158,7 +158,7 @@ final class LoopMailbox: Sendable {
             }
             return (state.jobs, state.endWaiters)
         }
-        for case .start(let transfer) in jobs { transfer.deliver(end: .failure(failure)) }
+        for case .start(let transfer) in jobs { transfer.deliver(end: .failure(failure)).run() }
         for waiter in waiters { waiter.resume() }
     }
 }

@@ -23,6 +23,7 @@ final class TransportLoop {
     private var touched: [EasyHandle] = []
     /// Handles whose answer began while their stream had nothing to give.
     private var answeredEarly: [EasyHandle] = []
+    private var resumptions: [ResponseState.Action] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
     private var active: [EasyHandle] = []
     private var isDraining = false
@@ -93,6 +94,7 @@ final class TransportLoop {
             collectFinished()
             expire()
             deliverTouched()
+            resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
             let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
             driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
@@ -100,6 +102,7 @@ final class TransportLoop {
             // What a socket brought goes to its caller before new work is begun.
             collectFinished()
             deliverTouched()
+            resumeCallers()
         }
     }
 
@@ -111,6 +114,7 @@ final class TransportLoop {
             )
         }
         deliverTouched()
+        resumeCallers()
         driver?.detach()
         spares.removeAll()
         curl_multi_cleanup(multi)
@@ -145,17 +149,17 @@ final class TransportLoop {
     }
 
     private func start(_ transfer: Transfer) {
-        if transfer.isCancelled { return transfer.deliver(end: .failure(CancellationError())) }
-        if let deadline = transfer.request.limits.deadline, deadline.nanoseconds <= now {
+        if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
+        if let deadline = transfer.limits.deadline, deadline.nanoseconds <= now {
             // A kept connection would take the request in the same turn in which the deadline is looked at.
-            return transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue))
+            return resumeLater(transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue)))
         }
         guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
         else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
-            return transfer.deliver(end: .failure(failure))
+            return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let pin = pins.acquire(PinKey(of: transfer.request, endpoint))
+        let pin = pins.acquire(PinKey(of: transfer, endpoint))
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
@@ -174,7 +178,7 @@ final class TransportLoop {
             let text = String(cString: curl_multi_strerror(code))
             return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
         }
-        let deadline = PhaseBound.next(for: handle, transfer.request.limits).deadline
+        let deadline = PhaseBound.next(for: handle, transfer.limits).deadline
         if deadline < .max { deadlines.insert(handle, at: deadline) }
     }
 
@@ -288,7 +292,20 @@ final class TransportLoop {
         handle.chunk = []
         handle.unreadBytes += handle.pendingBytes
         handle.pendingBytes = 0
-        handle.transfer?.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end)
+        guard let transfer = handle.transfer else { return }
+        resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
+    }
+
+    /// Callers are resumed together at the end of a turn: one by one, each would wake a worker thread of its own that has
+    /// run dry before the next one comes.
+    private func resumeLater(_ action: ResponseState.Action) {
+        if case .none = action { return }
+        resumptions.append(action)
+    }
+
+    private func resumeCallers() {
+        for action in resumptions { action.run() }
+        resumptions.removeAll(keepingCapacity: true)
     }
 
     /// Something arrived for a transfer; it is handed over when libcurl has returned.
@@ -306,7 +323,12 @@ final class TransportLoop {
         touched.removeAll(keepingCapacity: true)
     }
 
+    func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        pins.socketOpened(descriptor, for: pin)
+    }
+
     func socketClosed(_ descriptor: Int32) {
+        pins.socketClosed(descriptor)
         driver?.socketClosed(descriptor)
     }
 
@@ -336,7 +358,7 @@ final class TransportLoop {
     }
 
     private func bound(of handle: EasyHandle) -> PhaseBound {
-        guard let limits = handle.transfer?.request.limits else { return .none }
+        guard let limits = handle.transfer?.limits else { return .none }
         return PhaseBound.next(for: handle, limits)
     }
 

@@ -10,8 +10,11 @@ struct PinKey: Hashable {
 }
 
 extension PinKey {
-    init(of request: TransferRequest, _ endpoint: Endpoint) {
-        self.init(host: request.url.host, port: request.url.port, endpoint: endpoint, versions: request.versions)
+    init(of transfer: Transfer, _ endpoint: Endpoint) {
+        host = transfer.request.url.host
+        port = transfer.request.url.port
+        self.endpoint = endpoint
+        versions = transfer.request.versions
     }
 }
 
@@ -23,6 +26,8 @@ extension PinKey {
 final class Pin {
     let key: PinKey
     let slot: Int
+    /// Given to one pin at a time.
+    let number: UInt64
     /// `p7.invalid`
     let name: String
     /// The address as libcurl reports it, for the check before each request.
@@ -35,10 +40,15 @@ final class Pin {
     var isEntered = false
     /// Transfers that libcurl may still look the name up for.
     var transfersInFlight = 0
+    /// Connections, in use or idle, that libcurl could still find by the name.
+    var openSockets = 0
+    /// Whether the table has dropped the pin.
+    var isRetired = false
 
     init(_ key: PinKey, slot: Int, number: UInt64) {
         self.key = key
         self.slot = slot
+        self.number = number
         name = "p\(number).invalid"
         addressText = key.endpoint.address.description
         let host =

@@ -2,9 +2,11 @@ internal import HTTPDNSPrimitives
 
 /// The pins of one loop.
 ///
-/// Two numbers are bounded. The entries in libcurl's host table, because libcurl walks the whole table at the end of each
+/// Three numbers are bounded. The entries in libcurl's host table, because libcurl walks the whole table at the end of each
 /// request: the least used are taken out again, by a line in the list of the next transfer. And the pins themselves, which
-/// must not outlive the connections that could still be found by their names for long.
+/// must not outlive the connections that could still be found by their names for long. And the names: libcurl 7.88 keeps a
+/// record for each name whose connection it closed because its pool was full, and walks all records at the end of each
+/// request (300 us a request after 20,000 names). So a name is given to another pin once no connection has it any more.
 struct PinTable {
     /// libcurl's table costs 32 us a request when empty, 54 us at 3,000 entries, 160 us and more at 10,000 (7.88.1).
     static let maximumEntries = 256
@@ -16,6 +18,9 @@ struct PinTable {
     private var pinsByUse = RecencyOrder()
     private var entriesByUse = RecencyOrder()
     private var nextNumber: UInt64 = 1
+    /// Numbers of retired pins that no connection is known by any more.
+    private var freeNumbers: [UInt64] = []
+    private var pinsBySocket: [Int32: Pin] = [:]
     /// Lines that take entries out of libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
@@ -40,6 +45,19 @@ struct PinTable {
         pin.transfersInFlight -= 1
     }
 
+    /// libcurl got a socket for a connection under the pin's name.
+    mutating func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        pinsBySocket[descriptor] = pin
+        pin.openSockets += 1
+    }
+
+    /// libcurl gives a socket back; its connection is no longer in the pool.
+    mutating func socketClosed(_ descriptor: Int32) {
+        guard let pin = pinsBySocket.removeValue(forKey: descriptor) else { return }
+        pin.openSockets -= 1
+        recycleName(of: pin)
+    }
+
     /// The pending removals; they are handed out once.
     mutating func takeRemovals() -> [String] {
         if removals.isEmpty { return [] }
@@ -54,11 +72,22 @@ struct PinTable {
 
     private mutating func make(_ key: PinKey) -> Pin {
         let slot = freeSlots.popLast() ?? slots.count
-        let pin = Pin(key, slot: slot, number: nextNumber)
-        nextNumber += 1
+        let pin = Pin(key, slot: slot, number: takeNumber())
         if slot == slots.count { slots.append(pin) } else { slots[slot] = pin }
         pins[key] = pin
         return pin
+    }
+
+    private mutating func takeNumber() -> UInt64 {
+        if let number = freeNumbers.popLast() { return number }
+        defer { nextNumber += 1 }
+        return nextNumber
+    }
+
+    /// The pool finds connections by name alone, so a name must have none before it may stand for another address. An entry
+    /// of the old pin that is still in libcurl's table is replaced, for a new pin's first transfer brings its own.
+    private mutating func recycleName(of pin: Pin) {
+        if pin.isRetired, pin.openSockets == 0 { freeNumbers.append(pin.number) }
     }
 
     private mutating func evict() {
@@ -85,6 +114,8 @@ struct PinTable {
         pins[pin.key] = nil
         slots[slot] = nil
         freeSlots.append(slot)
+        pin.isRetired = true
+        recycleName(of: pin)
     }
 
     private mutating func removeEntry(of pin: Pin) {

@@ -21,12 +21,22 @@ extension EasyHandle {
             }
             if isInterim {
                 head.removeAll(keepingCapacity: true)
+                declaredLength = DeclaredLength()
             } else {
                 isHeadComplete = true
                 loop.touch(self)
                 if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
         } else {
+            guard declaredLength.agrees(with: line) else {
+                // Ended here, inside libcurl, so that the connection is not kept.
+                failure = TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the answer declares two lengths that differ"
+                )
+                return 0
+            }
             if head.isEmpty { head.reserveCapacity(512) }
             head.append(contentsOf: line)
         }
@@ -68,7 +78,7 @@ extension EasyHandle {
         }
         markActive(.receiving)
         bodyBytes += bytes.count
-        if let limit = transfer?.request.limits.maximumResponseBytes, bodyBytes > limit {
+        if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
             failure = TransferFailure(
                 code: .responseTooLarge,
                 phase: .body,
@@ -118,6 +128,11 @@ extension EasyHandle {
         }
     }
 
+    /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
+    func socketOpened(_ descriptor: Int32) {
+        if let pin { loop.socketOpened(descriptor, for: pin) }
+    }
+
     /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
         markActive(.securing)
@@ -127,7 +142,7 @@ extension EasyHandle {
     /// - Returns: Whether it may go.
     func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
         guard let transfer, let pin else { return false }
-        if mayHaveBeenSent, !transfer.request.mayBeSentTwice {
+        if mayHaveBeenSent, !transfer.mayBeSentTwice {
             // A reused connection died without a byte of an answer; libcurl would send the request once more.
             failure = TransferFailure(
                 code: .connectionLost,
@@ -149,7 +164,7 @@ extension EasyHandle {
         }
         mayHaveBeenSent = true
         pin.isEntered = true
-        markActive(transfer.request.hasBytesToSend ? .sending : .awaitingHead)
+        markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
     }

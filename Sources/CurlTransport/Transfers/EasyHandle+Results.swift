@@ -79,6 +79,10 @@ extension EasyHandle {
             if phase == .connecting || phase == .securing {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
+            // libcurl has no code of its own for a chunk without a size.
+            if code == CURLE_RECV_ERROR, let text = curlText, text.hasSuffix("in chunked-encoding") {
+                return failure(.protocolViolation, .body, text)
+            }
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
         case CURLE_HTTP2_STREAM:
             return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")

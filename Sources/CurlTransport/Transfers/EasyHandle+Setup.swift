@@ -18,11 +18,15 @@ extension EasyHandle {
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
-        if transfer.request.hasBody || transfer.request.method != .get {
+        if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
         }
-        headerList = try HeaderLines.list(for: transfer.request)
+        headerList = try HeaderLines.list(
+            transfer.request.headerFields,
+            host: transfer.request.hostHeader,
+            hasBody: transfer.hasBody
+        )
         set(CURLOPT_HTTPHEADER, list: headerList)
     }
 
@@ -170,7 +174,10 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
         address.pointee.socktype,
         address.pointee.protocol
     )
-    withHandle(pointer, otherwise: ()) { $0.socketError = error }
+    withHandle(pointer, otherwise: ()) { handle in
+        handle.socketError = error
+        if descriptor >= 0 { handle.socketOpened(descriptor) }
+    }
     return descriptor
 }
 

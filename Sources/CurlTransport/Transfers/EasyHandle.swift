@@ -53,6 +53,7 @@ final class EasyHandle: HeapMember {
 
     var head: [UInt8] = []
     var isHeadComplete = false
+    var declaredLength = DeclaredLength()
     var isHeadDelivered = false
     /// Full chunks of this loop turn, and the one that is being filled.
     var chunks: [[UInt8]] = []
@@ -102,6 +103,7 @@ final class EasyHandle: HeapMember {
         failure = nil
         head = []
         isHeadComplete = false
+        declaredLength = DeclaredLength()
         isHeadDelivered = false
         chunks = []
         chunk = []

@@ -11,6 +11,11 @@ final class Transfer: @unchecked Sendable {
     static let window = 256 * 1024
 
     let request: TransferRequest
+    /// Facts of the request that the loop looks at again and again; kept apart so that it never copies the request.
+    let hasBody: Bool
+    let hasBytesToSend: Bool
+    let mayBeSentTwice: Bool
+    let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
     let response = Lock(ResponseState())
@@ -21,14 +26,18 @@ final class Transfer: @unchecked Sendable {
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
-    init(_ request: TransferRequest, mailbox: LoopMailbox) {
-        self.request = request
-        self.mailbox = mailbox
+    init(_ request: consuming TransferRequest, mailbox: LoopMailbox) {
+        hasBody = request.hasBody
+        hasBytesToSend = request.hasBytesToSend
+        mayBeSentTwice = request.mayBeSentTwice
+        limits = request.limits
         if case .stream(let length, _) = request.body {
             upload = UploadQueue(length: length)
         } else {
             upload = nil
         }
+        self.request = request
+        self.mailbox = mailbox
     }
 
     /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.
@@ -37,14 +46,16 @@ final class Transfer: @unchecked Sendable {
         mailbox.post(.cancel(self))
     }
 
-    /// Hands over what a loop turn brought, and wakes who waits for it.
+    /// Hands over what a loop turn brought.
+    /// - Returns: How to wake who waits for it.
     func deliver(
         head: RawHead? = nil,
         chunks: [[UInt8]] = [],
         lastChunk: [UInt8] = [],
         end: Result<TransferSummary, any Error>?
-    ) {
-        response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }.run()
+    ) -> ResponseState.Action {
+        let action = response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }
         if end != nil { upload?.abandon() }
+        return action
     }
 }

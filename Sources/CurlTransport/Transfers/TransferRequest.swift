@@ -8,7 +8,7 @@ package struct TransferRequest: Sendable {
     package var url: ParsedURL
     package var headerFields: HTTPFields
     package var body: RequestBodySource
-    /// The endpoints that may be dialled, in the order to try. Only the first is, until the race of issue E.
+    /// The endpoints that may be dialled, in the order to try. Only the first is.
     package var endpoints: [Endpoint]
     package var limits: TransferLimits
     package var versions: HTTPVersionChoice

@@ -8,54 +8,69 @@ struct URLShape {
     let hasQuery: Bool
     let hasFragment: Bool
     /// The host as it was written, without port; for comparing and for errors.
-    let hostText: Substring
+    let hostText: String
 
     init(of text: String) throws(URLFailure) {
-        let bytes = text.utf8
+        var text = text
+        let result = text.withUTF8 { bytes in Result { () throws(URLFailure) in try URLShape(of: bytes) } }
+        self = try result.get()
+    }
+
+    private init(of bytes: UnsafeBufferPointer<UInt8>) throws(URLFailure) {
         for byte in bytes where byte <= 0x20 || byte == 0x7f {
             throw URLFailure(
                 .forbiddenByte,
-                "the URL holds the byte 0x\(byte < 16 ? "0" : "")\(String(byte, radix: 16)); write spaces and control characters percent-encoded"
+                "the URL holds the byte 0x\(byte < 16 ? "0" : "")\(String(byte, radix: 16)); write spaces and control "
+                    + "characters percent-encoded"
             )
         }
         guard let colon = bytes.firstIndex(of: UInt8(ascii: ":")) else {
             throw URLFailure(.unsupportedScheme, "the URL has no scheme; it must begin with http:// or https://")
         }
-        switch text[..<colon].lowercased() {
-        case "http": scheme = .http
-        case "https": scheme = .https
-        default:
-            throw URLFailure(.unsupportedScheme, "the URL does not begin with http:// or https://")
+        scheme = try URLShape.scheme(bytes[..<colon])
+        guard bytes.count >= colon + 3, bytes[colon + 1] == UInt8(ascii: "/"), bytes[colon + 2] == UInt8(ascii: "/")
+        else { throw URLFailure(.malformed, "the scheme is not followed by //") }
+
+        let start = colon + 3
+        var end = start
+        var at: Int?
+        while end < bytes.count, !URLShape.endsAuthority(bytes[end]) {
+            if bytes[end] == UInt8(ascii: "@") { at = end }
+            if bytes[end] == UInt8(ascii: "\\") {
+                throw URLFailure(
+                    .forbiddenByte,
+                    "the URL has a backslash before its path; programs disagree about its host"
+                )
+            }
+            end += 1
         }
-        let authorityStart = bytes.index(colon, offsetBy: 3, limitedBy: bytes.endIndex) ?? bytes.endIndex
-        guard text[colon..<authorityStart] == "://" else {
-            throw URLFailure(.malformed, "the scheme is not followed by //")
-        }
-        let rest = bytes[authorityStart...]
-        let authorityEnd =
-            rest.firstIndex { $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "?") || $0 == UInt8(ascii: "#") }
-            ?? bytes.endIndex
-        let authority = rest[..<authorityEnd]
-        guard !authority.isEmpty else { throw URLFailure(.missingHost, "the URL has no host") }
-        guard !authority.contains(UInt8(ascii: "\\")) else {
-            throw URLFailure(
-                .forbiddenByte,
-                "the URL has a backslash before its path; programs disagree about its host"
-            )
-        }
-        let at = authority.lastIndex(of: UInt8(ascii: "@"))
+        guard end > start else { throw URLFailure(.missingHost, "the URL has no host") }
         hasUserInformation = at != nil
-        let hostAndPort = authority[(at.map { bytes.index(after: $0) } ?? authorityStart)...]
-        let hostEnd: String.Index
-        if hostAndPort.first == UInt8(ascii: "[") {
-            hostEnd = hostAndPort.firstIndex(of: UInt8(ascii: "]")).map { bytes.index(after: $0) } ?? authorityEnd
-        } else {
-            hostEnd = hostAndPort.firstIndex(of: UInt8(ascii: ":")) ?? authorityEnd
+        let host = bytes[(at.map { $0 + 1 } ?? start)..<end]
+        let hostEnd =
+            if host.first == UInt8(ascii: "[") {
+                host.firstIndex(of: UInt8(ascii: "]")).map { $0 + 1 } ?? end
+            } else {
+                host.firstIndex(of: UInt8(ascii: ":")) ?? end
+            }
+        hostText = String(decoding: UnsafeBufferPointer(rebasing: bytes[host.startIndex..<hostEnd]), as: UTF8.self)
+        mayHavePort = hostEnd < end
+        hasQuery = bytes[end...].contains(UInt8(ascii: "?"))
+        hasFragment = bytes[end...].contains(UInt8(ascii: "#"))
+    }
+
+    private static func endsAuthority(_ byte: UInt8) -> Bool {
+        byte == UInt8(ascii: "/") || byte == UInt8(ascii: "?") || byte == UInt8(ascii: "#")
+    }
+
+    private static func scheme(_ bytes: Slice<UnsafeBufferPointer<UInt8>>) throws(URLFailure) -> ParsedURL.Scheme {
+        func matches(_ name: StaticString) -> Bool {
+            bytes.count == name.utf8CodeUnitCount
+                && zip(bytes, UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount))
+                    .allSatisfy { $0 | 0x20 == $1 }
         }
-        hostText = text[hostAndPort.startIndex..<hostEnd]
-        mayHavePort = hostEnd < authorityEnd
-        let tail = bytes[authorityEnd...]
-        hasQuery = tail.contains(UInt8(ascii: "?"))
-        hasFragment = tail.contains(UInt8(ascii: "#"))
+        if matches("http") { return .http }
+        if matches("https") { return .https }
+        throw URLFailure(.unsupportedScheme, "the URL does not begin with http:// or https://")
     }
 }

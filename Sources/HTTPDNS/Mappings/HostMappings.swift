@@ -41,6 +41,7 @@ public struct HostMappings: Sendable {
 
     private static func fault(of key: MappingKey, _ mapping: HostMapping, in index: RuleIndex) -> String? {
         if key.pattern == .any { return MappingKey.anyRefusal }
+        if let refusal = key.pattern.zone?.refusalOfRules { return refusal }
         if key.port == 0 { return "port 0 cannot be dialled; ports are 1 to 65535" }
         if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }
         switch mapping.content {

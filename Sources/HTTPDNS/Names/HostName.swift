@@ -73,6 +73,13 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// Whether the name is `localhost` or below it (RFC 6761 section 6.3).
     public var isLocalhost: Bool { self == .localhost || isBelow(.localhost) }
 
+    /// Why nothing can be said about the name in mappings and routes; nil when something can.
+    package var refusalOfRules: String? {
+        guard isLocalhost else { return nil }
+        return "localhost and the names below it are always this machine's loopback addresses (RFC 6761 section 6.3), "
+            + "so it would never apply"
+    }
+
     /// Whether the name belongs to the inside of a network and goes to no provider unless a route names it exactly:
     /// single labels, `.local` (RFC 6762; `.svc.cluster.local` is part of it), `.internal`, `home.arpa` (RFC 8375).
     public var isInternal: Bool { isSingleLabel || coversOnlyInternalNames }

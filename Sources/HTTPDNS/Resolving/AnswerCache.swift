@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 ///
 /// A name that is used gets a mark; when room is needed, a hand goes round and takes the first entry that is expired or
 /// without a mark, wiping marks on its way (the "clock" algorithm). A hit writes one bit, and a flood of names that are
-/// asked for once cannot push out those in use. Shards and a better policy are issue B's.
+/// asked for once cannot push out those in use.
 struct AnswerCache: Sendable {
     private struct Slot: Sendable {
         var key: AnswerKey

@@ -16,7 +16,7 @@ enum AnswerReading: Equatable, Sendable {
 
     /// Reads an answer.
     ///
-    /// - IPv4 addresses stand before IPv6 ones. Until addresses are raced (issue E) only the first is dialled, and a
+    /// - IPv4 addresses stand before IPv6 ones. Only the first address is dialled, and a
     ///   machine without IPv6 is more common than one without IPv4.
     /// - Addresses of one family suffice. When the other family failed, `missing` says how.
     /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:

@@ -21,7 +21,7 @@ struct CacheEntry: Sendable {
         var retryAt: MonotonicTime
     }
 
-    /// Past its life it stays until something contradicts it: issue B serves it as stale.
+    /// Past its life it stays until something contradicts it; nothing serves it then.
     private var answer: KnownAnswer?
     private var failures: Failures?
 

@@ -26,22 +26,29 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         var isCurrent = true
     }
 
+    private let maximum: Int
     private var flights: [FlightID: Flight] = [:]
     private var current: [Key: FlightID] = [:]
     private var lastNumber: UInt64 = 0
+
+    /// - Parameter maximum: How many flights may be under way at once; there is no limit to those who share one.
+    init(maximum: Int) {
+        self.maximum = maximum
+    }
 
     /// How many flights are under way.
     var count: Int { flights.count }
 
     /// Takes a place in the flight for a key.
-    /// - Returns: The place, and whether the caller has to start the flight.
-    mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool) {
+    /// - Returns: The place, and whether the caller has to start the flight; nil when it would be one flight too many.
+    mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
         if let flight = current[key] {
             flights[flight]?.waiters[waiterID] = waiter
             return (Seat(flight: flight, waiter: waiterID), false)
         }
+        guard flights.count < maximum else { return nil }
         let flight = FlightID(number: lastNumber)
         flights[flight] = Flight(key: key, waiters: [waiterID: waiter])
         current[key] = flight
@@ -57,21 +64,19 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     }
 
     /// Gives up a place. The others in the flight notice nothing.
-    /// - Returns: The flight's work when this was the last place, to be cancelled.
-    mutating func leave(_ seat: Seat) -> Work? {
-        guard var flight = flights[seat.flight], flight.waiters.removeValue(forKey: seat.waiter) != nil else {
-            return nil
-        }
-        guard flight.waiters.isEmpty else {
-            flights[seat.flight] = flight
-            return nil
-        }
+    /// - Parameter letsItLand: Whether the flight goes on when this was the last place, for those who ask later.
+    /// - Returns: The flight's work when nobody wants it any more, to be cancelled.
+    mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> Work? {
+        // In place: a copy of the flight would copy all its waiters, for each of them that leaves.
+        guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil, !letsItLand,
+            let flight = flights[seat.flight], flight.waiters.isEmpty
+        else { return nil }
         remove(seat.flight, flight)
         return flight.work
     }
 
     /// Ends a flight and frees its key.
-    /// - Returns: Nil when nobody waits any more: then its result is not wanted.
+    /// - Returns: Nil when nobody wants its result any more.
     mutating func land(_ id: FlightID) -> Landing? {
         guard let flight = flights[id] else { return nil }
         remove(id, flight)

@@ -49,6 +49,12 @@ final class KnownAnswer: Sendable {
 
     var expiresAt: MonotonicTime { sentAt + life }
 
+    /// Whether the system resolver said that the name does not exist.
+    var isUnknownToSystem: Bool {
+        guard source == .system, case .nothing(let error) = content else { return false }
+        return error.code == .nameNotFound
+    }
+
     /// The same answer with another life.
     func living(_ life: Duration) -> KnownAnswer {
         KnownAnswer(

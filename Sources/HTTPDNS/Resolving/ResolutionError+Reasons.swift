@@ -5,6 +5,15 @@ extension ResolutionError {
         ResolutionError(code: .shutDown, host: host, message: "the resolver is shut down, so \(host) was not resolved")
     }
 
+    static func overloaded(_ host: String) -> ResolutionError {
+        ResolutionError(
+            code: .overloaded,
+            host: host,
+            message: "too many names are asked for already, \(host) would be one more",
+            hint: "try again; does a stranger choose the names?"
+        )
+    }
+
     /// `source` names the provider or the system resolver.
     static func noSuchName(_ host: HostName, says source: String) -> ResolutionError {
         ResolutionError(

@@ -17,6 +17,8 @@ public struct ResolutionError: Error, Sendable, CustomStringConvertible {
         public static let systemFailed = Code(description: "system-failed")
         /// No answer within the time limit.
         public static let timedOut = Code(description: "timed-out")
+        /// Too many names are asked for at the same time.
+        public static let overloaded = Code(description: "overloaded")
         /// The text is no host name.
         public static let invalidName = Code(description: "invalid-name")
         /// The resolver is shut down.

@@ -26,7 +26,8 @@ extension Resolver {
         }
         if let resolution = try use(finding, for: inquiry, question, at: started) { return resolution }
         try Task.checkCancellation()
-        guard let (seat, starts) = place else { throw timedOut(question, inquiry, limit) }
+        guard limit > .zero else { throw timedOut(question, inquiry, limit) }
+        guard let (seat, starts) = place else { throw ResolutionError.overloaded(question.host.description) }
         if starts { start(inquiry, port: question.port, seat.flight) }
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
@@ -42,7 +43,9 @@ extension Resolver {
         case .failed(let error):
             throw error.seen(from: question, through: inquiry)
         case .timedOut:
-            leave(seat)
+            // The flight goes on within its own limit. Else a first provider that is dead would take all the time of
+            // every hasty caller, and the healthy one behind it would never be asked.
+            state.withLock { $0.flights.leave(seat, letsItLand: true) }?.cancel()
             throw timedOut(question, inquiry, limit)
         case .cancelled:
             leave(seat)
@@ -144,7 +147,10 @@ extension Resolver {
     ) throws(ResolutionError) -> Resolution {
         let known: [Endpoint]
         switch answer.content {
-        case .nothing(let error): throw error.seen(from: question, through: inquiry)
+        case .nothing(let error):
+            // Askers with different reasons to ask the system share its answer.
+            let own = answer.isUnknownToSystem ? .unknownToSystem(inquiry) : error
+            throw own.seen(from: question, through: inquiry)
         case .endpoints(let endpoints): known = endpoints
         }
         let endpoints =

@@ -22,8 +22,12 @@ public final class Resolver: Sendable {
     /// What several questions at once change.
     struct State: Sendable {
         var cache: AnswerCache
-        var flights = Flights()
+        var flights: Flights
     }
+
+    /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
+    /// a stranger chooses the names.
+    package static let maximumFlights = 16_384
 
     /// Creates a resolver. Nothing is asked until the first question.
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
@@ -32,11 +36,14 @@ public final class Resolver: Sendable {
         try self.init(configuration, systemResolver: SystemResolver())
     }
 
-    /// As ``init(_:)``, with the system's resolver and the source of chance given.
-    /// - Parameter random: A number below its argument, each with the same chance.
+    /// As ``init(_:)``, with the system's resolver, the bound and the source of chance given.
+    /// - Parameters:
+    ///   - maximumFlights: How many names may be asked for at the same time.
+    ///   - random: A number below its argument, each with the same chance.
     package init(
         _ configuration: ResolverConfiguration,
         systemResolver: any SystemResolving,
+        maximumFlights: Int = Resolver.maximumFlights,
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
     ) throws(ResolverConfigurationError) {
         if let fault = configuration.fault { throw ResolverConfigurationError(message: fault) }
@@ -55,7 +62,12 @@ public final class Resolver: Sendable {
         self.providers = providers
         self.systemResolver = systemResolver
         self.random = random
-        state = Lock(State(cache: AnswerCache(capacity: configuration.cache.entries)))
+        state = Lock(
+            State(
+                cache: AnswerCache(capacity: configuration.cache.entries),
+                flights: Flights(maximum: maximumFlights)
+            )
+        )
     }
 
     /// Answers a question.

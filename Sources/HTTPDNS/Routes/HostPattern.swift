@@ -25,6 +25,14 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// The name, or the one that all names of the pattern are below.
+    package var zone: HostName? {
+        switch self {
+        case .exact(let name), .suffix(let name): name
+        case .any: nil
+        }
+    }
+
     /// The text form.
     public var description: String {
         switch self {

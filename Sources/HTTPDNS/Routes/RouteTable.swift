@@ -53,6 +53,7 @@ struct RouteTable: Sendable {
 
     private static func fault(of route: Route, providerNames: [String]) -> String? {
         guard case .providers(let names, let fallback) = route.action else { return nil }
+        if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
         if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {
             return "names below \(zone) are internal and go to a provider only by a route that names them exactly; "
                 + "write such routes, or mappings, or bypass"

@@ -1,9 +1,9 @@
 internal import HTTPDNSPrimitives
 
 /// The text of a URL as people may see it: without user information.
-enum URLText {
+package enum URLText {
     /// The text of a URL that was parsed, without its user information.
-    static func withoutUserInformation(_ text: String) -> String {
+    package static func withoutUserInformation(_ text: String) -> String {
         guard let scheme = text.firstIndex(of: ":"),
             let start = text.utf8.index(scheme, offsetBy: 3, limitedBy: text.utf8.endIndex)
         else { return text }
@@ -15,7 +15,7 @@ enum URLText {
 
     /// The text of something that may not even be a URL: on one line, cut, without its query, and without anything that
     /// could be user information, wherever a broken URL may have it.
-    static func forErrors(_ text: String) -> String {
+    package static func forErrors(_ text: String) -> String {
         var shown = text[...]
         if let query = shown.firstIndex(of: "?") { shown = shown[..<query] }
         var result = ""

@@ -6,12 +6,19 @@ extension HTTPDNSClientError {
     init(_ failure: TransferFailure, on hop: HopRecord) {
         let stage = Stage(failure)
         var attempts: [Attempt] = []
+        // The transport counts from its own start, the caller from the call's.
+        let isTotal = failure.code == .timedOut && failure.phase == .total
+        let limit = isTotal ? hop.time.limit ?? failure.limit : failure.limit
+        let text =
+            if isTotal, let limit {
+                "the answer was not complete within the call's \(limit.shortText)"
+            } else {
+                failure.message
+            }
         if let endpoint = failure.endpoint {
-            attempts.append(
-                Attempt(endpoint: endpoint, stage: stage, failure: failure.message, elapsed: failure.elapsed)
-            )
+            attempts.append(Attempt(endpoint: endpoint, stage: stage, failure: text, elapsed: failure.elapsed))
         }
-        let reason = attempts.first?.description ?? failure.message
+        let reason = attempts.first?.description ?? text
         self.init(
             code: Code(failure),
             stage: stage,
@@ -23,10 +30,7 @@ extension HTTPDNSClientError {
         self.attempts = attempts
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
-        if failure.code == .timedOut {
-            // The transport counts from its own start, the caller from the call's.
-            limit = failure.phase == .total ? hop.time.limit ?? failure.limit : failure.limit
-        }
+        if failure.code == .timedOut { self.limit = limit }
         underlying = failure
     }
 

@@ -14,6 +14,7 @@ final class CallFrame: Sendable {
     private let client: ObjectIdentifier
     private let parent: CallFrame?
     private let sent = Atomic(false)
+    private let hops = Atomic(0)
 
     init(client: AnyObject) {
         let client = ObjectIdentifier(client)
@@ -27,6 +28,9 @@ final class CallFrame: Sendable {
 
     /// Whether any transfer of the call may have reached its server, whatever became of the last one.
     var mayHaveSent: Bool { sent.load(ordering: .relaxed) }
+
+    /// A number for the next hop of the call, from 0.
+    func nextHop() -> Int { hops.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     func noteSent() { sent.store(true, ordering: .relaxed) }
 }

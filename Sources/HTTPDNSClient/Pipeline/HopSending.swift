@@ -6,7 +6,7 @@ package import HTTPTypes
 package protocol HopSending: AnyObject, Sendable {
     /// Sends one hop and returns at the head of its response.
     /// - Throws: ``TransferFailure``, `CancellationError`.
-    func send(_ request: TransferRequest) async throws -> HopAnswer
+    func send(_ request: consuming TransferRequest) async throws -> HopAnswer
 
     /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
@@ -44,7 +44,7 @@ package struct HopAnswer: Sendable {
 }
 
 extension Transport: HopSending {
-    package func send(_ request: TransferRequest) async throws -> HopAnswer {
+    package func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
         let response = try await execute(request)
         return HopAnswer(
             head: response.head,

@@ -12,6 +12,10 @@
 /// included; nested more than 8 deep they fail with ``HTTPDNSClientError/Code/loop``. The depth follows the task and its
 /// children; `Task.detached` leaves it.
 public protocol Interceptor: Sendable {
+    /// The rest of the pipeline, as ``intercept(_:context:next:)`` is given it. It runs where its caller runs; write
+    /// `next: Next`, since the full type depends on a module's upcoming features (`NonisolatedNonsendingByDefault`).
+    typealias Next = nonisolated(nonsending) (ClientRequest, InterceptionContext) async throws -> ClientResponse
+
     /// Handles a request.
     ///
     /// Each call of `next` is a transfer of its own under the call's one deadline, also after a failure. A body that is a
@@ -26,6 +30,6 @@ public protocol Interceptor: Sendable {
     func intercept(
         _ request: ClientRequest,
         context: InterceptionContext,
-        next: (ClientRequest, InterceptionContext) async throws -> ClientResponse
+        next: Next
     ) async throws -> ClientResponse
 }

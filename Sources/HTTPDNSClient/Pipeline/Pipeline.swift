@@ -122,7 +122,9 @@ final class Pipeline: Sendable {
 
     /// Sends the hops of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
     private func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
-        try await hop(0, request, context)
+        var context = context
+        if let frame = context.frame { context.hop = frame.nextHop() }
+        return try await hop(0, request, context)
     }
 
     // MARK: network interceptors, once per hop

@@ -1,11 +1,15 @@
+internal import CurlTransport
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// What is refused in a request before anything is resolved or sent.
 enum RequestCheck {
-    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
-    static func check(_ request: ClientRequest) throws(HTTPDNSClientError) {
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`; `invalidURL` for user information that cannot be sent.
+    static func check(_ request: ClientRequest, at url: CanonicalURL) throws(HTTPDNSClientError) {
+        if let credential = url.parsed.credential, !request.headerFields.contains(.authorization) {
+            _ = try BasicCredential.field(for: credential)
+        }
         for field in request.headerFields { try check(field.name) }
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)

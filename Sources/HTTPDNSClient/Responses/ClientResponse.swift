@@ -7,7 +7,7 @@ public struct ClientResponse: Sendable {
     public var head: HTTPResponse
     /// The HTTP version.
     public var version: HTTPVersion
-    /// The body.
+    /// The body. Read it to its end, or drop it: one that is kept unread holds its connection until the call's deadline.
     public var body: ResponseBody
     /// The hops that led here; the last one gave this answer. Empty when an interceptor answered by itself.
     public var exchanges: [Exchange]

@@ -45,7 +45,7 @@ public final class Rewriter: Interceptor {
         deadline: MonotonicTime?
     ) async throws -> RewrittenRequest {
         let url = try Canonicalizer.canonicalize(request.url)
-        try RequestCheck.check(request)
+        try RequestCheck.check(request, at: url)
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
 
         let question = try question(about: url.host, port: url.port, options: request.options)

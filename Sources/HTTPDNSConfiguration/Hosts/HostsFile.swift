@@ -7,7 +7,7 @@ enum HostsFile {
     static func isMeant(by text: String, name: String) -> Bool {
         let fileName = FilePath.name(name)
         if fileName == "hosts" || fileName.hasSuffix(".hosts") { return true }
-        for line in text.utf8.split(whereSeparator: isLineEnd) {
+        for line in withoutByteOrderMark(text).utf8.split(whereSeparator: isLineEnd) {
             let fields = fields(of: line)
             guard let first = fields.first else { continue }
             return fields.count > 1 && IPAddress(String(first)) != nil
@@ -18,8 +18,7 @@ enum HostsFile {
     static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [MappingKey: HostMapping] {
         var mistakes = MistakeList(file: file)
         var rules: [MappingKey: (targets: [HostMapping.Target], line: Int)] = [:]
-        var text = text[...]
-        if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
+        let text = withoutByteOrderMark(text)
         // A line feed behind a carriage return ends the same line, so that CR LF counts once.
         var line = 0
         for bytes in text.utf8.split(omittingEmptySubsequences: false, whereSeparator: { $0 == UInt8(ascii: "\n") }) {
@@ -46,6 +45,11 @@ enum HostsFile {
                             "\(quoted(field)): hosts lines know neither * nor ports; allowed: names",
                             hint: "write it as a mapping in a YAML file"
                         )
+                    }
+                    if let refusal = key.pattern.zone?.refusalOfRules {
+                        // Every hosts file has this line, and it says what holds anyway.
+                        if AddressScope(of: address) == .loopback { continue }
+                        throw ValueMistake("\(quoted(field)): \(refusal)")
                     }
                     let target = HostMapping.Target(address)
                     if rules[key, default: ([], line)].targets.contains(target) { continue }
@@ -84,6 +88,12 @@ enum HostsFile {
                     || $0 == 0x0c
             }
             .map { Substring($0) }
+    }
+
+    private static func withoutByteOrderMark(_ text: String) -> Substring {
+        var text = text[...]
+        if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
+        return text
     }
 
     private static func isLineEnd(_ byte: UInt8) -> Bool { byte == UInt8(ascii: "\n") }

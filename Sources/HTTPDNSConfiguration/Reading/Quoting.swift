@@ -1,21 +1,12 @@
-/// The text in quotation marks as errors show it: cut to 80 characters, characters without a shape escaped.
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+/// The text in quotation marks as errors show it: cut to 80 characters, characters without a shape escaped, and without
+/// the user information of a URL, which may hold a password.
 func quoted(_ text: some StringProtocol) -> String {
-    // What a terminal would obey rather than show: control characters, and marks that turn the writing direction.
-    let isHidden = { (scalar: Unicode.Scalar) in
-        switch scalar.properties.generalCategory {
-        case .control, .format, .lineSeparator, .paragraphSeparator, .privateUse, .surrogate, .unassigned: true
-        default: false
-        }
-    }
-    var shown = ""
-    for scalar in text.unicodeScalars.prefix(80) {
-        if isHidden(scalar) {
-            shown += scalar.escaped(asASCII: true)
-        } else {
-            shown.unicodeScalars.append(scalar)
-        }
-    }
-    return "\"\(shown)\(text.unicodeScalars.count > 80 ? "..." : "")\""
+    let text = String(text)
+    let isSecret = text.contains("://") && text.contains("@")
+    return "\"\(isSecret ? URLText.forErrors(text) : text.escaped(limit: 80))\""
 }
 
 /// `1 line`, `2 lines`.

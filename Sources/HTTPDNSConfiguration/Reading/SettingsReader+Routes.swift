@@ -70,7 +70,9 @@ extension SettingsReader {
             )
             return nil
         }
-        if case .suffix(let zone) = pattern, let below = try? HostName("a.\(zone)"), below.isInternal {
+        if let refusal = pattern.zone?.refusalOfRules {
+            mistakes.add("\(path): \(refusal)", at: entry.key.position)
+        } else if case .suffix(let zone) = pattern, let below = try? HostName("a.\(zone)"), below.isInternal {
             mistakes.add(
                 "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
                 at: entry.key.position,

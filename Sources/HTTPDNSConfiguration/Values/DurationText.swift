@@ -26,7 +26,7 @@ package enum DurationText {
             if let meant = otherUnits[bare] ?? units.first(where: { $0.name == bare })?.name {
                 throw ValueMistake("\(quoted(text)) is not a duration; \(allowed)", hint: "write \(digits)\(meant)")
             }
-            if bare == "d" || bare.hasPrefix("day"), let days = Int(digits.prefix(6)) {
+            if bare == "d" || bare.hasPrefix("day"), digits.utf8.count <= 6, let days = Int(digits) {
                 throw ValueMistake(
                     "\(quoted(text)): there is no unit for days; \(allowed)",
                     hint: "write \(days * 24)h"

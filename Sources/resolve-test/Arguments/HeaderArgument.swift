@@ -12,30 +12,36 @@ struct HeaderArgument: Sendable {
         }
     }
 
+    /// What an error may repeat of a field: not its value, which may be a credential.
+    private static func label(_ text: String) -> String {
+        let name = text.prefix { $0 != ":" && $0 != " " && $0 != "\t" }
+        return "-H \"\(name)\(name.endIndex == text.endIndex ? "" : text[name.endIndex] == ":" ? ": ..." : " ...")\""
+    }
+
     private mutating func add(_ text: String) throws(CommandFailure) {
         // A forgotten check here would let a value end the head and start a second request.
         guard !text.utf8.contains(where: { $0 == 0x0d || $0 == 0x0a || $0 == 0x00 }) else {
             throw .usage(
-                "-H \"\(text)\": a header field holds no line break and no NUL",
+                "\(Self.label(text)): a header field holds no line break and no NUL",
                 hint: "give each field its own -H"
             )
         }
         let (nameText, value) = try Self.split(text)
         guard let name = HTTPField.Name(nameText) else {
             throw .usage(
-                "-H \"\(text)\": \"\(nameText)\" is not a field name",
+                "\(Self.label(text)): \"\(nameText)\" is not a field name",
                 hint: "letters, digits and !#$%&'*+-.^_`|~, then a colon"
             )
         }
         guard HTTPField.isValidValue(value) else {
-            throw .usage("-H \"\(text)\": the value has a control character")
+            throw .usage("\(Self.label(text)): the value has a control character")
         }
         guard name.canonicalName == "host" else {
             fields.append(HTTPField(name: name, value: value))
             return
         }
         guard hostHeader == nil, !value.isEmpty else {
-            throw .usage("-H \"\(text)\": Host is sent once, and not empty")
+            throw .usage("\(Self.label(text)): Host is sent once, and not empty")
         }
         hostHeader = value
     }
@@ -47,12 +53,12 @@ struct HeaderArgument: Sendable {
             let trimmed = String(value.reversed().drop { $0 == " " || $0 == "\t" }.reversed())
             guard !trimmed.isEmpty else {
                 let name = text[..<colon]
-                throw .usage("-H \"\(text)\" has no value", hint: "for an empty field write -H '\(name);'")
+                throw .usage("\(Self.label(text)) has no value", hint: "for an empty field write -H '\(name);'")
             }
             return (String(text[..<colon]), trimmed)
         }
         guard text.hasSuffix(";") else {
-            throw .usage("-H \"\(text)\" is not a header field", hint: "write -H 'Name: value'")
+            throw .usage("\(Self.label(text)) is not a header field", hint: "write -H 'Name: value'")
         }
         return (String(text.dropLast()), "")
     }

@@ -19,18 +19,18 @@ struct CheckCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         let configuration: HTTPDNSClient.Configuration
         do {
-            configuration = try ConfigurationFile.read(file)
+            configuration = try ConfigurationFile.load(file)
             // Says what only shows once all parts meet, such as a CA file that is not there.
             try await HTTPDNSClient(configuration: configuration).shutdown()
         } catch let error as ConfigurationFileError {
             guard !output.isJSON else { throw error }
-            console.standardError.write(
+            console.standardError.say(
                 CheckReport.mistakes(error, style: console.screen(for: console.standardError).style)
             )
             return ExitStatus.usage
         }
         let report = CheckReport(file: file, configuration: configuration)
-        console.standardOutput.write(
+        try console.standardOutput.write(
             output.isJSON ? report.json().indented + "\n" : report.text(isVerbose: output.isVerbose)
         )
         return ExitStatus.done

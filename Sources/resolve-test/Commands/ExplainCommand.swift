@@ -30,7 +30,9 @@ struct ExplainCommand: Subcommand {
             isVerbose: common.output.isVerbose
         )
         let output = console.standardOutput
-        output.write(common.output.isJSON ? report.json().indented + "\n" : report.text(console.screen(for: output)))
+        try output.write(
+            common.output.isJSON ? report.json().indented + "\n" : report.text(console.screen(for: output))
+        )
         return ExitStatus.done
     }
 }

@@ -38,7 +38,7 @@ struct ExportCommand: Subcommand {
         guard !common.output.isJSON || format == .json else {
             throw CommandFailure.usage("--json and --format \(format.rawValue) contradict each other")
         }
-        console.standardOutput.write(MappingExport(rules: rules).text(format))
+        try console.standardOutput.write(MappingExport(rules: rules).text(format))
         return ExitStatus.done
     }
 }

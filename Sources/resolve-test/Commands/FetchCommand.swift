@@ -85,9 +85,9 @@ struct FetchCommand: Subcommand {
         if failedHop == nil { try destination.finish() } else { destination.discard() }
         console.note(settings.remarks(on: report.hops.map(\.rewrite.resolution)), unless: isJSON)
         if isJSON {
-            console.standardOutput.write(report.json().indented + "\n")
+            try console.standardOutput.write(report.json().indented + "\n")
         } else {
-            console.standardError.write(
+            console.standardError.say(
                 text(report, settings: settings, screen: console.screen(for: console.standardError))
             )
         }
@@ -132,7 +132,10 @@ struct FetchCommand: Subcommand {
     {
         if let maximumSeconds {
             guard maximumSeconds > 0, maximumSeconds <= 1e9 else {
-                throw .usage("--max-time must be more than 0 seconds")
+                throw .usage(
+                    "--max-time takes seconds, more than 0 and at most 1,000,000,000",
+                    hint: "such as --max-time 2.5"
+                )
             }
             request.options.deadline = .seconds(maximumSeconds)
             settings.configuration.timeouts.total = nil
@@ -152,7 +155,7 @@ struct FetchCommand: Subcommand {
         let start = ContinuousClock.now
         let response = try await client.execute(request)
         if includesHead, !common.output.isJSON {
-            console.standardOutput.write(HeadText.text(response))
+            try console.standardOutput.write(HeadText.text(response))
         }
         let length = response.headerFields[.contentLength].flatMap { Int($0) }
         var progress = DownloadProgress(

@@ -36,25 +36,20 @@ struct ResolveCommand: Subcommand {
             providerKinds: settings.providerKinds
         )
         console.note(settings.remarks(on: rows.compactMap { try? $0.outcome.get() }), unless: common.output.isJSON)
-        console.standardOutput.write(common.output.isJSON ? report.json() : report.text())
+        try console.standardOutput.write(common.output.isJSON ? report.json() : report.text())
         if let failure = report.failure { throw failure }
         return ExitStatus.done
     }
 
-    /// All at once: the answer takes as long as the slowest name. The order is that of the arguments.
+    /// Many at once: the answer takes about as long as the slowest name. More would not fit into the system resolver's
+    /// queue. The order is that of the arguments.
     private static func rows(
         _ questions: [HostArgument],
         client: HTTPDNSClient,
         options: RequestOptions
     ) async throws -> [ResolveReport.Row] {
-        try await withThrowingTaskGroup(of: (Int, ResolveReport.Row).self) { group in
-            for (index, question) in questions.enumerated() {
-                group.addTask {
-                    (index, try await row(question, client: client, options: options))
-                }
-            }
-            return try await group.reduce(into: [Int: ResolveReport.Row]()) { $0[$1.0] = $1.1 }
-                .sorted { $0.key < $1.key }.map(\.value)
+        try await ConcurrentWork.map(questions, atMost: 64) { question in
+            try await row(question, client: client, options: options)
         }
     }
 

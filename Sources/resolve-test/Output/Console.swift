@@ -27,7 +27,7 @@ struct Console: Sendable {
     func note(_ notes: [String], unless isJSON: Bool) {
         guard !isJSON else { return }
         for note in notes {
-            standardError.write("note: \(PrintableText.line(note))\n")
+            standardError.say("note: \(PrintableText.line(note))\n")
         }
     }
 }

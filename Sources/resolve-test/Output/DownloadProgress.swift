@@ -21,13 +21,13 @@ struct DownloadProgress {
         }
         last = now
         let seconds = start.duration(to: now) / .seconds(1)
-        stream.write("\r\u{1B}[K" + Self.text(received: received, expected: expected, seconds: seconds))
+        stream.say("\r\u{1B}[K" + Self.text(received: received, expected: expected, seconds: seconds))
     }
 
     /// Takes the line away again.
     func finish() {
         guard let stream, last != nil else { return }
-        stream.write("\r\u{1B}[K")
+        stream.say("\r\u{1B}[K")
     }
 
     static func text(received: Int, expected: Int?, seconds: Double) -> String {

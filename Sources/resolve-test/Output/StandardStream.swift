@@ -4,6 +4,15 @@ internal import Foundation
 struct StandardStream: Sendable {
     let descriptor: Int32
 
+    /// Puts something in the place of standard streams that the caller closed, or the next file or connection would get
+    /// their numbers and the output with them. It is opened the wrong way round, so that using it fails as it should.
+    static func occupyClosed() {
+        for (descriptor, mode) in [(STDIN_FILENO, O_WRONLY), (STDOUT_FILENO, O_RDONLY), (STDERR_FILENO, O_RDONLY)]
+        where fcntl(descriptor, F_GETFD) < 0 {
+            _ = open("/dev/null", mode)
+        }
+    }
+
     /// Whether a person looks at it.
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
@@ -15,10 +24,14 @@ struct StandardStream: Sendable {
         return Int(size.ws_col)
     }
 
-    /// Writes text. A reader that went away ends the program quietly.
-    func write(_ text: String) {
-        // A disk that is full under a report cannot be reported on either; only a body's loss must be.
-        _ = try? write(Array(text.utf8))
+    /// Writes text, with the failures of bytes.
+    func write(_ text: String) throws(CommandFailure) {
+        try write(Array(text.utf8))
+    }
+
+    /// Writes text about the run, for standard error: when that is lost, there is nobody left to tell.
+    func say(_ text: String) {
+        _ = try? write(text)
     }
 
     /// Writes bytes. A reader that went away ends the program quietly.

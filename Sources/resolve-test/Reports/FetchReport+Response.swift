@@ -23,7 +23,8 @@ extension FetchReport {
                     version: exchange.version.description,
                     status: exchange.status.code,
                     contentType: isLast ? response.headerFields[.contentType] : nil,
-                    location: isLast && isRedirect ? response.headerFields[.location] : nil,
+                    location: isLast && isRedirect
+                        ? response.headerFields[.location].map(URLText.withoutUserInformation) : nil,
                     resolve: exchange.resolve,
                     timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
                 )

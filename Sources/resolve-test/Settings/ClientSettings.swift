@@ -18,8 +18,7 @@ struct ClientSettings: Sendable {
     init(_ options: CommonOptions, environment: [String: String]) throws {
         try TrustFlag.apply(options.certificateAuthorityFile)
         let file = try Self.file(options, environment: environment)
-        configuration =
-            try file.map { path throws(ConfigurationFileError) in try ConfigurationFile.read(path) } ?? .init()
+        configuration = try file.map { path in try ConfigurationFile.load(path) } ?? .init()
         readsFile = file != nil
         if let path = options.certificateAuthorityFile { configuration.trustRoots = .file(path) }
         configuration.resolver.mappings = try MapArgument.apply(options.maps, to: configuration.resolver.mappings)

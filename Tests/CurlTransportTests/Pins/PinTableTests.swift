@@ -49,15 +49,76 @@ struct PinTableTests {
     @Test("libcurl's table stays small however many pins are used, and every entry taken out is announced once")
     func boundedEntries() {
         var table = PinTable(maximumPins: 2_000)
-        var removed: [String] = []
+        var entries: Set<String> = []
         for number in 0..<20_000 {
-            table.release(table.acquire(key(number)))
-            removed += table.takeRemovals()
+            let pin = table.acquire(key(number))
+            for removal in table.takeRemovals() {
+                let removed = entries.remove(removal)
+                #expect(removed != nil)
+            }
+            entries.insert(pin.removal)
+            table.release(pin)
         }
         #expect(table.entryCount == PinTable.maximumEntries)
         #expect(table.count == 2_000)
-        #expect(removed.count == 20_000 - PinTable.maximumEntries)
-        #expect(Set(removed).count == removed.count)
+        #expect(entries.count == PinTable.maximumEntries)
+    }
+
+    @Test("a name stands for another address only after the last connection under it is closed")
+    func namesOfOpenConnections() {
+        var table = PinTable(maximumPins: 256)
+        let first = table.acquire(key(0))
+        table.socketOpened(10, for: first)
+        table.socketOpened(11, for: first)
+        table.release(first)
+        var names = Set((1..<1_000).map { number in name(in: &table, number) })
+        #expect(!names.contains(first.name))
+        table.socketClosed(10)
+        names = Set((1_000..<2_000).map { number in name(in: &table, number) })
+        #expect(!names.contains(first.name))
+        table.socketClosed(11)
+        names = Set((2_000..<3_000).map { number in name(in: &table, number) })
+        #expect(names.contains(first.name))
+    }
+
+    @Test("a pin that is still in the table keeps its name when its connections are closed")
+    func nameOutlivesConnections() {
+        var table = PinTable(maximumPins: 256)
+        let first = table.acquire(key(0))
+        table.socketOpened(10, for: first)
+        table.release(first)
+        table.socketClosed(10)
+        let other = table.acquire(key(1))
+        #expect(other.name != first.name)
+        let again = table.acquire(key(0))
+        #expect(again === first)
+    }
+
+    @Test("at no time do two pins with connections or in the table have one name")
+    func namesAreUnique() {
+        var table = PinTable(maximumPins: 256)
+        var pool: [(descriptor: Int32, pin: Pin)] = []
+        var names: Set<String> = []
+        for number in 0..<20_000 {
+            let pin = table.acquire(key(number))
+            let holders = pool.filter { $0.pin.name == pin.name }
+            #expect(holders.isEmpty)
+            names.insert(pin.name)
+            table.socketOpened(Int32(number), for: pin)
+            pool.append((Int32(number), pin))
+            table.release(pin)
+            // A pool of 300 closes connections in no particular order.
+            if pool.count > 300 {
+                table.socketClosed(pool.remove(at: Int.random(in: 0..<pool.count)).descriptor)
+            }
+        }
+        #expect(names.count <= 256 + 300 + 1)
+    }
+
+    private func name(in table: inout PinTable, _ number: Int) -> String {
+        let pin = table.acquire(key(number))
+        table.release(pin)
+        return pin.name
     }
 
     @Test("an entry that a transfer in flight may still look up is not taken out")

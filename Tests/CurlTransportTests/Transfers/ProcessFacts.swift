@@ -13,9 +13,3 @@ func threadNames() throws -> [String] {
             .trimmingCharacters(in: .whitespacesAndNewlines)
     }
 }
-
-/// The memory that this process has in use.
-func residentBytes() throws -> Int {
-    let fields = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
-    return (Int(fields[1]) ?? 0) * Int(getpagesize())
-}

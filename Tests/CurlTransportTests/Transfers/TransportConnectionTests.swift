@@ -118,6 +118,23 @@ struct TransportConnectionTests {
         try await server.awaitConnections { $0.count == 2 }
     }
 
+    @Test("one length said twice is one length, and what stands behind another length is never taken for an answer")
+    func declaredLengths() async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2, 2\r\n\r\nok"
+        let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 0\r\n\r\n"
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .sendText(twice), .readHead, .sendText(smuggled + twice), .hang]
+                : [.repeatForever([.readHead, .sendText(twice)])]
+        }
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1", method: .post)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        #expect(await fixture.failure(of: request)?.code == .protocolViolation)
+        #expect(try await fixture.fetch(request).response.reusedConnection == false)
+        #expect(server.connections.count == 2)
+    }
+
     @Test("refused, broken and nonsensical answers each have their code", arguments: Driver.allCases)
     func failures(driver: Driver) async throws {
         let fixture = TransportFixture(driver)
@@ -127,6 +144,15 @@ struct TransportConnectionTests {
             ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel")], .connectionLost),
             ([.readHead, .sendText("SSH-2.0-OpenSSH\r\n\r\n")], .protocolViolation),
             ([.readHead, .sendText("HTTP/1.1 2\r\n\r\n")], .protocolViolation),
+            (
+                [.readHead, .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")],
+                .protocolViolation
+            ),
+            (
+                [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-LENGTH: 3\r\n\r\nabc")],
+                .protocolViolation
+            ),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc")], .protocolViolation),
             ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .protocolViolation),
         ]
         for (steps, code) in cases {

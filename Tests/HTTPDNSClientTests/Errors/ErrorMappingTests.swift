@@ -45,8 +45,9 @@ struct ErrorMappingTests {
         let error = try await error(from: failure)
         #expect(error.code == code && error.stage == stage)
         #expect(error.host == "one.test")
-        #expect(error.message.contains("one.test:443") && error.message.contains("what happened"))
-        #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(stage): what happened (12 ms)"])
+        let text = stage == .total ? "the answer was not complete within the call's 60 s" : "what happened"
+        #expect(error.message.contains("one.test:443") && error.message.contains(text))
+        #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(stage): \(text) (12 ms)"])
         #expect(!error.description.contains("secret") && !error.description.contains { $0.isNewline })
         #expect(error.shortDescription == "\(code)/\(stage)")
         #expect(error.underlying is TransferFailure)
@@ -69,6 +70,7 @@ struct ErrorMappingTests {
         failure = TransferFailure(code: .timedOut, phase: .total, message: "late")
         let total = try await error(from: failure)
         #expect(total.limit == .seconds(60))
+        #expect(total.message.contains("within the call's 60 s") && !total.message.contains("late"))
         #expect(total.elapsed > .zero)
         #expect(total.hint?.contains("deadline") == true)
     }
@@ -131,7 +133,7 @@ struct ErrorMappingTests {
     func configuration() async throws {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
-            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = -1 },
+            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") },
             { $0.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))] },
         ] {

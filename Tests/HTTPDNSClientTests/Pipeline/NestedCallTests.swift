@@ -104,4 +104,26 @@ struct NestedCallTests {
         _ = try await rig.client.get("https://one.test/", deadline: .seconds(5))
         #expect(journal.all == ["hop 0 deadline none", "hop 0 deadline set"])
     }
+
+    @Test("each next of an application interceptor begins a hop with the next number; the next call starts at 0 again")
+    func hopNumbers() async throws {
+        let journal = Journal()
+        let rig = try Rig { configuration in
+            configuration.applicationInterceptors = [
+                Around { request, context, next in
+                    journal.write("call \(context.hop)")
+                    _ = try await next(request, context)
+                    return try await next(request, context)
+                }
+            ]
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    journal.write("hop \(context.hop)")
+                    return try await next(request, context)
+                }
+            ]
+        }
+        for _ in 0..<2 { _ = try await rig.client.get("https://one.test/") }
+        #expect(journal.all == ["call 0", "hop 0", "hop 1", "call 0", "hop 0", "hop 1"])
+    }
 }

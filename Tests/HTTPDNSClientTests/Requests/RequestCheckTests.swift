@@ -123,6 +123,10 @@ struct RequestCheckTests {
         let error = await clientError { try await rig.client.get("https://\(information)@one.test/") }
         #expect(error?.code == .invalidURL)
         #expect(error?.description.contains("secret") == false)
-        #expect(rig.wire.requests.isEmpty)
+        // What cannot be sent is not worth a question, and the stage alone says the same.
+        #expect(
+            await clientError { try await rig.client.rewrite("https://\(information)@one.test/") }?.code == .invalidURL
+        )
+        #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }
 }

@@ -359,7 +359,7 @@ struct MappingMistakeTests {
                   a.example: "203\\e[2J\\u202e"
                 """,
                 """
-                f.yaml:3:14: mappings["a.example"]: "203\\u{1B}[2J\\u{202E}" is not an address; allowed: IPv4 such as \
+                f.yaml:3:14: mappings["a.example"]: "203\\u{1b}[2J\\u{202e}" is not an address; allowed: IPv4 such as \
                 203.0.113.7, IPv6 such as "2001:db8::7", either with a port
                 """
             ),

@@ -124,6 +124,25 @@ struct ProviderAndRouteMistakeTests {
                 """
             ),
             MistakeCase(
+                "URLs with passwords where names belong",
+                """
+                version: 1
+                routes:
+                  https://me:secret@a.example/: bypass
+                mappings:
+                  b.example: "https://me:secret@192.0.2.53/"
+                  c.example: { via: "https://me:secret@d.example/" }
+                """,
+                """
+                f.yaml:3:3: routes: "https://...@a.example/" is a URL or path; allowed: a name or *.suffix (write the \
+                name alone)
+                f.yaml:5:14: mappings["b.example"]: "https://...@192.0.2.53/" is not an address but a URL; allowed: \
+                IPv4 such as 203.0.113.7, IPv6 such as "2001:db8::7", either with a port (write only the address)
+                f.yaml:6:21: mappings["c.example"].via: "https://...@d.example/" is a URL or path; allowed: a name or \
+                *.suffix (write the name alone)
+                """
+            ),
+            MistakeCase(
                 "A bootstrap that is a name",
                 """
                 version: 1
@@ -371,6 +390,24 @@ struct ProviderAndRouteMistakeTests {
                 here (the key is the name in the URL)
                 f.yaml:6:3: routes: "[::1]" is an address; it is dialled as it is, so nothing can be said about it here \
                 (the key is the name in the URL)
+                """
+            ),
+            MistakeCase(
+                "Rules about localhost, which would never apply",
+                """
+                version: 1
+                providers:
+                  backup: { kind: doh, url: https://192.0.2.53/dns-query }
+                routes:
+                  localhost: { providers: backup }
+                mappings:
+                  "*.localhost": 127.0.0.2
+                """,
+                """
+                f.yaml:5:3: routes["localhost"]: localhost and the names below it are always this machine's loopback \
+                addresses (RFC 6761 section 6.3), so it would never apply
+                f.yaml:7:3: mappings["*.localhost"]: localhost and the names below it are always this machine's \
+                loopback addresses (RFC 6761 section 6.3), so it would never apply
                 """
             ),
             MistakeCase(

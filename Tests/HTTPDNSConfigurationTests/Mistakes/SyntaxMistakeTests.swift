@@ -358,7 +358,7 @@ struct SyntaxMistakeTests {
                   a.example: 203.0.113.7\u{7}
                 """,
                 """
-                f.yaml:3:25: "\\u{07}" is a control character, which YAML does not allow (remove it)
+                f.yaml:3:25: "\\u{7}" is a control character, which YAML does not allow (remove it)
                 """
             ),
             MistakeCase(

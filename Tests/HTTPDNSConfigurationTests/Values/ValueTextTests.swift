@@ -59,4 +59,12 @@ struct ValueTextTests {
         }
         #expect(mistake?.hint == hint)
     }
+
+    @Test("A number too long for its unit proposes no other number", arguments: ["12345678d", "99999999999999999999h"])
+    func proposesNothing(text: String) {
+        let mistake = #expect(throws: ValueMistake.self) {
+            try DurationText.parse(text, in: .zero...(.seconds(86_400)))
+        }
+        #expect(mistake?.hint == nil)
+    }
 }

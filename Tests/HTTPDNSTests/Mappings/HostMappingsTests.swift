@@ -92,6 +92,18 @@ struct HostMappingsTests {
         #expect(error?.reason.contains("a chain of more than 8") == true)
     }
 
+    @Test(
+        "a rule about localhost is refused, because it would never apply",
+        arguments: [
+            "localhost", "LOCALHOST.:8080", "*.localhost", "app.localhost", "*.app.localhost",
+        ]
+    )
+    func refusesLocalhost(key: String) throws {
+        let error = #expect(throws: MappingError.self) { try set([key: .addresses(["127.0.0.2"])]) }
+        #expect(error?.reason.contains("always this machine's loopback addresses") == true)
+        _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .bypass])
+    }
+
     @Test("ten thousand via rules are checked without trouble", .timeLimit(.minutes(1)))
     func scales() throws {
         var rules: [MappingKey: HostMapping] = [:]

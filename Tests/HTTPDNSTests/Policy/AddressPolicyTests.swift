@@ -28,6 +28,10 @@ struct AddressPolicyTests {
             ("fdff::1", .private), ("ff02::1", .special), ("fd00:ec2::254", .special), ("fd00:ec3::254", .private),
             ("fd20:ce::254", .special), ("100::1", .special), ("100:0:0:1::1", .special), ("4000::1", .special),
             ("2001::1", .special), ("2001:2::1", .private), ("2001:20::1", .special), ("5f00::1", .special),
+            // RFC 2928: 2001::/23 is for protocols; of its parts only AMT and AS112 are services that anyone may reach.
+            ("2001:1::1", .special), ("2001:2:1::1", .special), ("2001:3::1", .public), ("2001:4::1", .special),
+            ("2001:4:112::1", .public), ("2001:4:113::1", .special), ("2001:f::1", .special), ("2001:40::1", .special),
+            ("2001:1ff:ffff::1", .special), ("2001:200::1", .public),
 
             ("::ffff:203.0.113.7", .public), ("::ffff:10.0.0.1", .private), ("::ffff:127.0.0.1", .loopback),
             ("::ffff:169.254.169.254", .special), ("::ffff:0:127.0.0.1", .loopback), ("64:ff9b::203.0.113.7", .public),

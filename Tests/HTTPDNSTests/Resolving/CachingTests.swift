@@ -5,6 +5,18 @@ import Testing
 
 @Suite("Caching on a hand-driven clock", .timeLimit(.minutes(1)))
 struct CachingTests {
+    @Test("a name that the system does not know is told with the asker's own reason, also from the cache")
+    func ownReason() async throws {
+        let fixture = try ResolverFixture { $0.routes = [] }
+        let bypassed = await #expect(throws: ResolutionError.self) {
+            try await fixture.resolve("nobody.test") { $0.bypass = true }
+        }
+        #expect(bypassed?.hint == "the request bypassed mappings and providers")
+        let routeless = await #expect(throws: ResolutionError.self) { try await fixture.resolve("nobody.test") }
+        #expect(routeless?.hint?.hasPrefix("no route covers the name") == true)
+        #expect(fixture.system.questions.count == 1)
+    }
+
     @Test("an answer is used for its time to live, counted from when the query was sent")
     func countsFromSending() async throws {
         let fixture = try ResolverFixture()

@@ -18,6 +18,7 @@ struct ResolverFixture {
         isStubborn: Bool = false,
         fallback: Route.Fallback = .none,
         ticket: UInt64 = 0,
+        maximumFlights: Int = Resolver.maximumFlights,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
@@ -29,7 +30,12 @@ struct ResolverFixture {
         configuration.routes = [Route(.any, .providers(names, fallback: fallback))]
         configuration.timeSource = time
         try change(&configuration)
-        resolver = try Resolver(configuration, systemResolver: system, random: { min(ticket, $0 - 1) })
+        resolver = try Resolver(
+            configuration,
+            systemResolver: system,
+            maximumFlights: maximumFlights,
+            random: { min(ticket, $0 - 1) }
+        )
     }
 
     var provider: ScriptedProvider { providers[0] }

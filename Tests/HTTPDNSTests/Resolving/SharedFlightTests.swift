@@ -145,6 +145,43 @@ struct SharedFlightTests {
         #expect(try await fixture.resolve("img.test") { $0.timeLimit = .zero }.isCached)
     }
 
+    @Test("a flight that everyone grew tired of goes on to the next provider, for those who ask later")
+    func outlivesShortLimits() async throws {
+        let fixture = try ResolverFixture(providers: ["dead", "healthy"])
+        let host = try HostName("img.test")
+        fixture.provider.say(.silence, about: host)
+        try fixture.say(["203.0.113.1"], about: "img.test", at: 1)
+        let hasty = Task { try await fixture.resolve("img.test") { $0.timeLimit = .seconds(1) } }
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .seconds(1))
+        await #expect(throws: ResolutionError.self) { try await hasty.value }
+        async let next = fixture.resolve("img.test") { $0.timeLimit = .seconds(1) }
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(500))
+        await fixture.providers[1].queries(atLeast: 1)
+        #expect(try await next.addresses == ["203.0.113.1"])
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("a flood of names is refused beyond the bound, and what is under way is still shared")
+    func boundsFlights() async throws {
+        let fixture = try ResolverFixture(maximumFlights: 2)
+        try fixture.say(["203.0.113.1"], about: "a.test")
+        fixture.provider.hold()
+        async let first = fixture.resolve("a.test")
+        let second = Task { try await fixture.resolve("b.test") }
+        await fixture.provider.queries(atLeast: 2)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("c.test") }
+        #expect(error?.code == .overloaded)
+        async let shared = fixture.resolve("a.test", port: 80)
+        fixture.provider.release()
+        #expect(try await first.addresses == ["203.0.113.1"])
+        #expect(try await shared.addresses == ["203.0.113.1"])
+        await #expect(throws: ResolutionError.self) { try await second.value }
+        await #expect(throws: ResolutionError.self) { try await fixture.resolve("c.test") }
+        #expect(fixture.provider.queries.count == 3)
+    }
+
     @Test("questions that differ in family or route do not share a flight")
     func keepsApart() async throws {
         let fixture = try ResolverFixture()

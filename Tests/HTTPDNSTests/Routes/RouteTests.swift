@@ -51,6 +51,9 @@ struct RouteTests {
             ([try route("*.svc.cluster.local", "a")], "are internal"),
             ([try route("*.internal", "a")], "are internal"),
             ([try route("*.home.arpa", "a")], "are internal"),
+            ([try route("localhost", "a")], "always this machine's loopback addresses"),
+            ([try route("app.localhost", "a")], "always this machine's loopback addresses"),
+            ([try route("*.localhost", "a")], "always this machine's loopback addresses"),
         ]
         for (routes, reason) in cases {
             var routes = routes

@@ -58,6 +58,16 @@ struct RequestArgumentTests {
         #expect(failure?.exitStatus == 2)
     }
 
+    @Test(
+        "a bad field's value, which may be a credential, is not repeated",
+        arguments: ["Authorization: sesame\n", "Authorization sesame", "Authorization: \u{1}sesame"]
+    )
+    func keepsValuesSecret(text: String) {
+        let failure = #expect(throws: CommandFailure.self) { try HeaderArgument([text]) }
+        #expect(failure?.message.hasPrefix("-H \"Authorization") == true)
+        #expect(failure.map { "\($0)" }?.contains("sesame") == false)
+    }
+
     @Test("parts of a body are joined by &, files lose line breaks as with curl, or keep them")
     func data() throws {
         let file = FileManager.default.temporaryDirectory.appending(path: "resolve-test-\(UUID()).txt")

@@ -182,6 +182,50 @@ struct InvocationTests {
         #expect(try JSONObject(result.error)["error"]?["exitStatus"] == .integer(Int(run.status)))
     }
 
+    @Test(
+        "output that cannot be written is a failure that says so",
+        arguments: [
+            "resolve 127.0.0.1", "resolve --json 127.0.0.1", "explain http://[::1]/", "resolve --help", "--help",
+        ],
+        [">/dev/full", ">&-"]
+    )
+    func lostOutput(arguments: String, redirection: String) async throws {
+        let result = try await Command("/bin/sh", ["-c", "'\(Program.path)' \(arguments) \(redirection)"]).run()
+        #expect(result.status == 1)
+        #expect(result.error.contains("cannot write the output"))
+        #expect(result.error.split(separator: "\n").count == 1)
+    }
+
+    @Test("no file or connection takes the place of a closed stream")
+    func closedStreams() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("version: 1\n", to: "httpdns.yaml")
+        let line = "'\(Program.path)' resolve 127.0.0.1 --config '\(file)' <&- >&- 2>&-"
+        #expect(try await Command("/bin/sh", ["-c", line]).run().status == 1)
+        #expect(folder.read("httpdns.yaml") == "version: 1\n")
+    }
+
+    @Test(
+        "a password in an argument is in no output",
+        arguments: [
+            "resolve one.test --doh https://user:sesame@1.1.1.1/dns-query",
+            "resolve one.test --doh=https://user:sesame@1.1.1.1/dns-query",
+            "resolve one.test --doh https://user:sesame@doh.test/dns-query", "resolve https://user:sesame@one.test/",
+            "resolve user:sesame@one.test", "https://user:sesame@one.test/", "explain user:sesame@one.test",
+            "explain https://a.test/ https://user:sesame@one.test/", "explain https://user:sesame@one.test:0/",
+            "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 -v",
+            "explain https://user:sesame@one.test/ --map one.test=127.0.0.1 --json",
+            "fetch https://user:sesame@one.test:1/ --map one.test=127.0.0.1 -v",
+        ]
+    )
+    func secrets(line: String) async throws {
+        let arguments = line.split(separator: " ").map(String.init)
+        for more in [[], ["--json"]] {
+            let result = try await Program.run(arguments + more)
+            #expect(!(result.output + result.error).contains("sesame"), "\(result.output)\(result.error)")
+        }
+    }
+
     @Test("help fits 80 columns and exits with 0", arguments: ["", "resolve", "explain", "fetch", "check", "export"])
     func help(command: String) async throws {
         let result = try await Program.run([command, "--help"].filter { !$0.isEmpty })

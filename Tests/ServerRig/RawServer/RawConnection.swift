@@ -113,6 +113,7 @@ struct RawConnection {
             }
             if count > 0 {
                 unsent = unsent.dropFirst(count)
+                record.sent += count
             } else if errno == EAGAIN {
                 return false
             } else if errno != EINTR {

@@ -42,6 +42,8 @@ public final class RawServer: Sendable {
         public let number: Int
         /// Everything that the client sent.
         public internal(set) var received: [UInt8] = []
+        /// How many bytes the kernel has taken for the client.
+        public internal(set) var sent = 0
         /// Whether the client has closed its side or reset the connection.
         public internal(set) var isClosedByClient = false
         /// Whether the server has closed it.
@@ -99,7 +101,7 @@ public final class RawServer: Sendable {
     /// - Throws: ``RigError`` with what there was, after `limit` or when the server stops.
     @discardableResult
     public func awaitConnections(
-        within limit: Duration = .seconds(10),
+        within limit: Duration = .seconds(60),
         where condition: @escaping @Sendable ([Connection]) -> Bool
     ) async throws -> [Connection] {
         try await withCheckedThrowingContinuation { continuation in

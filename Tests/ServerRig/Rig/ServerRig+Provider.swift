@@ -22,7 +22,7 @@ extension ServerRig {
         contains text: String,
         count: Int = 1,
         since mark: LogMark = .beginning,
-        within limit: Duration = .seconds(10)
+        within limit: Duration = .seconds(60)
     ) async throws -> [String] {
         let found = try await watch(queries.path, within: limit) { [queries] () -> [String]? in
             let lines = try queries.lines(since: mark).filter { $0.contains(text) }
@@ -51,7 +51,7 @@ extension ServerRig {
 
     private func update(_ changes: [String]) async throws {
         let script = (["server 127.0.0.1 \(dnsPort)", "zone test."] + changes + ["send", ""]).joined(separator: "\n")
-        let result = try await Command("nsupdate", ["-v"], input: script).run(within: .seconds(20))
+        let result = try await Command("nsupdate", ["-v"], input: script).run(within: .seconds(60))
         guard result.status == 0, result.error.isEmpty else {
             throw RigError("nsupdate failed (\(result.status)) for \(changes): \(result.output)\(result.error)")
         }

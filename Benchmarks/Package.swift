@@ -1,0 +1,52 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Measures the client of the package above beside raw libcurl and AsyncHTTPClient. A package of its own, so that nobody
+// who uses the library fetches what it is compared with.
+let settings: [SwiftSetting] = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+]
+
+let package = Package(
+    name: "swift-httpdns-benchmarks",
+    platforms: [.macOS(.v15)],
+    dependencies: [
+        .package(name: "swift-httpdns", path: "..", traits: []),
+        .package(url: "https://github.com/swift-server/async-http-client", exact: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.0"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.36.0"),
+    ],
+    targets: [
+        // Starts the origin and the contenders in turn, and compares. Its own processor time counts nowhere.
+        .executableTarget(
+            name: "bench",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
+        // Contenders are processes, so that the processor time of each is its own.
+        .systemLibrary(name: "LibCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .executableTarget(name: "bench-curl", dependencies: ["LibCurl"]),
+        .executableTarget(
+            name: "bench-asynchttpclient",
+            dependencies: [
+                "Workload",
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "NIOCore", package: "swift-nio"),
+                .product(name: "NIOHTTP1", package: "swift-nio"),
+                .product(name: "NIOSSL", package: "swift-nio-ssl"),
+            ],
+            swiftSettings: settings
+        ),
+        .executableTarget(
+            name: "bench-client",
+            dependencies: ["Workload", .product(name: "HTTPDNSClient", package: "swift-httpdns")],
+            swiftSettings: settings
+        ),
+        .target(name: "Workload", swiftSettings: settings),
+    ]
+)

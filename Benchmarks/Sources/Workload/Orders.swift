@@ -1,0 +1,81 @@
+/// What the runner tells a contender to do, read from the contender's arguments.
+public struct Orders: Sendable {
+    /// The URL to request again and again.
+    public var url = ""
+    /// The name in the URL.
+    public var host = ""
+    /// Where that name is: address literals, the first of which is dialled.
+    public var addresses: [String] = []
+    /// How many requests are under way at any time.
+    public var inFlight = 1
+    /// How many requests are measured.
+    public var requests = 0
+    /// How many requests are sent beforehand, so that connections and caches are warm.
+    public var warmUp = 0
+    /// The length that every body must have.
+    public var bodyBytes = 0
+    /// Whether answers must be HTTP/2; otherwise they must be HTTP/1.1.
+    public var isHTTP2 = false
+    /// A PEM file with the authority of the origin's certificate.
+    public var certificateFile: String?
+    /// How many other names are touched once on each address before the measurement.
+    public var otherNames = 0
+
+    /// Reads `--flag value` pairs.
+    /// - Throws: ``OrdersError`` for an unknown flag, a missing or unreadable value.
+    public init(arguments: some Sequence<String>) throws(OrdersError) {
+        var rest = arguments.makeIterator()
+        while let flag = rest.next() {
+            guard let value = rest.next() else { throw OrdersError("\(flag) needs a value") }
+            switch flag {
+            case "--url": url = value
+            case "--host": host = value
+            case "--addresses": addresses = value.split(separator: ",").map(String.init)
+            case "--in-flight": inFlight = try Self.count(value, flag, from: 1)
+            case "--requests": requests = try Self.count(value, flag, from: 1)
+            case "--warm-up": warmUp = try Self.count(value, flag, from: 0)
+            case "--body-bytes": bodyBytes = try Self.count(value, flag, from: 0)
+            case "--http-version": isHTTP2 = try Self.isHTTP2(value)
+            case "--cacert": certificateFile = value
+            case "--other-names": otherNames = try Self.count(value, flag, from: 0)
+            default: throw OrdersError("\(flag) is unknown")
+            }
+        }
+        if url.isEmpty || host.isEmpty || addresses.isEmpty || requests == 0 {
+            throw OrdersError("--url, --host, --addresses and --requests are needed")
+        }
+    }
+
+    /// The name of another host, by number.
+    public func otherHost(_ number: Int) -> String { "n\(number).\(host)" }
+
+    /// The URL with another host in place of its own.
+    public func otherURL(_ number: Int) -> String {
+        url.replacing("://\(host)", with: "://\(otherHost(number))", maxReplacements: 1)
+    }
+
+    private static func count(_ text: String, _ flag: String, from minimum: Int) throws(OrdersError) -> Int {
+        guard let number = Int(text), number >= minimum else {
+            throw OrdersError("\(flag) takes a number from \(minimum), not \"\(text)\"")
+        }
+        return number
+    }
+
+    private static func isHTTP2(_ text: String) throws(OrdersError) -> Bool {
+        switch text {
+        case "1.1": false
+        case "2": true
+        default: throw OrdersError("--http-version takes 1.1 or 2, not \"\(text)\"")
+        }
+    }
+}
+
+/// Orders that cannot be followed.
+public struct OrdersError: Error, CustomStringConvertible {
+    /// What is wrong with them.
+    public let description: String
+
+    init(_ description: String) {
+        self.description = description
+    }
+}

@@ -1,0 +1,22 @@
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Darwin
+#endif
+
+/// Time at one moment: of the clock, and of the processors in this process with all its threads, user and system together.
+struct Usage {
+    var seconds: Double
+    var processorSeconds: Double
+
+    /// Now.
+    static func now() -> Usage {
+        Usage(seconds: Self.seconds(CLOCK_MONOTONIC), processorSeconds: Self.seconds(CLOCK_PROCESS_CPUTIME_ID))
+    }
+
+    private static func seconds(_ clock: clockid_t) -> Double {
+        var time = timespec()
+        clock_gettime(clock, &time)
+        return Double(time.tv_sec) + Double(time.tv_nsec) / 1e9
+    }
+}

@@ -1,0 +1,22 @@
+// libcurl's multi handle driven by epoll.
+#ifndef LOOP_H
+#define LOOP_H
+
+#include <curl/curl.h>
+
+struct loop;
+
+// Called for each transfer that ended; it may add transfers to the multi handle.
+typedef void (*finished_function)(CURL *easy, CURLcode result, void *context);
+
+struct loop *loop_create(void);
+void loop_destroy(struct loop *loop);
+CURLM *loop_multi(struct loop *loop);
+
+// Sets the options that the loop needs on a transfer.
+void loop_prepare(struct loop *loop, CURL *easy);
+
+// Runs until *unfinished, which `finished` counts down, is 0.
+void loop_run(struct loop *loop, const long *unfinished, finished_function finished, void *context);
+
+#endif

@@ -1,0 +1,208 @@
+// The same requests through libcurl alone: one thread, one multi handle, the pin made as the client makes it. Each request
+// sets up its handle anew and keeps head and body in memory, as any client must that serves requests as they come.
+#include "loop.h"
+#include "orders.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+struct bytes {
+    char *start;
+    size_t count;
+    size_t capacity;
+};
+
+struct transfer {
+    struct contender *contender;
+    CURL *easy;
+    struct bytes head;
+    struct bytes body;
+};
+
+struct contender {
+    struct orders orders;
+    struct loop *loop;
+    struct curl_slist *header_lines;
+    struct curl_slist *connect_to;
+    struct curl_slist *resolve;
+    long unstarted;
+    long unfinished;
+};
+
+static void fail(const char *what) {
+    fprintf(stderr, "bench-curl: %s\n", what);
+    exit(1);
+}
+
+static void append(struct bytes *bytes, const char *start, size_t count) {
+    if (bytes->count + count > bytes->capacity) {
+        size_t capacity = bytes->capacity ? bytes->capacity : 512;
+        while (capacity < bytes->count + count) {
+            capacity *= 2;
+        }
+        if (!(bytes->start = realloc(bytes->start, capacity))) {
+            fail("out of memory");
+        }
+        bytes->capacity = capacity;
+    }
+    memcpy(bytes->start + bytes->count, start, count);
+    bytes->count += count;
+}
+
+static void release(struct bytes *bytes) {
+    free(bytes->start);
+    *bytes = (struct bytes){0};
+}
+
+static size_t on_head(char *start, size_t size, size_t count, void *transfer) {
+    append(&((struct transfer *)transfer)->head, start, size * count);
+    return size * count;
+}
+
+static size_t on_body(char *start, size_t size, size_t count, void *transfer) {
+    append(&((struct transfer *)transfer)->body, start, size * count);
+    return size * count;
+}
+
+static struct curl_slist *line(struct curl_slist *list, const char *text) {
+    struct curl_slist *longer = curl_slist_append(list, text);
+    if (!longer) {
+        fail("out of memory");
+    }
+    return longer;
+}
+
+// The pin of the client: CONNECT_TO names a made-up host, RESOLVE gives that host its address.
+static void make_pin(struct contender *contender) {
+    const struct orders *orders = &contender->orders;
+    char text[512];
+    CURLU *url = curl_url();
+    char *port = NULL;
+    if (!url || curl_url_set(url, CURLUPART_URL, orders->url, 0) ||
+        curl_url_get(url, CURLUPART_PORT, &port, CURLU_DEFAULT_PORT)) {
+        fail("--url cannot be read");
+    }
+    snprintf(text, sizeof text, "%s:%s:p1.invalid:%s", orders->host, port, port);
+    contender->connect_to = line(NULL, text);
+    snprintf(text, sizeof text, "+p1.invalid:%s:%s", port, orders->address);
+    contender->resolve = line(NULL, text);
+    curl_free(port);
+    curl_url_cleanup(url);
+}
+
+static void start(struct transfer *transfer) {
+    struct contender *contender = transfer->contender;
+    const struct orders *orders = &contender->orders;
+    CURL *easy = transfer->easy;
+    curl_easy_reset(easy);
+    curl_easy_setopt(easy, CURLOPT_PRIVATE, transfer);
+    curl_easy_setopt(easy, CURLOPT_URL, orders->url);
+    curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(easy, CURLOPT_PROXY, "");
+    curl_easy_setopt(easy, CURLOPT_ACCEPT_ENCODING, "");
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, contender->header_lines);
+    curl_easy_setopt(easy, CURLOPT_CONNECT_TO, contender->connect_to);
+    curl_easy_setopt(easy, CURLOPT_RESOLVE, contender->resolve);
+    curl_easy_setopt(easy, CURLOPT_DNS_CACHE_TIMEOUT, -1L);
+    curl_easy_setopt(easy, CURLOPT_CONNECTTIMEOUT_MS, 5000L);
+    curl_easy_setopt(easy, CURLOPT_TIMEOUT_MS, 60000L);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, on_head);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, transfer);
+    curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, on_body);
+    curl_easy_setopt(easy, CURLOPT_WRITEDATA, transfer);
+    if (orders->certificate_file) {
+        curl_easy_setopt(easy, CURLOPT_CAPATH, NULL);
+        curl_easy_setopt(easy, CURLOPT_CAINFO, orders->certificate_file);
+        curl_easy_setopt(easy, CURLOPT_PIPEWAIT, 1L);
+        curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, orders->http2 ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_1_1);
+    }
+    loop_prepare(contender->loop, easy);
+    contender->unstarted--;
+    if (curl_multi_add_handle(loop_multi(contender->loop), easy)) {
+        fail("a transfer cannot be started");
+    }
+}
+
+static void check(const struct transfer *transfer, CURLcode result) {
+    const struct orders *orders = &transfer->contender->orders;
+    long status = 0;
+    long version = 0;
+    if (result) {
+        fail(curl_easy_strerror(result));
+    }
+    curl_easy_getinfo(transfer->easy, CURLINFO_RESPONSE_CODE, &status);
+    curl_easy_getinfo(transfer->easy, CURLINFO_HTTP_VERSION, &version);
+    if (status != 200) {
+        fail("a status other than 200");
+    }
+    if (transfer->body.count != (size_t)orders->body_bytes) {
+        fail("a body of another length");
+    }
+    if (version != (orders->http2 ? CURL_HTTP_VERSION_2_0 : CURL_HTTP_VERSION_1_1)) {
+        fail("an answer in another HTTP version");
+    }
+}
+
+static void on_finished(CURL *easy, CURLcode result, void *context) {
+    struct contender *contender = context;
+    struct transfer *transfer;
+    curl_easy_getinfo(easy, CURLINFO_PRIVATE, (char **)&transfer);
+    check(transfer, result);
+    release(&transfer->head);
+    release(&transfer->body);
+    contender->unfinished--;
+    if (contender->unstarted > 0) {
+        start(transfer);
+    }
+}
+
+static void run(struct contender *contender, struct transfer *transfers, long requests) {
+    contender->unstarted = contender->unfinished = requests;
+    for (long i = 0; i < contender->orders.in_flight && contender->unstarted > 0; i++) {
+        start(&transfers[i]);
+    }
+    loop_run(contender->loop, &contender->unfinished, on_finished, contender);
+}
+
+static double seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return now.tv_sec + now.tv_nsec / 1e9;
+}
+
+int main(int argc, char **argv) {
+    if (curl_global_init(CURL_GLOBAL_ALL)) {
+        fail("libcurl cannot start");
+    }
+    struct contender contender = {.orders = read_orders(argc, argv), .loop = loop_create()};
+    contender.header_lines = line(line(NULL, "Accept: */*"), "User-Agent: bench");
+    make_pin(&contender);
+    long in_flight = contender.orders.in_flight;
+    struct transfer *transfers = calloc(in_flight, sizeof *transfers);
+    for (long i = 0; i < in_flight; i++) {
+        transfers[i].contender = &contender;
+        if (!(transfers[i].easy = curl_easy_init())) {
+            fail("out of memory");
+        }
+    }
+
+    run(&contender, transfers, contender.orders.warm_up);
+    double started = seconds(CLOCK_MONOTONIC);
+    double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
+    run(&contender, transfers, contender.orders.requests);
+    printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n", contender.orders.requests,
+           seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
+
+    for (long i = 0; i < in_flight; i++) {
+        curl_easy_cleanup(transfers[i].easy);
+    }
+    free(transfers);
+    loop_destroy(contender.loop);
+    curl_slist_free_all(contender.header_lines);
+    curl_slist_free_all(contender.connect_to);
+    curl_slist_free_all(contender.resolve);
+    curl_global_cleanup();
+    return 0;
+}

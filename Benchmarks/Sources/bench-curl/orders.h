@@ -1,0 +1,22 @@
+// What the runner tells a contender to do. The flags are those of the Swift contenders (Sources/Workload/Orders.swift).
+#ifndef ORDERS_H
+#define ORDERS_H
+
+#include <stdbool.h>
+
+struct orders {
+    const char *url;
+    const char *host;
+    const char *address;
+    const char *certificate_file;
+    long in_flight;
+    long requests;
+    long warm_up;
+    long body_bytes;
+    bool http2;
+};
+
+// Reads "--flag value" pairs; writes to standard error and ends the process with 2 when it cannot.
+struct orders read_orders(int argc, char **argv);
+
+#endif

@@ -1,0 +1,121 @@
+internal import Foundation
+
+/// nginx in a temporary folder, on loopback addresses that no name leads to.
+final class Origin: Sendable {
+    /// Known to no resolver.
+    static let host = "bench.test"
+    static let addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]
+    static let bodyBytes = 1024
+
+    /// The authority of the certificate.
+    let certificateFile: String
+    private let folder: URL
+    private let ports: [Int]
+    private let process = Process()
+
+    /// The URL of the file, by the way to it.
+    func url(_ wire: Scenario.Wire) -> String {
+        switch wire {
+        case .http1: "http://\(Self.host):\(ports[0])/1k"
+        case .http1TLS: "https://\(Self.host):\(ports[1])/1k"
+        case .http2TLS: "https://\(Self.host):\(ports[2])/1k"
+        }
+    }
+
+    /// Starts it and waits until it answers.
+    /// - Throws: ``BenchError`` that says what is missing or what nginx said.
+    static func start(on cores: Cores) throws -> Origin {
+        let paths = ["/usr/sbin/nginx", "/usr/bin/nginx"]
+        guard let nginx = paths.first(where: FileManager.default.isExecutableFile(atPath:)) else {
+            throw BenchError("nginx is not installed: apt-get install nginx-light openssl")
+        }
+        let origin = try Origin()
+        do {
+            try origin.writeFiles()
+            let command = [nginx, "-p", origin.folder.path, "-c", "nginx.conf", "-e", "error.log"]
+            try origin.launch(cores.bind(command, to: cores.origin))
+        } catch {
+            origin.stop()
+            throw error
+        }
+        return origin
+    }
+
+    private func launch(_ command: [String]) throws {
+        process.executableURL = URL(fileURLWithPath: command[0])
+        process.arguments = Array(command.dropFirst())
+        process.standardError = FileHandle.nullDevice
+        try process.run()
+        // There is no event to wait for: nginx tells nobody when it listens.
+        let deadline = ContinuousClock.now + .seconds(10)
+        while process.isRunning, ContinuousClock.now < deadline {
+            if Ports.answers(Self.addresses[0], ports[0]) { return }
+            usleep(10_000)
+        }
+        let log = try? String(contentsOf: folder.appendingPathComponent("error.log"), encoding: .utf8)
+        throw BenchError("nginx does not listen: \(log ?? "it left no log")")
+    }
+
+    private init() throws {
+        folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-bench-\(UUID().uuidString)")
+        certificateFile = folder.appendingPathComponent("certificate.pem").path
+        ports = try Ports.takeFree(3)
+    }
+
+    private func writeFiles() throws {
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        try Data(repeating: UInt8(ascii: "x"), count: Self.bodyBytes).write(to: folder.appendingPathComponent("1k"))
+        try configurationText.write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
+        try Child.run([
+            "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
+            "-days", "2", "-subj", "/CN=\(Self.host)", "-addext", "subjectAltName=DNS:\(Self.host)",
+            "-keyout", folder.appendingPathComponent("key.pem").path, "-out", certificateFile,
+        ])
+    }
+
+    private var configurationText: String {
+        let listen = Self.addresses.map { address in
+            """
+                    listen \(address):\(ports[0]);
+                    listen \(address):\(ports[1]) ssl;
+                    listen \(address):\(ports[2]) ssl http2;
+            """
+        }
+        // As root, workers would become nobody, who may not read the temporary folder.
+        return """
+            \(getuid() == 0 ? "user root;" : "")
+            worker_processes 1;
+            worker_rlimit_nofile 16384;
+            daemon off;
+            pid nginx.pid;
+            events { worker_connections 8192; }
+            http {
+                access_log off;
+                keepalive_requests 1000000000;
+                keepalive_time 24h;
+                open_file_cache max=16;
+                client_body_temp_path temp;
+                proxy_temp_path temp;
+                fastcgi_temp_path temp;
+                uwsgi_temp_path temp;
+                scgi_temp_path temp;
+                server {
+            \(listen.joined(separator: "\n"))
+                    ssl_certificate certificate.pem;
+                    ssl_certificate_key key.pem;
+                    root .;
+                    default_type application/octet-stream;
+                }
+            }
+            """
+    }
+
+    /// Stops nginx and removes its folder. May be called twice.
+    func stop() {
+        if process.isRunning {
+            process.terminate()
+            process.waitUntilExit()
+        }
+        try? FileManager.default.removeItem(at: folder)
+    }
+}

@@ -1,0 +1,42 @@
+internal import Foundation
+
+/// Runs contenders against the origin.
+struct Rig {
+    let origin: Origin
+    let cores: Cores
+
+    /// Runs all contenders of a scenario `rounds` times, in another order each time, after one round that does not count.
+    func measure(_ scenario: Scenario, rounds: Int) throws -> ScenarioResult {
+        var samples: [Contender: Samples] = [:]
+        for round in 0...rounds {
+            for contender in scenario.contenders.shuffled() {
+                let sample = try run(contender, scenario)
+                if round > 0 { samples[contender, default: Samples()].append(sample) }
+            }
+        }
+        return ScenarioResult(scenario: scenario, samples: samples)
+    }
+
+    private func run(_ contender: Contender, _ scenario: Scenario) throws -> Sample {
+        var command = [executable(contender)]
+        command += ["--url", origin.url(scenario.wire), "--host", Origin.host]
+        command += ["--addresses", Origin.addresses.joined(separator: ",")]
+        command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(scenario.requests)"]
+        // A tenth, so that connections stand, pools are filled and the allocator has its pages.
+        command += ["--warm-up", "\(scenario.requests / 10)", "--body-bytes", "\(Origin.bodyBytes)"]
+        command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
+        if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
+        if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }
+        let output = try Child.run(cores.bind(command, to: cores.contender))
+        do {
+            return try JSONDecoder().decode(Sample.self, from: output)
+        } catch {
+            throw BenchError("\(contender.executable) reported no figures: \(String(decoding: output, as: UTF8.self))")
+        }
+    }
+
+    private func executable(_ contender: Contender) -> String {
+        let runner = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
+        return runner.deletingLastPathComponent().appendingPathComponent(contender.executable).path
+    }
+}

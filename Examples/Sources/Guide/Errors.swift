@@ -1,0 +1,17 @@
+import HTTPDNSClient
+
+/// What to do about failures.
+enum Errors {
+    static func charge(_ client: HTTPDNSClient) async throws {
+        do {
+            _ = try await client.post("https://pay.shop.example/v1/charge", body: .text(#"{"amount":100}"#))
+        } catch let error as HTTPDNSClientError {
+            print(error)  // one line, with what to do
+            print(error.shortDescription)  // certificate-refused/tls: fit for a metric label
+            // 203.0.113.7:443 tls: certificate is for other.test (12 ms)
+            for attempt in error.attempts { print(attempt) }
+            if let reason = error.underlying as? ResolutionError { print(reason.code, reason.attempts) }
+            guard !error.requestMayHaveBeenSent else { throw error }  // the money may have moved
+        }
+    }
+}

@@ -1,0 +1,35 @@
+import HTTPDNSClient
+import HTTPDNSConfiguration
+
+/// The ways to a client.
+enum MakingAClient {
+    static func smallest() async throws -> [UInt8] {
+        let client = try await HTTPDNSClient()
+        let response = try await client.get("https://img.shop.example/a.jpg", deadline: .seconds(2))
+        let picture = try await response.body.collect(upTo: .mebibytes(4))
+        try await client.shutdown()
+
+        return picture
+    }
+
+    static func fromFile() async throws -> HTTPDNSClient {
+        try await HTTPDNSClient(configuration: .file("httpdns.yaml"))
+    }
+
+    static func inCode() async throws -> HTTPDNSClient {
+        var service = DoHProvider.Configuration(name: "backup", url: "https://doh.example/dns-query")
+        service.bootstrap = [IPAddress(v4: 192, 0, 2, 53), IPAddress(v4: 192, 0, 2, 54)]
+
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.providers = [try DoHProvider(service)]
+        configuration.resolver.routes = [
+            Route(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system)),
+            Route(try HostPattern("pay.shop.example"), .providers(["backup"], fallback: .none)),
+        ]
+        configuration.resolver.mappings = [try MappingKey("img.shop.example"): .addresses(["203.0.113.7"])]
+        configuration.timeouts.total = .seconds(10)
+        let client = try await HTTPDNSClient(configuration: configuration)
+
+        return client
+    }
+}

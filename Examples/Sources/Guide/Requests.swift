@@ -1,0 +1,48 @@
+import HTTPDNSClient
+
+/// Requests, with what can be said about one alone.
+enum Requests {
+    static func send(through client: HTTPDNSClient) async throws {
+        let response = try await client.get(
+            "https://img.shop.example/a.jpg",
+            headerFields: [.accept: "image/jpeg"],
+            deadline: .seconds(2)
+        )
+        print(response.status, response.headerFields[.contentType] ?? "-", response.version)
+
+        var request = ClientRequest(method: .put, url: "https://img.shop.example/b.jpg")
+        request.headerFields[.contentType] = "image/jpeg"
+        request.body = .bytes([0xff, 0xd8, 0xff])
+        request.options.deadline = .seconds(5)
+        request.options.families = .v4
+        let stored = try await client.execute(request)
+        print(stored.status)
+    }
+
+    static func addresses(_ client: HTTPDNSClient) async throws {
+        // These addresses and no others; nobody is asked.
+        let probe = try await client.get(
+            "https://img.shop.example/health",
+            pinnedTo: ["203.0.113.9", "[2001:db8::9]:8443"]
+        )
+
+        // The system resolver, past mappings and providers.
+        let plain = try await client.get("https://img.shop.example/health", bypass: true)
+
+        print(probe.route, plain.route)
+    }
+
+    static func inspect(_ client: HTTPDNSClient) async throws {
+        let rewritten = try await client.rewrite("https://Img.Shop.example/a.jpg")
+        print(rewritten.canonicalURL)  // https://img.shop.example/a.jpg
+        print(rewritten.addressURL)  // https://203.0.113.7/a.jpg
+        print(rewritten.host, rewritten.serverName ?? "-")  // img.shop.example img.shop.example
+        print(rewritten.resolveEntry)  // img.shop.example:443:203.0.113.7
+        print(rewritten.source, rewritten.timeToLive as Any, rewritten.generation)
+
+        // Sends it as it is, for as long as its tag holds.
+        let response = try await client.execute(rewritten)
+
+        print(response.status)
+    }
+}

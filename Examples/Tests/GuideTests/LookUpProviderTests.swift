@@ -1,0 +1,31 @@
+import HTTPDNS
+import HTTPDNSTestKit
+import Testing
+
+@testable import Guide
+
+struct LookUpProviderTests {
+    @Test("it keeps the contract of providers")
+    func contract() async throws {
+        let dual = try HostName("dual.test")
+        let single = try HostName("single.test")
+        let silent = try HostName("silent.test")
+        let v4 = IPAddress(v4: 203, 0, 113, 7)
+        let v6 = try #require(IPAddress("2001:db8::7"))
+
+        let fixture = ProviderCompatibility.Fixture(
+            dualStackName: dual,
+            dualStackAddresses: [v4, v6],
+            v4OnlyName: single,
+            unknownName: try HostName("unknown.test"),
+            silentName: silent
+        ) {
+            LookUpProvider(name: "table") { host in
+                if host == silent { try await Task.sleep(for: .seconds(600)) }
+                return [dual: [v4, v6], single: [v4]][host]
+            }
+        }
+        let violations = await ProviderCompatibility(fixture).violations()
+        #expect(violations.isEmpty)
+    }
+}

@@ -1,0 +1,53 @@
+import HTTPDNSClient
+import HTTPDNSTestKit
+import Testing
+
+struct ServiceTests {
+    @Test("an answer is used until its time to live is over")
+    func timeToLive() async throws {
+        let clock = FakeTimeSource()
+        let host = try HostName("img.shop.example")
+        let address = IPAddress(v4: 203, 0, 113, 7)
+        let provider = ScriptedProvider(
+            scripts: [host: .answer(.addresses([address], timeToLive: .seconds(30)))],
+            timeSource: clock
+        )
+
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.timeSource = clock
+        configuration.resolver.providers = [provider]
+        configuration.resolver.routes = [Route(.exact(host), .providers(["scripted"], fallback: .none))]
+        let client = try await HTTPDNSClient(configuration: configuration)
+
+        let first = try await client.rewrite("https://img.shop.example/a.jpg")
+        #expect(first.addressURL == "https://203.0.113.7/a.jpg")
+        clock.advance(by: .seconds(29))
+        let second = try await client.rewrite("https://img.shop.example/b.jpg")
+        #expect(second.resolution.isCached && second.timeToLive == .seconds(1))
+        clock.advance(by: .seconds(2))
+        _ = try await client.rewrite("https://img.shop.example/c.jpg")
+        #expect(provider.queries.count == 2)
+        try await client.shutdown()
+    }
+
+    @Test("an answer of an interceptor stands for the network")
+    func stubbed() async throws {
+        struct Stub: Interceptor {
+            func intercept(
+                _ request: ClientRequest,
+                context: InterceptionContext,
+                next: Next
+            ) async throws -> ClientResponse {
+                ClientResponse(head: HTTPResponse(status: .ok), body: .bytes(Array("pong".utf8)))
+            }
+        }
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.applicationInterceptors = [Stub()]
+        let client = try await HTTPDNSClient(configuration: configuration)
+
+        let response = try await client.get("https://img.shop.example/ping")
+        #expect(try await response.body.collect(upTo: .kibibytes(1)) == Array("pong".utf8))
+        #expect(response.route == "answered by an interceptor")
+        try await client.shutdown()
+    }
+}

@@ -1,0 +1,31 @@
+internal import HTTPDNSClient
+
+/// The arguments that hold a password, such as `https://user:password@host/`. An error that repeats one goes to terminals
+/// and logs of build servers.
+struct SecretArguments {
+    private let shown: [(secret: String, text: String)]
+
+    init(_ arguments: [String]) {
+        shown = arguments.compactMap { argument in
+            // The value of `--doh=URL`, or the whole argument.
+            let value = argument.hasPrefix("--") ? argument.drop { $0 != "=" }.dropFirst() : argument[...]
+            guard !value.hasPrefix("@"), let at = value.lastIndex(of: "@"), value[..<at].contains(":") else {
+                return nil
+            }
+            return (String(value), URLText.forErrors(String(value)))
+        }
+    }
+
+    /// The failure with the user information of every argument left out.
+    func hidden(in failure: CommandFailure) -> CommandFailure {
+        var failure = failure
+        failure.message = hidden(in: failure.message)
+        failure.hint = failure.hint.map(hidden)
+        failure.host = failure.host.map(hidden)
+        return failure
+    }
+
+    private func hidden(in text: String) -> String {
+        shown.reduce(text) { $0.replacing($1.secret, with: $1.text) }
+    }
+}

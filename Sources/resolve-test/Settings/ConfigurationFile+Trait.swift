@@ -1,0 +1,19 @@
+internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
+
+extension ConfigurationFile {
+    /// The settings in a file, in builds that can read one.
+    /// - Throws: ``ConfigurationFileError``; ``CommandFailure`` in a build without the trait YAML.
+    static func load(_ path: String) throws -> HTTPDNSClient.Configuration {
+        #if YAML
+        return try read(path)
+        #else
+        throw CommandFailure(
+            kind: .usage,
+            code: "configuration",
+            message: "\(path) cannot be read: this resolve-test was built without the trait YAML",
+            hint: "build it with default traits"
+        )
+        #endif
+    }
+}

@@ -1,0 +1,80 @@
+import Foundation
+import HTTPDNSConfiguration
+import Testing
+
+/// Keeps what is written about the library true: its code compiles, its configuration is read, its links lead somewhere.
+struct DocumentationTests {
+    static let pages = ["README.md", "CHANGELOG.md", "CONTRIBUTING.md"] + Document.paths(below: "Docs", suffix: ".md")
+    /// CONTRIBUTING.md shows code of the tests, with parts left out.
+    static let pagesWithCode =
+        pages.filter { $0 != "CONTRIBUTING.md" } + Document.paths(below: "Sources", suffix: ".swift")
+
+    /// `make nested` compiles all of it.
+    private static let examples: [(path: String, text: String)] = Document.paths(below: "Examples", suffix: ".swift")
+        .compactMap { path in
+            (try? Document(path)).map { (path, "\n" + normalized($0.text.components(separatedBy: "\n")) + "\n") }
+        }
+
+    @Test("each paragraph of Swift in README, Docs and DocC comments stands in Examples", arguments: pagesWithCode)
+    func code(path: String) throws {
+        for block in try Document(path).blocks(in: "swift") where !isManifest(block) {
+            for paragraph in paragraphs(of: block) {
+                let text = "\n" + Self.normalized(paragraph) + "\n"
+                #expect(
+                    Self.examples.contains { $0.text.contains(text) },
+                    "\(path):\(block.line): not in Examples: \(paragraph.joined(separator: "\n"))"
+                )
+            }
+        }
+    }
+
+    @Test("the search would see code that is nowhere in Examples")
+    func control() {
+        #expect(!Self.examples.isEmpty)
+        #expect(!Self.examples.contains { $0.text.contains("let client = try await URLSession") })
+        #expect(!Document.paths(below: "Docs", suffix: ".md").isEmpty)
+    }
+
+    @Test("README's program is Examples/Sources/Quickstart, whole")
+    func quickstart() throws {
+        let program = try Document("Examples/Sources/Quickstart/main.swift").text
+        let blocks = try Document("README.md").blocks(in: "swift").map { $0.lines.joined(separator: "\n") + "\n" }
+        #expect(blocks.contains(program))
+    }
+
+    @Test("each link to a file of the repository leads to one", arguments: pages)
+    func links(path: String) throws {
+        let folder = Document.root.appending(path: path).deletingLastPathComponent()
+        for target in try Document(path).linkedPaths {
+            #expect(
+                FileManager.default.fileExists(atPath: folder.appending(path: target).path),
+                "\(path) links to \(target)"
+            )
+        }
+    }
+
+    #if YAML
+    @Test("each configuration in README and Docs is valid", arguments: pages)
+    func configurations(path: String) throws {
+        for block in try Document(path).blocks(in: "yaml") {
+            #expect(throws: Never.self, "\(path):\(block.line)") {
+                try ConfigurationFile.parse(block.lines.joined(separator: "\n"), name: "httpdns.yaml")
+            }
+        }
+    }
+    #endif
+
+    /// What a reader puts into a Package.swift; the compiler sees it only there.
+    private func isManifest(_ block: Document.Block) -> Bool {
+        block.lines.contains("import PackageDescription")
+    }
+
+    private func paragraphs(of block: Document.Block) -> [[String]] {
+        block.lines.split(whereSeparator: { $0.allSatisfy(\.isWhitespace) }).map(Array.init)
+    }
+
+    /// The lines without their indentation, which differs inside a function.
+    private static func normalized(_ lines: [String]) -> String {
+        lines.map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+    }
+}

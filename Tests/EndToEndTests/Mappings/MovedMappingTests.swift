@@ -1,0 +1,109 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Rows 6 to 8 of the acceptance list: connections live and die with the address they lead to.
+@Suite("Mappings and connections, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct MovedMappingTests {
+    private static let versions: [HTTPVersionChoice] = [.automatic, .http1Only]
+
+    @Test(
+        "row 6: the next request goes to the new address though the old connection lives; what is in flight finishes",
+        arguments: versions
+    )
+    func moved(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row6-\(versions).wild.test".lowercased()
+        let mark = rig.accessLogMark()
+        var configuration = try rig.settings(mappings: [name: .addresses(["127.0.0.2"])])
+        configuration.versions = versions
+        try await withClient(configuration) { client in
+            let url = "https://\(name):\(rig.tlsPort)"
+            #expect(try await client.get("\(url)/health").text() == "127.0.0.2\n")
+            // The head has come and the body goes on for a while: in flight, on the old address.
+            let inFlight = try await client.get("\(url)/stall-body/0.5")
+            let generation = try client.mappings.apply { $0[name] = .addresses(["127.0.0.3"]) }
+            let next = try await client.get("\(url)/health")
+            #expect(try await next.text() == "127.0.0.3\n")
+            #expect(next.exchanges[0].request.generation == generation)
+            #expect(next.exchanges[0].reusedConnection == false)
+            #expect(try await inFlight.text() == "begin\nend\n")
+            #expect(inFlight.exchanges[0].remote.address.description == "127.0.0.2")
+            #expect(try await client.get("\(url)/health").exchanges[0].reusedConnection)
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.host.hasPrefix(name) }
+        let late = lines.filter { $0.target == "/health" }.map(\.address)
+        #expect(late == ["127.0.0.2", "127.0.0.3", "127.0.0.3"])
+    }
+
+    @Test("row 7: while the mapping rests a hundred requests travel on one connection", arguments: versions)
+    func kept(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row7-\(versions).wild.test".lowercased()
+        let mark = rig.accessLogMark()
+        var configuration = try rig.settings(mappings: [name: .addresses(["127.0.0.2", "127.0.0.3"])])
+        configuration.versions = versions
+        try await withClient(configuration) { client in
+            for number in 0..<100 {
+                // Another name's mapping is no reason to leave a connection.
+                if number == 50 { try client.mappings.apply { $0["other.example"] = .addresses(["127.0.0.4"]) } }
+                try await client.get("https://\(name):\(rig.tlsPort)/health").text()
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 100) { $0.host.hasPrefix(name) }
+        #expect(lines.count == 100 && Set(lines.map(\.connection)).count == 1)
+        #expect(Set(lines.map(\.protocol)) == [versions == .automatic ? "HTTP/2.0" : "HTTP/1.1"])
+    }
+
+    @Test(
+        "row 8: a file alone, without any provider, leads requests: exact, suffix, port, several addresses, IPv6, via"
+    )
+    func file() async throws {
+        let rig = try await ServerRig.shared()
+        let text = """
+            version: 1
+            mappings:
+              one.test: 127.0.0.2                  # a comment
+              "*.wild.test": [127.0.0.3, 127.0.0.4]
+              deep.wild.test: 127.0.0.4
+              "two.test:\(rig.tlsPort)": 127.0.0.3
+              two.test: 127.0.0.5
+              dual.test: "::1"
+              cdn.shop.test: { via: one.test }
+            client: { ca_file: \(rig.certificateAuthorityFile) }
+            """
+        let configuration = try ConfigurationFile.parse(text, name: "rows.yaml")
+        var expected = [
+            "one.test": "127.0.0.2", "a.wild.test": "127.0.0.3", "deep.wild.test": "127.0.0.4", "two.test": "127.0.0.3",
+            "cdn.shop.test": "127.0.0.2",
+        ]
+        if rig.hasIPv6 { expected["dual.test"] = "::1" }
+        let targets = expected
+        try await withClient(configuration) { client in
+            for (name, address) in targets {
+                let echo = try await Echo(try await client.get("https://\(name):\(rig.tlsPort)/echo"))
+                #expect(echo.address == address && echo.sni == name && echo.host == "\(name):\(rig.tlsPort)", "\(name)")
+            }
+        }
+    }
+
+    @Test("via with keep: [host] takes the other name's identity, and keeps the Host field")
+    func viaIdentity() async throws {
+        let rig = try await ServerRig.shared()
+        let text = """
+            version: 1
+            mappings:
+              old.example: { via: { host: edge.cdn.test, keep: [host] } }
+              edge.cdn.test: 127.0.0.4
+            client: { ca_file: \(rig.certificateAuthorityFile) }
+            """
+        try await withClient(try ConfigurationFile.parse(text, name: "via.yaml")) { client in
+            let echo = try await Echo(try await client.get("https://old.example:\(rig.tlsPort)/echo"))
+            #expect(echo.address == "127.0.0.4" && echo.sni == "edge.cdn.test")
+            #expect(echo.host == "old.example:\(rig.tlsPort)")
+        }
+    }
+}

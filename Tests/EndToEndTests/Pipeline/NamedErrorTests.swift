@@ -1,0 +1,237 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 26 of the acceptance list: an error for each stage, provoked on real servers; its text names host and addresses.
+@Suite("Named errors, on the rig", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(2)))
+struct NamedErrorTests {
+    /// What holds for every error that a caller sees.
+    private func expectPresentable(_ error: HTTPDNSClientError, naming words: String...) {
+        let text = "\(error)"
+        for word in words { #expect(text.contains(word), "\(word) is not in: \(text)") }
+        #expect(!text.contains { $0.isNewline } && !text.contains(".invalid") && !text.contains("Optional("), "\(text)")
+        #expect(error.hint?.isEmpty != true)
+        for attempt in error.attempts { #expect(text.contains("\(attempt.endpoint)"), "\(text)") }
+    }
+
+    @Test("configuration: a file, a client's settings, a missing authority")
+    func configuration() async throws {
+        #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.read("/nonexistent/httpdns.yaml") }
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file("/nonexistent/ca.pem")
+        let authority = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
+        #expect(authority.code == .configuration && authority.stage == .configuration)
+        expectPresentable(authority, naming: "/nonexistent/ca.pem")
+
+        configuration = .init()
+        configuration.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))]
+        let route = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
+        #expect(route.code == .configuration)
+        expectPresentable(route, naming: "nobody")
+    }
+
+    @Test("resolve: an unknown name, a name without addresses, a broken zone")
+    func resolve() async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(rig.settings()) { client in
+            for (host, reason) in [
+                ("gone.one.test", "does not exist"), ("nodata.test", "has no IPv4"), ("broken.test", "SERVFAIL"),
+                ("dangling.test", "gone.test"),
+            ] {
+                let error = try await refusal { _ = try await client.get("https://\(host)/") }
+                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == host, "\(error)")
+                #expect(error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
+                expectPresentable(error, naming: host, "bind")
+                if host != "dangling.test" { expectPresentable(error, naming: reason) }
+            }
+        }
+    }
+
+    @Test("policy: the address that was refused, and how to allow it")
+    func policy() async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(rig.settings()) { client in
+            let error = try await refusal { _ = try await client.get("https://special.test/") }
+            #expect(error.code == .policyRefused && error.stage == .policy && error.host == "special.test")
+            expectPresentable(error, naming: "special.test", "169.254.169.254", "allow")
+        }
+    }
+
+    @Test("connect: every address that was tried")
+    func connect() async throws {
+        let rig = try await ServerRig.shared()
+        try await rig.setRecords("connect-error.wild.test", ["127.0.0.9"])
+        try await withClient(rig.settings()) { client in
+            let url = "https://connect-error.wild.test:\(rig.tlsPort)/"
+            let error = try await refusal { _ = try await client.post(url, body: .text("once")) }
+            #expect(
+                error.code == .connectFailed && error.stage == .connect && !error.requestMayHaveBeenSent,
+                "\(error)"
+            )
+            #expect(error.attempts.map(\.endpoint.description) == ["127.0.0.9:\(rig.tlsPort)"])
+            expectPresentable(error, naming: "connect-error.wild.test", "127.0.0.9:\(rig.tlsPort)", "refused")
+        }
+    }
+
+    @Test("TLS: a certificate that proves nothing, and a port that speaks no TLS; the request stays here")
+    func tls() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        try await withClient(rig.settings()) { client in
+            for (host, word) in [
+                ("expired.test", "expired"), ("wrong.test", "someone-else.test"), ("selfsigned.test", "self-signed"),
+                ("untrusted.test", "issuer"), ("liar.test", "other.test"),
+            ] {
+                let error = try await refusal { _ = try await client.get("https://\(host):\(rig.tlsPort)/named-error") }
+                #expect(error.code == .certificateRefused && error.stage == .tls && error.host == host, "\(error)")
+                #expect(error.requestMayHaveBeenSent == false && error.attempts.count == 1)
+                expectPresentable(error, naming: host, word, "127.0.0.")
+            }
+            let clear = try await refusal { _ = try await client.get("https://two.test:\(rig.httpPort)/named-error") }
+            #expect(clear.code == .connectFailed && clear.stage == .tls && !clear.requestMayHaveBeenSent, "\(clear)")
+            expectPresentable(clear, naming: "two.test", "127.0.0.3:\(rig.httpPort)", "TLS")
+        }
+        #expect(try !rig.accessLog(since: mark).contains { $0.target == "/named-error" })
+    }
+
+    @Test("time-out: the phase and its limit")
+    func timeout() async throws {
+        let rig = try await ServerRig.shared()
+        let hole = try BlackHole()
+        var configuration = try rig.settings(mappings: [
+            "hole.test": .addresses(["\(hole.address):\(hole.port)"]), "one.test": .addresses(["127.0.0.2"]),
+        ])
+        configuration.timeouts.connect = .milliseconds(500)
+        configuration.timeouts.firstByte = .milliseconds(500)
+        try await withClient(configuration) { client in
+            let connect = try await refusal { _ = try await client.get("http://hole.test/") }
+            #expect(connect.code == .timedOut && connect.stage == .connect, "\(connect)")
+            #expect(connect.limit == .milliseconds(500) && !connect.requestMayHaveBeenSent)
+            expectPresentable(connect, naming: "hole.test", "127.0.0.1:\(hole.port)", "500 ms")
+
+            let stalled = "https://one.test:\(rig.tlsPort)/stall/20"
+            try await client.get("https://one.test:\(rig.tlsPort)/health").text()
+            let firstByte = try await refusal { _ = try await client.get(stalled) }
+            #expect(firstByte.code == .timedOut && firstByte.stage == .firstByte, "\(firstByte)")
+            #expect(firstByte.requestMayHaveBeenSent)
+            expectPresentable(firstByte, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "500 ms")
+
+            let total = try await refusal { _ = try await client.get(stalled, deadline: .milliseconds(150)) }
+            #expect(total.code == .timedOut && total.stage == .total && total.limit == .milliseconds(150), "\(total)")
+            expectPresentable(total, naming: "one.test", "150 ms")
+        }
+    }
+
+    @Test(
+        "protocol: an answer that is none",
+        arguments: [
+            "SSH-2.0-OpenSSH\r\n", "HTTP/1.1 200 OK\r\nContent-Length: x\r\n\r\n", "HTTP/1.1 abc\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "HTTP/1.1 200 OK\r\nbad header\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: 3\r\nContent-Length: 4\r\n\r\nabcd",
+            "HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: 5\r\n\r\nhello",
+        ]
+    )
+    func protocolViolation(answer: String) async throws {
+        let server = try RawServer(.readHead, .sendText(answer))
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("raw.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        try await withClient(configuration) { client in
+            let error = try await refusal { try await client.get("http://raw.test/").text() }
+            #expect(error.code == .protocolViolation && error.requestMayHaveBeenSent, "\(error.code): \(error)")
+            expectPresentable(error, naming: "raw.test", "127.0.0.1:\(server.port)")
+        }
+    }
+
+    @Test("a connection that ends early is lost, before the head and inside the body")
+    func connectionLost() async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(rig.settings()) { client in
+            for port in [rig.tlsPort, rig.http1Port] {
+                for path in ["close", "truncated"] {
+                    let url = "https://two.test:\(port)/\(path)"
+                    let error = try await refusal { try await client.get(url).text() }
+                    #expect(
+                        error.code == .connectionLost && error.requestMayHaveBeenSent,
+                        "\(url): \(error.code) \(error)"
+                    )
+                    expectPresentable(error, naming: "two.test", "127.0.0.3:\(port)")
+                }
+            }
+        }
+    }
+
+    @Test("cancelled: CancellationError and no other, while resolving, connecting, waiting and reading")
+    func cancelled() async throws {
+        let rig = try await ServerRig.shared()
+        let hole = try BlackHole()
+        let provider = try RawServer(.readHead, .hang)
+        let (asked, begun) = (Gate(), Gate())
+        let silent = try RawServer(.readHead, .open(asked), .hang)
+        let slow = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf"),
+            .open(begun),
+            .hang
+        )
+        var configuration = try rig.settings(mappings: [
+            "hole.test": .addresses(["\(hole.address):\(hole.port)"]),
+            "silent.test": .addresses(["127.0.0.1:\(silent.port)"]),
+            "slow.test": .addresses(["127.0.0.1:\(slow.port)"]),
+        ])
+        let url = "http://127.0.0.1:\(provider.port)/dns-query"
+        configuration.resolver.providers = [try DoHProvider(.init(name: "silent", url: url))]
+        configuration.resolver.routes = [Route(.any, .providers(["silent"], fallback: .none))]
+        configuration.resolver.timeLimit = .seconds(30)
+        try await withClient(configuration) { client in
+            func cancel(_ host: String, when isThere: () async throws -> Void) async throws {
+                let call = Task { try await client.get("http://\(host)/").text() }
+                try await isThere()
+                call.cancel()
+                await #expect(throws: CancellationError.self, "\(host)") { try await call.value }
+            }
+            try await cancel("unknown.test") { try await provider.awaitConnections { !$0.isEmpty } }
+            try await cancel("hole.test") { await Task.yield() }
+            try await cancel("silent.test") { await asked.passage() }
+            try await cancel("slow.test") { await begun.passage() }
+            // Cancelled means gone, not forgotten.
+            try await silent.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
+            try await slow.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
+        }
+    }
+
+    @Test("loop: a stage that calls its own client for every call")
+    func loop() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let url = "https://one.test:\(rig.tlsPort)/echo?named-loop"
+        let own = OwnClient()
+        var configuration = try rig.settings()
+        configuration.applicationInterceptors = [
+            Stage { request, context, next in
+                _ = try await own.client?.get(url)
+                return try await next(request, context)
+            }
+        ]
+        try await withClient(configuration) { client in
+            own.client = client
+            defer { own.client = nil }
+            let error = try await refusal { _ = try await client.get(url) }
+            #expect(error.code == .loop && error.stage == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
+            expectPresentable(error, naming: "8")
+        }
+        #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("named-loop") })
+    }
+
+    /// The client that an interceptor calls, known only after it was made.
+    private final class OwnClient: Sendable {
+        private let stored = Lock<HTTPDNSClient?>(nil)
+        var client: HTTPDNSClient? {
+            get { stored.withLock { $0 } }
+            set { stored.withLock { $0 = newValue } }
+        }
+    }
+}

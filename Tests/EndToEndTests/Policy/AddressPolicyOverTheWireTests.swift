@@ -1,0 +1,162 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 29 of the acceptance list: what a provider may answer, with BIND as the provider on loopback.
+@Suite("The address policy, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct AddressPolicyOverTheWireTests {
+    /// Addresses that no provider may give, however near it is, and that nobody may be dialled at.
+    static let specialAddresses = [
+        "169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
+    ]
+
+    @Test("a provider on loopback may answer loopback, and private addresses")
+    func loopback() async throws {
+        let rig = try await ServerRig.shared()
+        try await rig.setRecords("policy-loop.wild.test", ["127.0.0.3"])
+        try await withClient(rig.settings()) { client in
+            let echo = try await Echo(try await client.get("https://policy-loop.wild.test:\(rig.tlsPort)/echo"))
+            #expect(echo.address == "127.0.0.3")
+            let hidden = try await client.rewrite("https://private.test/")
+            #expect(hidden.addresses.map(\.description) == ["10.0.0.1:443"])
+        }
+    }
+
+    @Test(
+        "link-local, unspecified and multicast answers are refused from any provider, until allowed",
+        arguments: specialAddresses
+    )
+    func special(address: String) async throws {
+        let rig = try await ServerRig.shared()
+        let name = "policy-\(address.replacing(".", with: "-")).wild.test"
+        try await rig.setRecords(name, [address])
+        try await withClient(rig.settings()) { client in
+            let error = try await refusal { _ = try await client.get("https://\(name)/") }
+            #expect(error.code == .policyRefused && error.stage == .policy && error.host == name)
+            #expect(error.requestMayHaveBeenSent == false && error.attempts.isEmpty == true)
+            for word in [name, address, "--allow"] { #expect("\(error)".contains(word), "\(error)") }
+        }
+        var allowing = try rig.settings()
+        allowing.resolver.policy.allowed = [try #require(AddressBlock(address))]
+        try await withClient(allowing) { client in
+            let rewritten = try await client.rewrite("https://\(name)/")
+            #expect(rewritten.addresses.map(\.address.description) == [address])
+        }
+    }
+
+    @Test("limited to public answers, loopback and private ones are refused, and nobody connects")
+    func publicOnly() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer(.hang)
+        try await rig.setRecords("policy-public.wild.test", ["127.0.0.1"])
+        var configuration = try rig.settings()
+        configuration.resolver.policy.providersMayAnswer = .public
+        try await withClient(configuration) { client in
+            for (name, address) in [
+                ("policy-public.wild.test", "127.0.0.1"), ("private.test", "10.0.0.1"),
+                ("special.test", "169.254.169.254"),
+            ] {
+                let error = try await refusal { _ = try await client.get("http://\(name):\(server.port)/") }
+                #expect(error.code == .policyRefused && "\(error)".contains(address), "\(error)")
+            }
+            // What the operator names is another matter.
+            try client.mappings.apply { $0["policy-public.wild.test"] = .addresses(["127.0.0.2"]) }
+            let echo = try await Echo(try await client.get("https://policy-public.wild.test:\(rig.tlsPort)/echo"))
+            #expect(echo.address == "127.0.0.2")
+        }
+        #expect(server.connections.isEmpty)
+    }
+
+    @Test("of a mixed answer only what is allowed is tried")
+    func mixed() async throws {
+        let rig = try await ServerRig.shared()
+        try await rig.setRecords("policy-mixed.wild.test", ["169.254.169.254", "127.0.0.2", "0.0.0.0"])
+        try await withClient(rig.settings()) { client in
+            let rewritten = try await client.rewrite("https://policy-mixed.wild.test:\(rig.tlsPort)/echo")
+            #expect(rewritten.addresses.map(\.address.description) == ["127.0.0.2"])
+            #expect(try await Echo(client.execute(rewritten)).address == "127.0.0.2")
+        }
+    }
+
+    @Test("IPv4 addresses in IPv6 clothes are refused as what they are")
+    func mappedAddresses() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "policy-v6.wild.test"
+        for address in ["::ffff:169.254.169.254", "::ffff:127.0.0.1", "64:ff9b::a9fe:a9fe", "fe80::1", "::", "ff02::1"]
+        {
+            try await rig.setRecords(name, type: "AAAA", [address])
+            try await rig.setRecords(name, type: "A", [])
+            var configuration = try rig.settings()
+            configuration.resolver.families = .v6
+            configuration.resolver.policy.providersMayAnswer = .public
+            try await withClient(configuration) { client in
+                let error = try await refusal { _ = try await client.rewrite("https://\(name)/") }
+                #expect(error.code == .policyRefused, "\(address): \(error)")
+            }
+        }
+    }
+
+    @Test("a special address is refused wherever it comes from: mapping, request, URL")
+    func everySource() async throws {
+        let rig = try await ServerRig.shared()
+        let configuration = try rig.settings(mappings: ["meta.test": .addresses(["169.254.169.254"])])
+        try await withClient(configuration) { client in
+            for (url, pins) in [
+                ("http://meta.test/", nil), ("http://x.test/", ["169.254.169.254"]), ("http://169.254.169.254/", nil),
+                ("http://[::ffff:169.254.169.254]/", nil), ("http://0.0.0.0/", nil), ("http://[::]/", nil),
+                ("http://[fe80::1]/", nil), ("http://meta.test./", nil),
+            ] as [(String, [String]?)] {
+                let error = try await refusal { _ = try await client.get(url, pinnedTo: pins) }
+                #expect(error.code == .policyRefused && error.stage == .policy, "\(url): \(error)")
+            }
+        }
+    }
+
+    @Test("fail-closed: when the provider is gone or lies, nothing falls through to the system resolver")
+    func failClosed() async throws {
+        let rig = try await ServerRig.shared()
+        let program = try BuiltProduct.path("resolve-test")
+        let flags = ["--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+        let tripwire = try await Tripwire.shared()
+        for (arguments, word) in [
+            (["http://one.test/", "--doh", "https://doh.test:1/dns-query"], "one.test"),
+            (["http://special.test/", "--doh", rig.dohURL], "169.254.169.254"),
+            (["http://gone.one.test/", "--doh", rig.dohURL], "gone.one.test"),
+            (["http://nodata.test/", "--doh", rig.dohURL], "nodata.test"),
+            (["http://loop1.test/", "--doh", rig.dohURL], "loop1.test"),
+            (["http://outside.test/", "--doh", rig.dohURL], "outside.test"),
+        ] {
+            let run = try await tripwire.run(Command(program, ["fetch"] + arguments + flags))
+            #expect(run.result.status == 1 && run.lookups == [], "\(arguments): \(run)")
+            #expect(
+                run.result.error.contains(word) && run.result.error.split(separator: "\n").count == 1,
+                "\(run.result)"
+            )
+        }
+        // The tripwire would have seen it: this is what a fallback looks like.
+        let dead = ["fetch", "http://gone.one.test/", "--doh", "https://doh.test:1/dns-query", "--system-fallback"]
+        let open = try await tripwire.run(Command(program, dead + flags))
+        #expect(open.lookups.contains { $0.contains("gone.one.test") }, "\(open)")
+    }
+
+    @Test(
+        "what a provider says is an answer, though refused or negative: the fallback is not asked",
+        arguments: [("special.test", "169.254.169.254"), ("gone.one.test", "does not exist"), ("nodata.test", "no ")]
+    )
+    func answerIsNoFailure(host: String, word: String) async throws {
+        let rig = try await ServerRig.shared()
+        let command = Command(
+            try BuiltProduct.path("resolve-test"),
+            [
+                "fetch", "http://\(host)/", "--doh", rig.dohURL, "--system-fallback", "--bootstrap",
+                "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
+            ]
+        )
+        let run = try await Tripwire.shared().run(command)
+        #expect(run.result.status == 1 && run.result.error.contains(word), "\(run)")
+        #expect(run.lookups == [])
+    }
+}

@@ -1,0 +1,104 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 15 and 18 of the acceptance list: what no provider hears of, and what of the library's own traffic never comes back.
+@Suite("Left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct LeftAloneTests {
+    @Test("literals and localhost are pinned, and no provider hears of them")
+    func literals() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
+        try await withClient(rig.settings()) { client in
+            for host in ["127.0.0.1", "localhost", "LOCALHOST.", "left-alone.localhost", "[::ffff:127.0.0.1]"] {
+                let response = try await client.get("http://\(host):\(server.port)/")
+                let request = try #require(response.exchanges.first?.request)
+                #expect(request.source == .literal && request.tag == nil, "\(host)")
+                try await response.text()
+            }
+            let echo = try await Echo(try await client.get("http://127.0.0.3:\(rig.httpPort)/echo"))
+            #expect(echo.address == "127.0.0.3" && echo.host == "127.0.0.3:\(rig.httpPort)")
+            if rig.hasIPv6 {
+                let six = try await Echo(try await client.get("http://[::1]:\(rig.httpPort)/echo"))
+                #expect(six.address == "::1" && six.host == "[::1]:\(rig.httpPort)")
+            }
+            // A certificate for names proves no address.
+            let error = try await refusal { _ = try await client.get("https://127.0.0.2:\(rig.tlsPort)/") }
+            #expect(error.code == .certificateRefused && error.requestMayHaveBeenSent == false, "\(error)")
+        }
+        // One question that BIND surely logs stands behind all those that it must not have got.
+        try await withClient(rig.settings()) { _ = try await $0.resolve("left-alone.wild.test") }
+        try await rig.awaitBindLog(contains: "left-alone.wild.test", since: mark)
+        for word in ["localhost", "127.0.0", "::"] {
+            #expect(try !rig.bindQueryLog(since: mark).contains { $0.contains(": query: \(word)") })
+        }
+    }
+
+    @Test("an excluded name takes the system's path, and BIND does not hear of it")
+    func excluded() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        var configuration = try rig.settings()
+        configuration.resolver.routes.append(Route(try HostPattern("*.excluded.wild.test"), .bypass))
+        configuration.resolver.mappings[try MappingKey("mapped-out.wild.test")] = HostMapping(.bypass)
+        try await withClient(configuration) { client in
+            for host in [
+                "a.excluded.wild.test", "mapped-out.wild.test", "single-label-excluded", "x.svc.cluster.local",
+            ] {
+                let error = try await refusal { _ = try await client.get("https://\(host)/") }
+                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == host, "\(error)")
+            }
+            let error = try await refusal { _ = try await client.get("https://once-out.wild.test/", bypass: true) }
+            #expect(error.code == .resolveFailed, "\(error)")
+            #expect(try await client.resolve("excluded.wild.test").source == .provider)
+        }
+        try await rig.awaitBindLog(contains: "query: excluded.wild.test", since: mark)
+        for word in ["a.excluded", "mapped-out", "single-label-excluded", "cluster", "once-out"] {
+            #expect(try !rig.bindQueryLog(since: mark).contains { $0.contains(": query: \(word)") }, "\(word)")
+        }
+    }
+
+    @Test("the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups")
+    func providersOwnName() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let journal = Journal()
+        var configuration = try rig.settings()
+        configuration.resolver.routes.append(
+            Route(.exact(try HostName("doh.test")), .providers(["bind"], fallback: .none))
+        )
+        // Were the provider's traffic to pass the stage, it would end at an origin that knows no /dns-query.
+        configuration.resolver.mappings[try MappingKey("doh.test")] = .addresses(["127.0.0.2"])
+        configuration.applicationInterceptors = [Stage.recorder("application", journal)]
+        configuration.networkInterceptors = [
+            Stage { request, context, next in
+                journal.write("depth \(context.depth)")
+                return try await next(request, context)
+            }
+        ]
+        try await withClient(configuration) { client in
+            for number in 0..<100 {
+                let resolution = try await client.resolve("own-\(number).wild.test")
+                #expect(resolution.source == .provider)
+            }
+            #expect(journal.all == [])
+            let echo = try await Echo(try await client.get("https://own-100.wild.test:\(rig.tlsPort)/echo"))
+            #expect(echo.address == "127.0.0.4")
+            #expect(journal.all.filter { $0.hasPrefix("depth") } == ["depth 0"])
+            #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.2"])
+            try client.mappings.apply { $0["doh.test"] = HostMapping.addresses(["127.0.0.9"]) }
+            #expect(try await client.resolve("own-101.wild.test").source == .provider)
+            try client.mappings.apply { $0["doh.test"] = nil }
+            #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.1"])
+        }
+        let asked = try rig.bindQueryLog(since: mark).filter { $0.contains(": query: own-") && $0.contains(" IN A ") }
+        #expect(asked.count == 102)
+        #expect(try rig.queryCount(of: "doh.test", type: "A", since: mark) == 1)
+    }
+}

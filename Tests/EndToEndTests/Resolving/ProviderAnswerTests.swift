@@ -1,0 +1,219 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 1 to 5, 10 and 12 of the acceptance list: names that only BIND knows, asked over DoH, and how often it was asked.
+///
+/// The system resolver knows no name below `test`, and has no part in any of these requests; that it is not even asked
+/// is shown by the tripwire under `resolve-test` and the probe.
+@Suite("Answers of a provider, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct ProviderAnswerTests {
+    /// A name of this test's own below the wildcard certificate, with one address.
+    private func name(
+        _ label: String,
+        _ rig: ServerRig,
+        address: String = "127.0.0.2",
+        timeToLive: Int = 60
+    ) async throws -> String {
+        let name = "\(label).wild.test"
+        try await rig.setRecords(name, timeToLive: timeToLive, [address])
+        return name
+    }
+
+    private func url(_ name: String, _ rig: ServerRig, _ target: String = "/health") -> String {
+        "https://\(name):\(rig.tlsPort)\(target)"
+    }
+
+    @Test(
+        "row 1: the request reaches the address that the provider gives, under its own name, with one question a family"
+    )
+    func reachesTheAddress() async throws {
+        let rig = try await ServerRig.shared()
+        let name = try await name("row1", rig, address: "127.0.0.3")
+        let (log, queries) = (rig.accessLogMark(), rig.bindLogMark())
+        try await withClient(try rig.settings()) { client in
+            let response = try await client.get(url(name, rig, "/echo?row1"))
+            #expect(response.status == .ok)
+            #expect(response.route.hasPrefix("127.0.0.3 · doh \"bind\" · fresh"), "\(response.route)")
+            try await response.text()
+        }
+        let line = try await rig.awaitAccessLog(since: log) { $0.target == "/echo?row1" }[0]
+        #expect(line.address == "127.0.0.3" && line.sni == name && line.host == "\(name):\(rig.tlsPort)")
+        #expect(try rig.queryCount(of: name, type: "A", since: queries) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
+    }
+
+    @Test("row 2: another server's certificate is refused under a mapping, and no byte of the request arrives")
+    func wrongServer() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        try await withClient(try rig.settings(mappings: ["one.test": .addresses(["127.0.0.5"])])) { client in
+            let error = try await refusal { _ = try await client.get(url("one.test", rig, "/echo?row2")) }
+            #expect(error.code == .certificateRefused && error.stage == .tls && !error.requestMayHaveBeenSent)
+            #expect(error.description.contains("other.test") && error.description.contains("one.test"), "\(error)")
+            #expect(error.attempts.map(\.endpoint.description) == ["127.0.0.5:\(rig.tlsPort)"])
+            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.2"]) }
+            try await client.get(url("one.test", rig, "/echo?row2")).text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.target == "/echo?row2" }
+        #expect(lines.map(\.address) == ["127.0.0.2"] && lines[0].sni == "one.test")
+    }
+
+    @Test(
+        "row 3: GET and POST bring A and AAAA; a name without one of them still works",
+        arguments: DoHProvider.Method.allCases
+    )
+    func families(method: DoHProvider.Method) async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = try rig.settings()
+        var service = DoHProvider.Configuration(name: "bind", url: rig.dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        service.trustRoots = .file(rig.certificateAuthorityFile)
+        service.method = method
+        configuration.resolver.providers = [try DoHProvider(service)]
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            let dual = try await client.resolve("dual.test", port: rig.tlsPort)
+            #expect(Set(dual.endpoints.map(\.address.description)) == ["127.0.0.2", "::1"])
+            for name in ["one.test", "v6only.test"] where name == "one.test" || rig.hasIPv6 {
+                #expect(try await client.get(url(name, rig)).status == .ok)
+            }
+        }
+        for name in ["dual.test", "one.test"] {
+            for type in ["A", "AAAA"] {
+                #expect(try rig.queryCount(of: name, type: type, since: mark) >= 1, "\(name) \(type)")
+            }
+        }
+    }
+
+    @Test("row 4: within its time to live an answer is asked for once; after it, anew, with the new address")
+    func timeToLive() async throws {
+        let rig = try await ServerRig.shared()
+        let time = FakeTimeSource()
+        let name = try await name("row4", rig, timeToLive: 2)
+        var configuration = try rig.settings()
+        configuration.resolver.timeSource = time
+        configuration.resolver.families = .v4
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            for number in 0..<100 {
+                let response = try await client.get(url(name, rig))
+                #expect(try await response.text() == "127.0.0.2\n")
+                #expect(response.exchanges[0].request.resolution.isCached == (number > 0))
+                if number < 99 { time.advance(by: .milliseconds(10)) }
+            }
+            #expect(try rig.queryCount(of: name, since: mark) == 1)
+            try await rig.setRecords(name, timeToLive: 2, ["127.0.0.3"])
+            time.advance(by: .milliseconds(1_510))
+            #expect(try await client.get(url(name, rig)).text() == "127.0.0.3\n")
+            #expect(try rig.queryCount(of: name, since: mark) == 2)
+        }
+    }
+
+    @Test("row 4: the floor keeps an answer longer, the cap shorter than its own time to live")
+    func floorAndCap() async throws {
+        let rig = try await ServerRig.shared()
+        for (label, own, wait) in [("row4-floor", 1, Duration.seconds(9)), ("row4-cap", 3_600, .seconds(19))] {
+            let time = FakeTimeSource()
+            let name = try await name(label, rig, timeToLive: own)
+            var configuration = try rig.settings()
+            configuration.resolver.timeSource = time
+            configuration.resolver.families = .v4
+            configuration.resolver.cache.minimumTimeToLive = .seconds(10)
+            configuration.resolver.cache.maximumTimeToLive = .seconds(20)
+            let mark = rig.bindLogMark()
+            try await withClient(configuration) { client in
+                _ = try await client.resolve(name)
+                time.advance(by: wait)
+                #expect(try await client.resolve(name).isCached)
+                #expect(try rig.queryCount(of: name, since: mark) == 1)
+                time.advance(by: .seconds(2))
+                #expect(try await client.resolve(name).isCached == false)
+                #expect(try rig.queryCount(of: name, since: mark) == 2)
+            }
+        }
+    }
+
+    @Test("row 5: fifty first requests at once make one question a family, and all succeed")
+    func singleFlight() async throws {
+        let rig = try await ServerRig.shared()
+        let name = try await name("row5", rig)
+        let mark = rig.bindLogMark()
+        try await withClient(try rig.settings()) { client in
+            try await withThrowingTaskGroup(of: HTTPResponse.Status.self) { group in
+                for _ in 0..<50 {
+                    group.addTask {
+                        let response = try await client.get(url(name, rig))
+                        try await response.text()
+                        return response.status
+                    }
+                }
+                for try await status in group { #expect(status == .ok) }
+            }
+        }
+        #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
+    }
+
+    @Test("row 12: a name that does not exist is asked for once in its negative time to live, and again after it")
+    func negative() async throws {
+        let rig = try await ServerRig.shared()
+        let time = FakeTimeSource()
+        var configuration = try rig.settings()
+        configuration.resolver.timeSource = time
+        configuration.resolver.families = .v4
+        let name = "row12-nowhere.test"
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            for number in 0..<100 {
+                let error = try await refusal { _ = try await client.get(url(name, rig)) }
+                #expect(error.code == .resolveFailed && error.description.contains(name), "\(error)")
+                if number < 99 { time.advance(by: .milliseconds(10)) }
+            }
+            #expect(try rig.queryCount(of: name, since: mark) == 1)
+            // The zone's negative time to live is 5 s.
+            time.advance(by: .seconds(5))
+            _ = try await refusal { _ = try await client.get(url(name, rig)) }
+            #expect(try rig.queryCount(of: name, since: mark) == 2)
+        }
+    }
+
+    @Test(
+        "row 10: a mapping goes before the provider; a dead provider fails closed, or falls back where the route says so"
+    )
+    func sourceOrder() async throws {
+        let rig = try await ServerRig.shared()
+        let name = try await name("row10", rig, address: "127.0.0.4")
+        let mark = rig.bindLogMark()
+        try await withClient(try rig.settings()) { client in
+            try client.mappings.apply { $0[name] = .addresses(["127.0.0.2"]) }
+            #expect(try await client.get(url(name, rig)).text() == "127.0.0.2\n")
+            #expect(try rig.queryCount(of: name, since: mark) == 0)
+            #expect(try await client.get(url(name, rig), pinnedTo: ["127.0.0.3"]).text() == "127.0.0.3\n")
+            try client.mappings.apply { $0[name] = nil }
+            #expect(try await client.get(url(name, rig)).text() == "127.0.0.4\n")
+            #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+        }
+
+        // A provider whose port nobody listens on.
+        let holder = try RawServer(.hang)
+        let dead = try DoHProvider(
+            .init(name: "dead", url: "https://doh.test:\(holder.port)/", bootstrap: [IPAddress(v4: 127, 0, 0, 66)])
+        )
+        for fallback in [Route.Fallback.none, .system] {
+            var configuration = try rig.settings()
+            configuration.resolver.providers = [dead]
+            configuration.resolver.routes = [Route(.any, .providers(["dead"], fallback: fallback))]
+            try await withClient(configuration) { client in
+                let error = try await refusal { _ = try await client.get(url(name, rig)) }
+                #expect(error.code == .resolveFailed && error.stage == .resolve)
+                let resolution = try #require(error.underlying as? ResolutionError)
+                #expect(resolution.attempts.map(\.provider) == (fallback == .none ? ["dead"] : ["dead", "system"]))
+                #expect(error.description.contains(name), "\(error)")
+            }
+        }
+    }
+}

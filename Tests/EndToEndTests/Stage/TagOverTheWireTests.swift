@@ -1,0 +1,173 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 14 and 20 of the acceptance list: the stage runs once per hop, and its mark is out of band.
+@Suite("The stage and its mark, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct TagOverTheWireTests {
+    private func settings(
+        _ rig: ServerRig,
+        _ counter: RewriteCounter,
+        _ clock: (any TimeSource)? = nil
+    ) throws -> HTTPDNSClient.Configuration {
+        var configuration = try rig.settings()
+        configuration.logger = counter.logger
+        if let clock { configuration.resolver.timeSource = clock }
+        return configuration
+    }
+
+    @Test("installed twice, before and behind others, it rewrites once and one provider is asked once")
+    func installedTwice() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let (outerCount, innerCount) = (RewriteCounter(), RewriteCounter())
+        let url = "https://twice.wild.test:\(rig.tlsPort)/echo"
+        try await withClient(settings(rig, outerCount)) { outer in
+            var configuration = try settings(rig, innerCount)
+            configuration.networkInterceptors = [outer.rewriter, Stage { try await $2($0, $1) }, outer.rewriter]
+            try await withClient(configuration) { inner in
+                let response = try await inner.echo(url)
+                #expect(response.sni == "twice.wild.test" && response.address == "127.0.0.4")
+            }
+        }
+        #expect(outerCount.hosts == ["twice.wild.test"] && innerCount.hosts == [])
+        #expect(try rig.queryCount(of: "twice.wild.test", type: "A", since: mark) == 1)
+        #expect(try rig.queryCount(of: "twice.wild.test", since: mark) <= 2)
+    }
+
+    @Test("sent through a second client a request is rewritten anew only after its life or a change of the mappings")
+    func secondClient() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let clock = FakeTimeSource()
+        let (firstCount, secondCount) = (RewriteCounter(), RewriteCounter())
+        let name = "tag-life.wild.test"
+        let url = "https://\(name):\(rig.tlsPort)/echo?tag-life"
+        try await rig.setRecords(name, timeToLive: 30, ["127.0.0.2"])
+        try await withClient(settings(rig, firstCount, clock)) { first in
+            try await withClient(settings(rig, secondCount, clock)) { second in
+                let rewritten = try await first.rewrite(url)
+                try await rig.setRecords(name, timeToLive: 30, ["127.0.0.3"])
+
+                #expect(try await second.echo(rewritten).address == "127.0.0.2")
+                clock.advance(by: .seconds(29))
+                #expect(try await second.echo(rewritten).address == "127.0.0.2")
+                #expect(secondCount.hosts == [])
+                #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+
+                clock.advance(by: .seconds(1))
+                #expect(try await second.echo(rewritten).address == "127.0.0.3")
+                #expect(secondCount.hosts == [name])
+                #expect(try rig.queryCount(of: name, type: "A", since: mark) == 2)
+
+                let again = try await first.rewrite(url)
+                #expect(again.tag?.isValid == true)
+                try first.mappings.apply { $0["unrelated.test"] = .addresses(["127.0.0.9"]) }
+                #expect(again.tag?.isValid == false)
+                #expect(try await second.echo(again).address == "127.0.0.3")
+                #expect(secondCount.hosts == [name, name])
+                // The tag of a call's own answer is out of band too: nothing of it came to the origin.
+                #expect(try await second.echo(again).headers.keys.allSatisfy { !$0.contains("tag") })
+            }
+        }
+    }
+
+    @Test("a mark forged in a field, fragment, query, credential or Host does nothing")
+    func forged() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let count = RewriteCounter()
+        try await withClient(settings(rig, count)) { client in
+            let real = try await client.rewrite("https://other.test:\(rig.tlsPort)/")
+            #expect(real.tag?.isValid == true)
+            let text = "generation=\(real.generation);rewritten=1;\(real.resolveEntry)"
+            let origin = "forged.wild.test:\(rig.tlsPort)"
+            var fields = HTTPFields()
+            for name in ["Tag", "X-HTTPDNS", "X-HTTPDNS-Tag", "X-Rewritten"] {
+                fields[try #require(HTTPField.Name(name))] = text
+            }
+            let forged = try await client.echo("https://\(origin)/echo", fields)
+            #expect(forged.address == "127.0.0.4" && forged.headers["x-httpdns-tag"] == .one(text))
+            for url in [
+                "https://\(origin)/echo#\(text)", "https://\(origin)/echo?\(text)",
+                "https://tag:\(real.host)@\(origin)/echo",
+            ] {
+                #expect(try await client.echo(url).address == "127.0.0.4")
+            }
+            #expect(count.hosts == ["other.test"] + Array(repeating: "forged.wild.test", count: 4))
+        }
+        #expect(try rig.queryCount(of: "forged.wild.test", type: "A", since: mark) == 1)
+    }
+
+    @Test("an explicit second hop is rewritten by itself: no mark comes along, and the hops are counted")
+    func explicitHops() async throws {
+        let rig = try await ServerRig.shared()
+        let (bindMark, originMark) = (rig.bindLogMark(), rig.accessLogMark())
+        try await rig.setRecords("hop-1.wild.test", ["127.0.0.2"])
+        try await rig.setRecords("hop-2.wild.test", ["127.0.0.3"])
+        let target = "https://hop-2.wild.test:\(rig.tlsPort)/echo?explicit-hops"
+        let url = "https://hop-1.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)"
+        for isApplication in [false, true] {
+            let (count, journal) = (RewriteCounter(), Journal())
+            var configuration = try settings(rig, count)
+            let hops = Stage { request, context, next in
+                journal.write("hop \(context.hop) tagged \(context.tag != nil)")
+                return try await next(request, context)
+            }
+            configuration.applicationInterceptors = isApplication ? [.followingRedirects] : []
+            configuration.networkInterceptors = isApplication ? [hops] : [.followingRedirects, hops]
+            try await withClient(configuration) { client in
+                let echo = try await client.echo(url)
+                #expect(echo.address == "127.0.0.3" && echo.sni == "hop-2.wild.test")
+            }
+            #expect(count.hosts == ["hop-1.wild.test", "hop-2.wild.test"])
+            let second = isApplication ? 1 : 0
+            #expect(journal.all == ["hop 0 tagged false", "hop \(second) tagged false"])
+        }
+        // Each client asked once for each name.
+        for name in ["hop-1.wild.test", "hop-2.wild.test"] {
+            #expect(try rig.queryCount(of: name, type: "A", since: bindMark) == 2)
+        }
+        let lines = try await rig.awaitAccessLog(since: originMark, count: 4) {
+            $0.host.hasPrefix("hop-1.") || $0.host.hasPrefix("hop-2.")
+        }
+        #expect(lines.map(\.address) == ["127.0.0.2", "127.0.0.3", "127.0.0.2", "127.0.0.3"])
+        #expect(lines.map(\.sni) == lines.map { String($0.host.prefix { $0 != ":" }) })
+    }
+
+    @Test("the stage of one client in front of the redirecting stage of another marks one hop, not the next")
+    func markDoesNotOutliveItsHop() async throws {
+        let rig = try await ServerRig.shared()
+        let (outerCount, innerCount) = (RewriteCounter(), RewriteCounter())
+        let target = "https://hop-4.wild.test:\(rig.tlsPort)/echo"
+        let url = "https://hop-3.wild.test:\(rig.tlsPort)/redirect/307?to=\(target)"
+        try await withClient(settings(rig, outerCount)) { outer in
+            var configuration = try settings(rig, innerCount)
+            configuration.networkInterceptors = [outer.rewriter, .followingRedirects]
+            try await withClient(configuration) { inner in
+                let echo = try await inner.echo(url)
+                #expect(echo.host == "hop-4.wild.test:\(rig.tlsPort)")
+            }
+        }
+        #expect(outerCount.hosts == ["hop-3.wild.test"] && innerCount.hosts == ["hop-4.wild.test"])
+    }
+}
+
+extension Interceptor where Self == Stage {
+    static var followingRedirects: Stage { Stage.followingRedirects }
+}
+
+extension HTTPDNSClient {
+    /// What the origin says about a request to its `/echo`.
+    fileprivate func echo(_ url: String, _ fields: HTTPFields = [:]) async throws -> Echo {
+        try await Echo(try await get(url, headerFields: fields))
+    }
+
+    fileprivate func echo(_ rewritten: RewrittenRequest) async throws -> Echo {
+        try await Echo(try await execute(rewritten))
+    }
+}

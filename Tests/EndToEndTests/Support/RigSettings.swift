@@ -1,0 +1,108 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+extension ServerRig {
+    /// Settings of a client that trusts the rig's authority and asks BIND about every name but the internal ones.
+    func settings(fallback: Route.Fallback = .none) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file(certificateAuthorityFile)
+        var service = DoHProvider.Configuration(name: "bind", url: dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        service.trustRoots = .file(certificateAuthorityFile)
+        configuration.resolver.providers = [try DoHProvider(service)]
+        configuration.resolver.routes = [Route(.any, .providers(["bind"], fallback: fallback))]
+        configuration.makePatient()
+        return configuration
+    }
+
+    /// Settings of a client that trusts the rig's authority and knows these mappings and no provider.
+    func settings(mappings: [String: HostMapping]) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file(certificateAuthorityFile)
+        for (key, mapping) in mappings { configuration.resolver.mappings[try MappingKey(key)] = mapping }
+        configuration.makePatient()
+        return configuration
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// A busy machine must not turn what a test looks for into a time-out.
+    mutating func makePatient() {
+        resolver.timeLimit = .seconds(60)
+        timeouts.connect = .seconds(60)
+        timeouts.tls = .seconds(60)
+        timeouts.total = .seconds(120)
+    }
+}
+
+/// Runs `body` with a client that is shut down afterwards, whatever happens.
+func withClient(
+    _ configuration: HTTPDNSClient.Configuration,
+    _ body: (HTTPDNSClient) async throws -> Void
+) async throws {
+    let client = try await HTTPDNSClient(configuration: configuration)
+    do {
+        try await body(client)
+        try await client.shutdown()
+    } catch {
+        try await client.shutdown()
+        throw error
+    }
+}
+
+/// The client's error that `body` ends with.
+/// - Throws: What `body` threw instead, or that it threw nothing.
+func refusal(_ body: () async throws -> Void) async throws -> HTTPDNSClientError {
+    do {
+        try await body()
+    } catch let error as HTTPDNSClientError {
+        return error
+    }
+    throw NothingRefused()
+}
+
+private struct NothingRefused: Error, CustomStringConvertible {
+    var description: String { "what should have been refused went through" }
+}
+
+/// What an origin of the rig says at `/echo` about the request that reached it.
+struct Echo: Decodable {
+    var address: String
+    var host: String
+    var sni: String?
+    var method: String
+    var target: String
+    var headers: [String: FieldValue]
+
+    /// One value, or several of one field.
+    enum FieldValue: Decodable, Equatable {
+        case one(String)
+        case many([String])
+
+        init(from decoder: any Decoder) throws {
+            let container = try decoder.singleValueContainer()
+            if let text = try? container.decode(String.self) {
+                self = .one(text)
+            } else {
+                self = .many(try container.decode([String].self))
+            }
+        }
+    }
+
+    init(_ response: ClientResponse) async throws {
+        #expect(response.status == .ok)
+        let body = try await response.body.collect(upTo: .mebibytes(1))
+        self = try JSONDecoder().decode(Echo.self, from: Data(body))
+    }
+}
+
+extension ClientResponse {
+    /// Reads the body to its end, so that the connection is free again.
+    @discardableResult
+    func text() async throws -> String {
+        String(decoding: try await body.collect(upTo: .mebibytes(1)), as: UTF8.self)
+    }
+}

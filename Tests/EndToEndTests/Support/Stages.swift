@@ -1,0 +1,59 @@
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// A list that several tasks write.
+final class Journal: Sendable {
+    private let entries = Lock<[String]>([])
+    var all: [String] { entries.withLock { $0 } }
+    func write(_ entry: String) { entries.withLock { $0.append(entry) } }
+}
+
+/// An interceptor made of a closure.
+struct Stage: Interceptor {
+    typealias Next = (ClientRequest, InterceptionContext) async throws -> ClientResponse
+    private let body: @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse
+
+    init(_ body: @escaping @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse) {
+        self.body = body
+    }
+
+    func intercept(
+        _ request: ClientRequest,
+        context: InterceptionContext,
+        next: Next
+    ) async throws -> ClientResponse {
+        try await body(request, context, next)
+    }
+
+    /// Writes when a request passes and when its response comes back.
+    static func recorder(_ name: String, _ journal: Journal) -> Stage {
+        Stage { request, context, next in
+            journal.write("\(name) > \(request.url)")
+            do {
+                let response = try await next(request, context)
+                journal.write("\(name) < \(response.status.code)")
+                return response
+            } catch {
+                journal.write(
+                    "\(name) ! \((error as? HTTPDNSClientError).map { "\($0.code)" } ?? "\(type(of: error))")"
+                )
+                throw error
+            }
+        }
+    }
+
+    /// Follows redirects by itself, a hop for each, as a caller's own stage may do.
+    static let followingRedirects = Stage { request, context, next in
+        var request = request
+        for _ in 0..<5 {
+            let response = try await next(request, context)
+            guard response.status.kind == .redirection, let place = response.headerFields[.location] else {
+                return response
+            }
+            try await response.text()
+            request.url = place
+        }
+        return try await next(request, context)
+    }
+}
