@@ -16,6 +16,9 @@ struct DescriptorLimitTests {
         let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
             $0.connect = .seconds(5)
         }
+        // The concurrency runtime's timers take descriptors at their first use, and end the process when there are none.
+        try await Task.sleep(for: .nanoseconds(1), clock: .continuous)
+        try await Task.sleep(for: .nanoseconds(1), clock: .suspending)
         var limit = rlimit(rlim_cur: 256, rlim_max: 256)
         setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
         var held: [Int32] = []
