@@ -1,7 +1,7 @@
 public import HTTPDNS
 public import HTTPDNSPrimitives
 
-/// The contract of ``Provider``, as checks that every provider has to pass. It belongs to no test framework:
+/// The contract of `Provider`, as checks that every provider has to pass. It belongs to no test framework:
 ///
 /// ```swift
 /// let violations = await ProviderCompatibility(fixture).violations()

@@ -3,7 +3,7 @@ public import HTTPDNSPrimitives
 
 /// A provider that says what a test tells it to, keeps what it was asked, and can be made to wait.
 ///
-/// It keeps the contract of ``Provider``: it honours families, time limit, cancellation and shutdown, unless it is told to
+/// It keeps the contract of `Provider`: it honours families, time limit, cancellation and shutdown, unless it is told to
 /// be stubborn. A name without a script does not exist.
 public final class ScriptedProvider: Provider {
     /// What is said about one name.
@@ -102,7 +102,7 @@ public final class ScriptedProvider: Provider {
     }
 
     /// Says what is scripted.
-    /// - Throws: ``ProviderError`` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
+    /// - Throws: `ProviderError` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
     public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
         let gate = OneShot<Void>()
         let (isOpen, seen): (Bool, [OneShot<Void>]) = try state.withLock { state in

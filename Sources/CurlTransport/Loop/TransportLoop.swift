@@ -21,6 +21,8 @@ final class TransportLoop {
     private var deadlines = DeadlineHeap<EasyHandle>()
     private var spares: [EasyHandle] = []
     private var touched: [EasyHandle] = []
+    /// Handles whose answer began while their stream had nothing to give.
+    private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
     private var active: [EasyHandle] = []
@@ -87,13 +89,14 @@ final class TransportLoop {
     private func run() {
         while let driver {
             takeJobs()
+            resumeAnsweredEarly()
             driver.act(now: now)
             collectFinished()
             expire()
             deliverTouched()
             resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
-            let isIdle = mailbox.fallAsleep()
+            let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
             driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
             mailbox.wakeUp()
             // What a socket brought goes to its caller before new work is begun.
@@ -190,6 +193,16 @@ final class TransportLoop {
         guard handle.isSendingPaused else { return }
         handle.isSendingPaused = false
         unpause(handle)
+    }
+
+    /// After an error status libcurl gives the rest of the request up, but it never ends a transfer whose sending is
+    /// paused (7.88.1). Whoever is to send on is asked again, and pauses again.
+    private func resumeAnsweredEarly() {
+        while let handle = answeredEarly.popLast() { resumeSending(handle) }
+    }
+
+    func noteEarlyAnswer(_ handle: EasyHandle) {
+        answeredEarly.append(handle)
     }
 
     /// curl_easy_pause sets both directions at once, and may call back before it returns.

@@ -25,6 +25,7 @@ extension EasyHandle {
             } else {
                 isHeadComplete = true
                 loop.touch(self)
+                if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
         } else {
             guard declaredLength.agrees(with: line) else {

@@ -89,11 +89,15 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
 
     /// Whether the name lies below `suffix`; a name is not below itself.
     public func isBelow(_ suffix: HostName) -> Bool {
-        let bytes = description.utf8
-        let tail = suffix.description.utf8
-        guard bytes.count > tail.count else { return false }
-        let ending = bytes.suffix(tail.count + 1)
-        return ending.first == UInt8(ascii: ".") && ending.dropFirst().elementsEqual(tail)
+        // On the bytes themselves: every question passes here several times, and most names differ in the last byte.
+        let answer = description.utf8.withContiguousStorageIfAvailable { name in
+            suffix.description.utf8.withContiguousStorageIfAvailable { tail in
+                guard name.count > tail.count, name.last == tail.last else { return false }
+                let start = name.count - tail.count
+                return name[start - 1] == UInt8(ascii: ".") && name[start...].elementsEqual(tail)
+            }
+        }
+        return (answer ?? nil) ?? description.hasSuffix(".\(suffix)")
     }
 
     static let localhost = HostName(canonical: "localhost")

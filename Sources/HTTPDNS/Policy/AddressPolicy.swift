@@ -24,8 +24,11 @@ public struct AddressPolicy: Hashable, Sendable {
     }
 
     /// Why `address` may not be dialled, or nil when it may.
-    /// - Parameter scope: The service scope of the provider that answered; only used for provider answers. Nil counts as
-    ///   public, and special (a service on a link-local address) as private.
+    /// - Parameters:
+    ///   - address: The address that is about to be dialled.
+    ///   - source: Who named it.
+    ///   - scope: The service scope of the provider that answered; only used for provider answers. Nil counts as public,
+    ///     and special (a service on a link-local address) as private.
     public func refusal(
         of address: IPAddress,
         from source: Resolution.Source,

@@ -117,7 +117,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var limit: Duration?
     /// What to do about it.
     public var hint: String?
-    /// The error of a lower part, such as a ``ResolutionError``.
+    /// The error of a lower part, such as a `ResolutionError` of the module HTTPDNS, which says which providers were asked.
     public var underlying: (any Error)?
 
     /// Creates an error.

@@ -7,7 +7,7 @@ public struct InterceptionContext: Sendable {
     /// Which hop of the call this is, from 0: a second `next` of an application interceptor begins hop 1. Application
     /// interceptors themselves, which are above all hops, see 0.
     public internal(set) var hop: Int
-    /// When the whole call ends, on ``SystemTimeSource``.
+    /// When the whole call ends, on `SystemTimeSource`.
     public let deadline: MonotonicTime?
     /// How deep this call is inside other calls of the same client, from 0.
     public let depth: Int

@@ -21,8 +21,10 @@ public struct RequestBody: Sendable {
     ///
     /// Copies share the stream: a second transfer of it, by a retry or under another call, fails with
     /// ``HTTPDNSClientError/Code/requestBodyFailed`` before anything is sent.
-    /// - Parameter length: How many bytes the stream has. With nil HTTP/1.1 uses chunked transfer coding; with a number
-    ///   the stream must have exactly as many.
+    /// - Parameters:
+    ///   - length: How many bytes the stream has. With nil HTTP/1.1 uses chunked transfer coding; with a number the stream
+    ///     must have exactly as many.
+    ///   - chunks: The stream, in pieces of any size. An error that it throws fails the request.
     public static func stream(
         length: Int64? = nil,
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable

@@ -106,11 +106,18 @@ struct TransportStreamTests {
         }
     }
 
-    @Test("an early answer ends the caller's stream", arguments: Driver.allCases)
-    func earlyAnswer(driver: Driver) async throws {
+    @Test(
+        "an early answer ends the caller's stream, whether the stream had something to give or nothing",
+        arguments: Driver.allCases,
+        ["", "Connection: close\r\n"]
+    )
+    func earlyAnswer(driver: Driver, field: String) async throws {
         let server = try RawServer(
             .readHead,
-            .sendText("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\nConnection: close\r\n\r\nno"),
+            .read(8),
+            // By then libcurl has asked for more in vain.
+            .pause(.milliseconds(50)),
+            .sendText("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\(field)\r\nno"),
             .readToEnd
         )
         let fixture = TransportFixture(driver)

@@ -72,6 +72,7 @@ struct ParsedURLTests {
             ("http://2130706433/", .addressForm),
             ("http://0177.0.0.1/", .addressForm),
             ("http://127.1/", .addressForm),
+            ("http://１２７.０.０.１/", .addressForm),
             ("http://127.0.0.1./", .addressForm),
             ("http://[fe80::1%25eth0]/", .addressForm),
             ("http://[::1/", .addressForm),
