@@ -78,16 +78,18 @@ struct UntouchedSystemResolverTests {
         urls.append("https://probe-nowhere.one.test:\(rig.tlsPort)/health")
         expected.insert("resolve-failed/resolve - \(urls.last ?? "")")
         let mark = rig.bindLogMark()
-        let command = Command(
-            try BuiltProduct.path("httpdns-linkage-probe"),
-            [rig.dohURL, rig.certificateAuthorityFile] + urls
-        )
+        let program = try BuiltProduct.path("httpdns-linkage-probe")
+        let command = Command(program, [rig.dohURL, rig.certificateAuthorityFile] + urls)
         let run = try await Tripwire.shared().run(command)
         #expect(run.result.status == 0, "\(run.result)")
         let lines = run.result.output.split(separator: "\n").map(String.init)
         #expect(lines.count == 2 * urls.count && Set(lines) == expected, "\(run.result)")
         #expect(run.lookups == [])
         #expect(try rig.queryCount(of: "probe-2.wild.test", type: "A", since: mark) == 1)
+
+        // The same program, led to the system resolver by an internal name: the tripwire sees it.
+        let inner = Command(program, [rig.dohURL, rig.certificateAuthorityFile, "http://probe-internal/"])
+        #expect(try await Tripwire.shared().run(inner).lookups == ["getaddrinfo probe-internal"])
     }
 
     @Test("row 10: with the system off a dead provider is a named error and no look-up; with it on, the tripwire tells")
