@@ -97,6 +97,17 @@ struct TripwireTests {
         #expect(lookups.contains(lookup), "\(lookups)")
     }
 
+    @Test(
+        "a question that goes to a name server without the system resolver is recorded and refused",
+        arguments: ["udp", "tcp"]
+    )
+    func nameServer(protocol: String) async throws {
+        let script = "echo question >/dev/\(`protocol`)/127.0.0.1/53"
+        let (result, lookups) = try await Tripwire.shared().run(Command("bash", ["-c", script]))
+        #expect(result.status != 0)
+        #expect(lookups == ["connect 127.0.0.1 port 53"])
+    }
+
     @Test("without the tripwire the same look-up works")
     func control() async throws {
         #expect(try await Command("getent", ["ahosts", "localhost"]).run().status == 0)

@@ -43,6 +43,12 @@ extension ServerRig {
         try await update(changes)
     }
 
+    /// Adds records to those that a name has. One call carries as many as a DNS message holds, some 1,500.
+    /// - Throws: ``RigError`` with what nsupdate said.
+    public func addRecords(_ name: String, timeToLive: Int = 5, type: String = "A", _ values: [String]) async throws {
+        try await update(values.map { "update add \(name). \(timeToLive) \(type) \($0)" })
+    }
+
     /// Removes all records of a name.
     /// - Throws: ``RigError`` with what nsupdate said.
     public func removeRecords(_ name: String) async throws {

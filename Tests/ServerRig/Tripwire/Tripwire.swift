@@ -1,9 +1,7 @@
 internal import Glibc
 
 /// Proves that a program leaves the system resolver alone: it runs the program with a library in front that records and
-/// refuses every look-up of a name (`Scripts/tripwire.c`).
-///
-/// It does not see a program that asks a name server by itself over UDP; for those, look at the sockets.
+/// refuses every look-up of a name, and every connection or packet to port 53 (`Scripts/tripwire.c`).
 public struct Tripwire: Sendable {
     private let library: String
 
@@ -27,7 +25,8 @@ public struct Tripwire: Sendable {
     }
 
     /// Runs a command with the tripwire in front.
-    /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test`.
+    /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test` or
+    ///   `connect 127.0.0.1 port 53`.
     public func run(
         _ command: Command,
         within limit: Duration = .seconds(60)

@@ -1,0 +1,169 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 10 of the acceptance list: what happens when the provider does not answer, and what the system resolver may do
+/// about it.
+@Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(3)))
+struct DeadProviderTests {
+    /// A provider at an address of the loopback block where nobody listens.
+    private func deadProvider() throws -> DoHProvider {
+        try DoHProvider(.init(name: "dead", url: "https://doh.test:1/", bootstrap: [IPAddress(v4: 127, 0, 0, 66)]))
+    }
+
+    /// A name that the system resolver of this machine knows, with its first address of IPv4. `localhost` is not one:
+    /// the resolver answers that by itself.
+    private func systemsOwnName() async throws -> (name: String, address: String) {
+        let hosts = (try? String(contentsOfFile: "/etc/hosts", encoding: .utf8)) ?? ""
+        let listed = hosts.split(separator: "\n").flatMap { line in
+            line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace).dropFirst().map(String.init)
+        }
+        for name in [ProcessInfo.processInfo.hostName] + listed {
+            guard let host = try? HostName(name), !host.isLocalhost else { continue }
+            let found = try await Command("getent", ["ahostsv4", name]).run()
+            if found.status == 0, let address = found.output.split(separator: " ").first {
+                return (name, String(address))
+            }
+        }
+        throw SystemKnowsNothing(hosts: hosts)
+    }
+
+    private struct SystemKnowsNothing: Error, CustomStringConvertible {
+        var hosts: String
+        var description: String {
+            "the test needs one name that getaddrinfo knows on this machine, such as its host name; /etc/hosts has:\n\(hosts)"
+        }
+    }
+
+    @Test("system on: the request succeeds by the system's answer, which says so; system off: the same request fails")
+    func fallback() async throws {
+        let system = try await systemsOwnName()
+        let server = try RawServer(
+            address: system.address,
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+        )
+        let url = "http://\(system.name):\(server.port)/"
+        for fallback in [Route.Fallback.none, .system] {
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.makePatient()
+            configuration.resolver.timeSource = FakeTimeSource()
+            configuration.resolver.providers = [try deadProvider()]
+            configuration.resolver.routes = [
+                Route(.exact(try HostName(system.name)), .providers(["dead"], fallback: fallback))
+            ]
+            try await withClient(configuration) { client in
+                guard fallback == .system else {
+                    let error = try await refusal { _ = try await client.get(url) }
+                    #expect(error.code == .resolveFailed && error.stage == .resolve, "\(error)")
+                    let resolution = try #require(error.underlying as? ResolutionError)
+                    #expect(resolution.code == .providersFailed && resolution.attempts.map(\.provider) == ["dead"])
+                    #expect(resolution.hint?.contains("fallback: system") == true, "\(resolution)")
+                    #expect(server.connections.isEmpty)
+                    return
+                }
+                for isCached in [false, true] {
+                    let response = try await client.get(url)
+                    #expect(try await response.text() == "ok")
+                    let rewritten = try #require(response.exchanges.first?.request)
+                    #expect(rewritten.source == .system && rewritten.resolution.isCached == isCached)
+                    // The providers' failure is not kept quiet, and the answer lives only until they may be asked again.
+                    #expect(rewritten.resolution.failedAttempts.map(\.provider) == ["dead"])
+                    #expect(rewritten.timeToLive == .seconds(1))
+                }
+                let request = server.connections.first?.text ?? ""
+                let host = try HostName(system.name)
+                #expect(request.contains("\r\nHost: \(host):\(server.port)\r\n"), "\(request)")
+            }
+        }
+    }
+
+    @Test(
+        "a provider that is held keeps no one beyond the limit; what it said before still serves, and it is found alive"
+    )
+    func held() async throws {
+        let rig = try await ServerRig.start()
+        let time = FakeTimeSource()
+        var configuration = try rig.settings()
+        configuration.resolver.timeSource = time
+        configuration.resolver.timeLimit = .seconds(3)
+        configuration.resolver.families = .v4
+        let known = "https://three.test:\(rig.tlsPort)/health"
+        let unknown = "https://two.test:\(rig.tlsPort)/health"
+        try await withClient(configuration) { client in
+            #expect(try await client.get(known).text() == "127.0.0.4\n")
+            rig.holdBind()
+            let mark = rig.bindLogMark()
+
+            // Cached for 60 s: nobody notices.
+            #expect(try await client.get(known).text() == "127.0.0.4\n")
+
+            // Ten at once wait for one question, until the limit, which the injected clock reaches.
+            let refusals = try await withThrowingTaskGroup(of: HTTPDNSClientError.self) { group in
+                for _ in 0..<10 {
+                    group.addTask { try await refusal { _ = try await client.get(unknown) } }
+                }
+                await time.sleepers(atLeast: 1)
+                time.advance(by: .seconds(3))
+                return try await group.reduce(into: []) { $0.append($1) }
+            }
+            for error in refusals {
+                #expect(error.code == .timedOut || error.code == .resolveFailed, "\(error)")
+                #expect(error.stage == .resolve && error.requestMayHaveBeenSent == false && error.attempts.isEmpty)
+                #expect("\(error)".contains("two.test") && "\(error)".contains("bind"), "\(error)")
+            }
+            #expect(refusals.count == 10)
+
+            // In backoff: at once, without a question, and it says when it will ask again.
+            let early = try await refusal { _ = try await client.get(unknown) }
+            #expect("\(early)".contains("asked again in"), "\(early)")
+
+            rig.resumeBind()
+            time.advance(by: .seconds(2))
+            #expect(try await client.get(unknown).text() == "127.0.0.3\n")
+            // One question that was held, and one after it; held, BIND answers what still stands in its socket.
+            #expect(try rig.queryCount(of: "two.test", since: mark) <= 2)
+        }
+        try await rig.stop()
+    }
+
+    @Test("the order of sources, all of them at once: request, mapping, memory, provider, system")
+    func order() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row10-order.wild.test"
+        try await rig.setRecords(name, ["127.0.0.2"])
+        let time = FakeTimeSource()
+        var configuration = try rig.settings(fallback: .system)
+        configuration.resolver.timeSource = time
+        configuration.resolver.families = .v4
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            func source(pinnedTo pins: [String]? = nil) async throws -> String {
+                let response = try await client.get("https://\(name):\(rig.tlsPort)/health", pinnedTo: pins)
+                let body = try await response.text()
+                let rewritten = try #require(response.exchanges.first?.request)
+                let memory = rewritten.resolution.isCached ? "memory of " : ""
+                return "\(memory)\(rewritten.source) \(body.dropLast())"
+            }
+            #expect(try await source() == "provider 127.0.0.2")
+            // The answer in memory is as good as the provider's until its time is over, whatever the provider says now.
+            try await rig.setRecords(name, ["127.0.0.4"])
+            #expect(try await source() == "memory of provider 127.0.0.2")
+            // A mapping wins over memory at once, the request over the mapping; taken away, memory is there again.
+            try client.mappings.apply { $0["*.wild.test"] = .addresses(["127.0.0.3"]) }
+            #expect(try await source() == "mapping 127.0.0.3")
+            #expect(try await source(pinnedTo: ["127.0.0.4"]) == "request 127.0.0.4")
+            #expect(try await source() == "mapping 127.0.0.3")
+            try client.mappings.apply { $0["*.wild.test"] = nil }
+            #expect(try await source() == "memory of provider 127.0.0.2")
+            #expect(try rig.queryCount(of: name, since: mark) == 1)
+            time.advance(by: .seconds(5))
+            #expect(try await source() == "provider 127.0.0.4")
+            #expect(try rig.queryCount(of: name, since: mark) == 2)
+        }
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 4 of the acceptance list on the real clock, and row 3 with a family that really fails.
+@Suite("Answers of a provider, in real time", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct LivingAnswerTests {
+    @Test("row 4: each question serves for its second and no longer, and the change in the zone arrives with the next")
+    func realTime() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row4-living.wild.test"
+        try await rig.setRecords(name, timeToLive: 1, ["127.0.0.2"])
+        var configuration = try rig.settings()
+        configuration.resolver.families = .v4
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            var answers: [(address: String, isCached: Bool)] = []
+            // Thousands of requests are made: what is wrong with them is told once.
+            var wrong: [Resolution] = []
+            // Until the zone's second address has come, and has gone out of memory once.
+            while answers.filter({ !$0.isCached && $0.address == "127.0.0.3" }).count < 2 {
+                let response = try await client.get("https://\(name):\(rig.tlsPort)/health")
+                let resolution = try #require(response.exchanges.first?.request.resolution)
+                let left = try #require(resolution.timeToLive)
+                let isWithinLife = left > .zero && resolution.age + left == .seconds(1)
+                if resolution.isStale || resolution.isCached && !isWithinLife { wrong.append(resolution) }
+                answers.append((String(try await response.text().dropLast()), resolution.isCached))
+                if answers.count == 10 { try await rig.setRecords(name, timeToLive: 1, ["127.0.0.3"]) }
+            }
+            #expect(wrong.isEmpty, "\(wrong.count) of \(answers.count), such as \(String(describing: wrong.first))")
+            let questions = answers.filter { !$0.isCached }
+            #expect(try rig.queryCount(of: name, since: mark) == questions.count)
+            #expect(answers.count > questions.count)
+            #expect(questions.first?.address == "127.0.0.2")
+            // Never back: once the new address has come, the old one is gone.
+            let first = try #require(answers.firstIndex { $0.address == "127.0.0.3" })
+            #expect(!answers[first].isCached)
+            #expect(answers[..<first].allSatisfy { $0.address == "127.0.0.2" })
+            #expect(answers[first...].allSatisfy { $0.address == "127.0.0.3" })
+        }
+    }
+
+    @Test("a time to live of 0 serves those who wait for the answer, and nobody after them")
+    func zero() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row4-zero.wild.test"
+        try await rig.setRecords(name, timeToLive: 0, ["127.0.0.2"])
+        var configuration = try rig.settings()
+        configuration.resolver.families = .v4
+        let mark = rig.bindLogMark()
+        try await withClient(configuration) { client in
+            for number in 1...5 {
+                let response = try await client.get("https://\(name):\(rig.tlsPort)/health")
+                #expect(try await response.text() == "127.0.0.2\n")
+                #expect(response.exchanges[0].request.resolution.isCached == false)
+                #expect(try rig.queryCount(of: name, since: mark) == number)
+            }
+        }
+    }
+
+    @Test("row 3: an AAAA answer that BIND cannot give fails no request, and half an answer is kept for ten seconds")
+    func failedFamily() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "row3-failed.wild.test"
+        try await rig.setRecords(name, timeToLive: 60, ["127.0.0.3"])
+        // 2,500 records of 28 octets are more than the 65,535 octets of a DNS message.
+        for block in 0..<5 {
+            try await rig.addRecords(
+                name,
+                timeToLive: 60,
+                type: "AAAA",
+                (0..<500).map { "2001:db8::\(block):\(String($0, radix: 16))" }
+            )
+        }
+        let mark = rig.bindLogMark()
+        try await withClient(try rig.settings()) { client in
+            let response = try await client.get("https://\(name):\(rig.tlsPort)/health")
+            #expect(try await response.text() == "127.0.0.3\n")
+            let rewritten = try #require(response.exchanges.first?.request)
+            #expect(rewritten.addresses.map(\.address.description) == ["127.0.0.3"])
+            // Half an answer is kept for 10 s and not for its whole minute.
+            #expect(try #require(rewritten.timeToLive) <= .seconds(10))
+        }
+        #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
+        try await rig.removeRecords(name)
+    }
+}

@@ -1,0 +1,115 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Rows 1, 3 and 10 of the acceptance list, seen from outside the process: the tripwire stands before every way to ask
+/// the system resolver or a name server, and stays silent.
+@Suite(
+    "The system resolver is left alone",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
+    .timeLimit(.minutes(3))
+)
+struct UntouchedSystemResolverTests {
+    /// A name of this test's own. Nobody but BIND knows it: the machine that runs this does not.
+    private func name(_ label: String, _ rig: ServerRig, _ address: String) async throws -> String {
+        let name = "\(label).wild.test"
+        try await rig.setRecords(name, [address])
+        let system = try await Command("getent", ["ahosts", name]).run()
+        #expect(system.status == 2, "the system resolver knows \(name): \(system.output)")
+        return name
+    }
+
+    private func resolveTest(_ arguments: [String]) throws -> Command {
+        // Nothing of the machine that runs the tests may lead the program.
+        let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
+        return Command(try BuiltProduct.path("resolve-test"), arguments, environment: neutral)
+    }
+
+    @Test(
+        "rows 1 and 3: by GET and by POST a name that only the provider knows is reached, with no look-up at all",
+        arguments: DoHProvider.Method.allCases
+    )
+    func program(method: DoHProvider.Method) async throws {
+        let rig = try await ServerRig.shared()
+        let name = try await name("untouched-\(method.rawValue)", rig, "127.0.0.3")
+        let file = FileManager.default.temporaryDirectory.appending(path: "untouched-\(UUID()).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let text = """
+            version: 1
+            providers:
+              bind:
+                kind: doh
+                url: \(rig.dohURL)
+                bootstrap: 127.0.0.1
+                method: \(method.rawValue)
+                ca_file: \(rig.certificateAuthorityFile)
+            routes:
+              "*.test": { providers: bind }
+            client: { ca_file: \(rig.certificateAuthorityFile) }
+            """
+        try Data(text.utf8).write(to: file)
+        let (log, queries) = (rig.accessLogMark(), rig.bindLogMark())
+        let target = "/health?untouched-\(method.rawValue)"
+        let command = try resolveTest(
+            ["fetch", "https://\(name):\(rig.tlsPort)\(target)", "--config", file.path, "-o", "-"]
+        )
+        let run = try await Tripwire.shared().run(command)
+        #expect(run.result.status == 0 && run.result.output == "127.0.0.3\n", "\(run.result)")
+        #expect(run.lookups == [])
+        let lines = try await rig.awaitAccessLog(since: log) { $0.target == target }
+        #expect(lines.map(\.address) == ["127.0.0.3"] && lines.map(\.sni) == [name])
+        #expect(try rig.queryCount(of: name, type: "A", since: queries) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
+    }
+
+    @Test("row 1: a program on the library alone, without Foundation, gets many names at once with no look-up at all")
+    func library() async throws {
+        let rig = try await ServerRig.shared()
+        var expected: Set<String> = []
+        var urls: [String] = []
+        for (label, address) in [("probe-2", "127.0.0.2"), ("probe-3", "127.0.0.3"), ("probe-4", "127.0.0.4")] {
+            let name = try await name(label, rig, address)
+            urls.append("https://\(name):\(rig.tlsPort)/health")
+            expected.insert("200 \(address) \(urls.last ?? "")")
+        }
+        urls.append("https://probe-nowhere.one.test:\(rig.tlsPort)/health")
+        expected.insert("resolve-failed/resolve - \(urls.last ?? "")")
+        let mark = rig.bindLogMark()
+        let program = try BuiltProduct.path("httpdns-linkage-probe")
+        let command = Command(program, [rig.dohURL, rig.certificateAuthorityFile] + urls)
+        let run = try await Tripwire.shared().run(command)
+        #expect(run.result.status == 0, "\(run.result)")
+        let lines = run.result.output.split(separator: "\n").map(String.init)
+        #expect(lines.count == 2 * urls.count && Set(lines) == expected, "\(run.result)")
+        #expect(run.lookups == [])
+        #expect(try rig.queryCount(of: "probe-2.wild.test", type: "A", since: mark) == 1)
+
+        // The same program, led to the system resolver by an internal name: the tripwire sees it.
+        let inner = Command(program, [rig.dohURL, rig.certificateAuthorityFile, "http://probe-internal/"])
+        #expect(try await Tripwire.shared().run(inner).lookups == ["getaddrinfo probe-internal"])
+    }
+
+    @Test("row 10: with the system off a dead provider is a named error and no look-up; with it on, the tripwire tells")
+    func deadProvider() async throws {
+        let rig = try await ServerRig.shared()
+        let name = try await name("untouched-dead", rig, "127.0.0.2")
+        // Held while the test runs, so that nobody else gets the port; BIND is not there.
+        let holder = try RawServer(address: "127.0.0.8", .hang)
+        let fetch = [
+            "fetch", "https://\(name):\(rig.tlsPort)/health", "--doh", "https://doh.test:\(holder.port)/dns-query",
+            "--bootstrap", "doh.test=127.0.0.66", "--cacert", rig.certificateAuthorityFile,
+        ]
+        let closed = try await Tripwire.shared().run(try resolveTest(fetch + ["--json"]))
+        #expect(closed.result.status == 1 && closed.result.output == "")
+        #expect(closed.lookups == [])
+        for word in [#""code":"resolve-failed""#, #""stage":"resolve""#, name, "127.0.0.66:\(holder.port)"] {
+            #expect(closed.result.error.contains(word), "\(word) is not in \(closed.result.error)")
+        }
+        let open = try await Tripwire.shared().run(try resolveTest(fetch + ["--system-fallback"]))
+        #expect(open.result.status == 1)
+        #expect(Set(open.lookups) == ["getaddrinfo \(name)"])
+    }
+}
