@@ -37,16 +37,19 @@ function origin.handshake(refusesUnknown)
     if refusesUnknown and name then return ngx.exit(ngx.ERROR) end
 end
 
-function origin.echo()
+-- The request's body, unless nginx put it into a file, and its length.
+local function read_body()
     ngx.req.read_body()
-    local body, length = ngx.req.get_body_data(), 0
-    if body then
-        length = #body
-    elseif ngx.req.get_body_file() then
-        local file = io.open(ngx.req.get_body_file(), "rb")
-        length = file:seek("end")
-        file:close()
-    end
+    local body, path = ngx.req.get_body_data(), ngx.req.get_body_file()
+    if body or not path then return body, body and #body or 0 end
+    local file = io.open(path, "rb")
+    local length = file:seek("end")
+    file:close()
+    return nil, length
+end
+
+function origin.echo()
+    local body, length = read_body()
     local v = ngx.var
     ngx.header["content-type"] = "application/json"
     ngx.say(json({
@@ -59,15 +62,7 @@ function origin.echo()
 end
 
 function origin.upload()
-    ngx.req.read_body()
-    local body, length = ngx.req.get_body_data(), 0
-    if body then
-        length = #body
-    elseif ngx.req.get_body_file() then
-        local file = io.open(ngx.req.get_body_file(), "rb")
-        length = file:seek("end")
-        file:close()
-    end
+    local _, length = read_body()
     text(tostring(length))
 end
 
