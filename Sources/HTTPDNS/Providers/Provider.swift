@@ -1,3 +1,5 @@
+public import HTTPDNSPrimitives
+
 /// A source of answers over HTTP.
 ///
 /// A provider answers one question at a time, as often as it is asked and from any task; it neither caches nor retries,
@@ -15,6 +17,18 @@ public protocol Provider: Sendable {
     /// - Throws: ``ProviderError`` when no family has an outcome of its own; `CancellationError` when the task is cancelled.
     func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer
 
+    /// How many names one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches.
+    var batchLimit: Int { get }
+
+    /// Answers about several names at once, at most ``batchLimit``, each as ``resolve(_:)`` would.
+    ///
+    /// A name that is missing in the result was not answered.
+    /// - Parameters:
+    ///   - query: What is asked about each name; its own host is the first of the batch.
+    ///   - batch: The names.
+    /// - Throws: ``ProviderError`` when no name has an outcome of its own; `CancellationError`.
+    func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer]
+
     /// Ends connections and threads. Queries after it throw ``ProviderError`` with code `shutDown`. Idempotent.
     func shutdown() async
 }
@@ -27,11 +41,45 @@ public struct ProviderQuery: Hashable, Sendable {
     public var families: AddressFamilies
     /// How long the answer may take.
     public var timeLimit: Duration
+    /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil says nothing about anyone. A provider
+    /// that cannot pass it on answers without it.
+    public var clientSubnet: AddressBlock?
+    /// Whether records of type HTTPS are wanted too (RFC 9460). A provider that cannot ask for them leaves
+    /// ``ProviderAnswer/services`` nil.
+    public var wantsServices = false
 
     /// Creates a question.
     public init(host: HostName, families: AddressFamilies, timeLimit: Duration) {
         self.host = host
         self.families = families
         self.timeLimit = timeLimit
+    }
+}
+
+extension Provider {
+    /// One: no batches.
+    public var batchLimit: Int { 1 }
+
+    /// Asks about one name after the other, within one time limit.
+    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+        var answers: [HostName: ProviderAnswer] = [:]
+        var failure: (any Error)?
+        let clock = SystemTimeSource()
+        let deadline = clock.now() + query.timeLimit
+        for host in batch {
+            var single = query
+            single.host = host
+            single.timeLimit = deadline - clock.now()
+            guard single.timeLimit > .zero else { break }
+            do {
+                answers[host] = try await resolve(single)
+            } catch is CancellationError {
+                throw CancellationError()
+            } catch {
+                failure = error
+            }
+        }
+        if answers.isEmpty, let failure { throw failure }
+        return answers
     }
 }

@@ -6,6 +6,8 @@ public struct ProviderAnswer: Hashable, Sendable {
     public var v4: FamilyAnswer?
     /// The outcome for IPv6; nil when it was not asked for.
     public var v6: FamilyAnswer?
+    /// The outcome for records of type HTTPS; nil when they were not asked for, or the provider cannot ask for them.
+    public var services: ServiceAnswer?
 
     /// Creates an answer.
     public init(v4: FamilyAnswer? = nil, v6: FamilyAnswer? = nil) {

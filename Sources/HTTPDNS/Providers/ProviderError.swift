@@ -17,6 +17,8 @@ public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let serverFailure = Code(description: "server-failure")
         /// The provider refused the question (REFUSED).
         public static let refused = Code(description: "refused")
+        /// The service wants fewer queries (HTTP 429), or the budget that the settings give it is used up.
+        public static let rateLimited = Code(description: "rate-limited")
         /// The provider is shut down.
         public static let shutDown = Code(description: "shut-down")
     }
@@ -25,11 +27,14 @@ public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible 
     public var code: Code
     /// One line for people, without secrets.
     public var message: String
+    /// How long the service wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3); nil when it did not say.
+    public var retryAfter: Duration?
 
     /// Creates an error.
-    public init(code: Code, message: String) {
+    public init(code: Code, message: String, retryAfter: Duration? = nil) {
         self.code = code
         self.message = message
+        self.retryAfter = retryAfter
     }
 
     /// The message.

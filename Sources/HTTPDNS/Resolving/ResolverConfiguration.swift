@@ -7,10 +7,20 @@ public struct ResolverConfiguration: Sendable {
     public struct Cache: Hashable, Sendable {
         /// How many names are kept, at least 1.
         public var entries: Int = 4096
+        /// How many bytes all of them may take, with their share of the tables.
+        public var bytes: ByteCount = .mebibytes(8)
         /// The least time that a positive answer is kept, whatever its own time to live.
         public var minimumTimeToLive: Duration = .zero
         /// The longest time that a positive answer is kept.
         public var maximumTimeToLive: Duration = .seconds(3600)
+
+        /// How long past its time to live an answer may serve while nothing newer is to be had (RFC 8767); zero never. A
+        /// route can say otherwise.
+        public var staleLimit: Duration = .seconds(3600)
+        /// How long a question waits for a new answer before a stale one serves it. While asking fails, it does not wait.
+        public var staleAfter: Duration = .milliseconds(300)
+        /// Whether an answer that is used shortly before its time to live is over is asked for anew in the background.
+        public var refreshesAhead = true
 
         /// Creates the default limits.
         public init() {}
@@ -26,6 +36,16 @@ public struct ResolverConfiguration: Sendable {
     public var policy = AddressPolicy()
     /// Limits of the cache.
     public var cache = Cache()
+    /// Decides how long a positive answer about a name is kept, from its time to live; nil means as long as that says. The
+    /// limits of the cache hold for what it returns. It runs outside of all locks, once for each answer.
+    public var timeToLiveOverride: (@Sendable (HostName, Duration) -> Duration)?
+    /// How much each provider may be asked, by its name; the defaults for those without an entry.
+    public var providerLimits: [String: ProviderLimits] = [:]
+    /// How long one provider is waited for at least before the next one is asked as well. The provider's own 95th percentile
+    /// counts where it is larger.
+    public var hedgeAfter: Duration = .milliseconds(50)
+    /// How long one query to one provider may take; never more than is left of ``timeLimit``.
+    public var attemptLimit: Duration = .seconds(1)
     /// The families asked for.
     public var families: AddressFamilies = .both
     /// How long one resolution may take in all.

@@ -18,12 +18,36 @@ public struct Route: Hashable, Sendable {
         case providers([String], fallback: Fallback)
     }
 
+    /// In which order the providers of a route are asked.
+    public enum Order: String, Hashable, Sendable, CaseIterable {
+        /// As written; those that fail or keep silent come last until they answer again.
+        case given
+        /// The one that answered fastest of late comes first.
+        case fastest
+    }
+
     /// The names that it is about.
     public var pattern: HostPattern
     /// What it says.
     public var action: Action
     /// The families asked for; nil means the resolver's own setting.
     public var families: AddressFamilies?
+    /// In which order its providers are asked.
+    public var order: Order = .given
+    /// How long past its time to live an answer may serve while nothing newer is to be had; nil means the cache's setting,
+    /// zero never.
+    public var staleLimit: Duration?
+    /// Whether one provider's word suffices that a name does not exist or has no address. If not, the others are asked, and
+    /// addresses from any of them win.
+    public var wantsSecondOpinion = false
+    /// The network on whose behalf the providers are asked (RFC 7871); nil says nothing about anyone.
+    public var clientSubnet: AddressBlock?
+    /// Whether records of type HTTPS are asked for and followed (RFC 9460).
+    public var usesServices = false
+    /// Blocks of addresses that its names may have whoever says so, besides those of the policy.
+    public var allowed: [AddressBlock] = []
+    /// If not empty, the only blocks of addresses that its names may have; all other addresses are refused.
+    public var only: [AddressBlock] = []
     /// Where it was written.
     public var location: SourceLocation?
 
