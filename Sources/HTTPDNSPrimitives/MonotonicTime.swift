@@ -20,6 +20,13 @@ public struct MonotonicTime: Hashable, Comparable, Sendable {
         return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .min : .max) : sum)
     }
 
+    /// The moment `duration` earlier, saturating at the beginning of time.
+    @inlinable
+    public static func - (time: MonotonicTime, duration: Duration) -> MonotonicTime {
+        let (difference, overflow) = time.nanoseconds.subtractingReportingOverflow(duration.wholeNanoseconds)
+        return MonotonicTime(nanoseconds: overflow ? (duration < .zero ? .max : .min) : difference)
+    }
+
     /// How long after `earlier` this moment is; negative if it is before. It saturates at 292 years either way.
     @inlinable
     public static func - (later: MonotonicTime, earlier: MonotonicTime) -> Duration {

@@ -11,9 +11,17 @@ public protocol TimeSource: Sendable {
     /// The present moment. Called on every cache hit: it must be cheap and must never go back.
     func now() -> MonotonicTime
 
+    /// The present moment, as exact as lifetimes need it: at most some milliseconds behind ``now()``.
+    func coarseNow() -> MonotonicTime
+
     /// Returns at `deadline` or later.
     /// - Throws: `CancellationError` as soon as the task is cancelled.
     func sleep(until deadline: MonotonicTime) async throws
+}
+
+extension TimeSource {
+    /// The exact moment.
+    public func coarseNow() -> MonotonicTime { now() }
 }
 
 /// The system's monotonic clock. It goes on while the machine is suspended, so that nothing is fresh after a long sleep

@@ -24,35 +24,46 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
+        /// Whether it goes on when nobody waits.
+        var landsAnyway = false
     }
 
-    private let maximum: Int
     private var flights: [FlightID: Flight] = [:]
     private var current: [Key: FlightID] = [:]
     private var lastNumber: UInt64 = 0
 
-    /// - Parameter maximum: How many flights may be under way at once; there is no limit to those who share one.
-    init(maximum: Int) {
-        self.maximum = maximum
-    }
-
     /// How many flights are under way.
     var count: Int { flights.count }
 
+    /// Whether a question about a key is under way that a new one may share.
+    func isUnderWay(_ key: Key) -> Bool { current[key] != nil }
+
     /// Takes a place in the flight for a key.
-    /// - Returns: The place, and whether the caller has to start the flight; nil when it would be one flight too many.
-    mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
+    /// - Parameter mayStart: Asked when there is no flight to share: whether there may be one more.
+    /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.
+    mutating func join(_ key: Key, _ waiter: Waiter, mayStart: () -> Bool) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
         if let flight = current[key] {
             flights[flight]?.waiters[waiterID] = waiter
             return (Seat(flight: flight, waiter: waiterID), false)
         }
-        guard flights.count < maximum else { return nil }
+        guard mayStart() else { return nil }
         let flight = FlightID(number: lastNumber)
         flights[flight] = Flight(key: key, waiters: [waiterID: waiter])
         current[key] = flight
         return (Seat(flight: flight, waiter: waiterID), true)
+    }
+
+    /// Opens a flight that nobody waits for: it lands for those who ask later.
+    /// - Returns: Nil when there is one for the key already, or may be no more.
+    mutating func open(_ key: Key, mayStart: () -> Bool) -> FlightID? {
+        guard current[key] == nil, mayStart() else { return nil }
+        lastNumber += 1
+        let flight = FlightID(number: lastNumber)
+        flights[flight] = Flight(key: key, landsAnyway: true)
+        current[key] = flight
+        return flight
     }
 
     /// Notes the work of a flight that was started.
@@ -65,14 +76,16 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
 
     /// Gives up a place. The others in the flight notice nothing.
     /// - Parameter letsItLand: Whether the flight goes on when this was the last place, for those who ask later.
-    /// - Returns: The flight's work when nobody wants it any more, to be cancelled.
-    mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> Work? {
+    /// - Returns: Whether that ended the flight, and its work, to be cancelled.
+    mutating func leave(_ seat: Seat, letsItLand: Bool = false) -> (ended: Bool, work: Work?) {
         // In place: a copy of the flight would copy all its waiters, for each of them that leaves.
-        guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil, !letsItLand,
-            let flight = flights[seat.flight], flight.waiters.isEmpty
-        else { return nil }
+        guard flights[seat.flight]?.waiters.removeValue(forKey: seat.waiter) != nil else { return (false, nil) }
+        if letsItLand { flights[seat.flight]?.landsAnyway = true }
+        guard let flight = flights[seat.flight], flight.waiters.isEmpty, !flight.landsAnyway else {
+            return (false, nil)
+        }
         remove(seat.flight, flight)
-        return flight.work
+        return (true, flight.work)
     }
 
     /// Ends a flight and frees its key.

@@ -1,56 +1,186 @@
 public import HTTPDNSPrimitives
 
 /// The addresses of a host, and where they came from.
-public struct Resolution: Hashable, Sendable {
+///
+/// One that comes out of the cache refers to what is cached; its lists and texts are made when they are asked for.
+public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
-        /// The word for it in JSON and logs.
-        public let description: String
+        private enum Word: UInt8 { case request, mapping, provider, system, literal }
+
+        private let word: Word
 
         /// The request named them itself (`pinnedTo`).
-        public static let request = Source(description: "request")
+        public static var request: Source { Source(word: .request) }
         /// A rule of the mappings.
-        public static let mapping = Source(description: "mapping")
+        public static var mapping: Source { Source(word: .mapping) }
         /// An HTTP-DNS provider, now or through the cache.
-        public static let provider = Source(description: "provider")
+        public static var provider: Source { Source(word: .provider) }
         /// The system resolver.
-        public static let system = Source(description: "system")
+        public static var system: Source { Source(word: .system) }
         /// The URL had an address, or `localhost`.
-        public static let literal = Source(description: "literal")
+        public static var literal: Source { Source(word: .literal) }
+
+        /// The word for it in JSON and logs.
+        public var description: String {
+            switch word {
+            case .request: "request"
+            case .mapping: "mapping"
+            case .provider: "provider"
+            case .system: "system"
+            case .literal: "literal"
+            }
+        }
     }
 
-    /// Where to connect, in the order in which they are tried. Never empty, and allowed by the address policy.
-    public var endpoints: [Endpoint]
+    enum Content: Sendable {
+        case cached(CachedAnswer, port: UInt16)
+        case given([Endpoint])
+    }
+
+    var content: Content
+    private var details: ResolutionDetails?
+    /// Nanoseconds; `Int64.max` means no expiry.
+    private var life: Int64 = .max
+    private var ageNanoseconds: Int64 = 0
+    private var elapsedNanoseconds: Int64 = 0
+    /// The generation of the mappings at the time.
+    public var generation: UInt64 = 0
     /// Where they came from.
     public var source: Source
-    /// The provider's name, for ``Source/provider``.
-    public var provider: String?
     /// Whether they came out of the cache.
     public var isCached = false
     /// Whether they are past their time to live.
     public var isStale = false
-    /// How long ago they were asked for.
-    public var age: Duration = .zero
-    /// How long they may still be used; nil means no expiry.
-    public var timeToLive: Duration?
-    /// The generation of the mappings at the time.
-    public var generation: UInt64 = 0
-    /// The name at the end of the alias chain, when it differs from the name asked.
-    public var canonicalName: HostName?
-    /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
-    public var identity: HostName?
-    /// The mapping rule that decided, and the chain of `via` names behind it.
-    public var rule: AppliedRule?
-    /// The route that decided.
-    public var route: Route?
-    /// Providers that were asked before the one that answered, and how they failed.
-    public var failedAttempts: [ProviderAttempt] = []
-    /// How long the resolving took.
-    public var elapsed: Duration = .zero
 
     /// Creates a resolution.
     public init(endpoints: [Endpoint], source: Source) {
-        self.endpoints = endpoints
+        content = .given(endpoints)
         self.source = source
+    }
+
+    init(_ content: Content, source: Source, details: ResolutionDetails?, life: Int64, age: Int64) {
+        self.content = content
+        self.source = source
+        self.details = details
+        self.life = life
+        ageNanoseconds = age
+    }
+
+    /// Where to connect, in the order in which they are tried. Never empty, and allowed by the address policy.
+    public var endpoints: [Endpoint] {
+        get {
+            switch content {
+            case .given(let endpoints): endpoints
+            case .cached(let answer, let port): answer.endpoints(port: port)
+            }
+        }
+        set {
+            details = allDetails
+            content = .given(newValue)
+        }
+    }
+
+    /// How long ago they were asked for.
+    public var age: Duration {
+        get { .nanoseconds(ageNanoseconds) }
+        set { ageNanoseconds = newValue.wholeNanoseconds }
+    }
+
+    /// How long they may still be used; nil means no expiry.
+    public var timeToLive: Duration? {
+        get { life == .max ? nil : .nanoseconds(life) }
+        set { life = newValue?.wholeNanoseconds ?? .max }
+    }
+
+    /// How long the resolving took.
+    public var elapsed: Duration {
+        get { .nanoseconds(elapsedNanoseconds) }
+        set { elapsedNanoseconds = newValue.wholeNanoseconds }
+    }
+
+    /// The provider's name, for ``Source/provider``.
+    public var provider: String? {
+        get { details.map(\.provider) ?? cached?.header.origin?.provider }
+        set { change { $0.provider = newValue } }
+    }
+
+    /// The name at the end of the alias chain, when it differs from the name asked.
+    public var canonicalName: HostName? {
+        get { details.map(\.canonicalName) ?? cached?.header.details?.canonicalName }
+        set { change { $0.canonicalName = newValue } }
+    }
+
+    /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
+    public var identity: HostName? {
+        get { details?.identity }
+        set { change { $0.identity = newValue } }
+    }
+
+    /// The mapping rule that decided, and the chain of `via` names behind it.
+    public var rule: AppliedRule? {
+        get { details?.rule }
+        set { change { $0.rule = newValue } }
+    }
+
+    /// The route that decided.
+    public var route: Route? {
+        get { details.map(\.route) ?? cached?.header.origin?.route }
+        set { change { $0.route = newValue } }
+    }
+
+    /// Providers that were asked before the one that answered, and how they failed.
+    public var failedAttempts: [ProviderAttempt] {
+        get { details.map(\.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
+        set { change { $0.failedAttempts = newValue } }
+    }
+
+    /// The protocols that the HTTPS record behind the first endpoint offers (RFC 9460), as ALPN identifiers; empty when
+    /// no such record decided.
+    public var applicationProtocols: [String] {
+        get {
+            if let details { return details.applicationProtocols }
+            guard case .cached(let answer, ServiceRoute.port) = content else { return [] }
+            return answer.header.details?.services?.applicationProtocols ?? []
+        }
+        set { change { $0.applicationProtocols = newValue } }
+    }
+
+    private var cached: CachedAnswer? {
+        if case .cached(let answer, _) = content { answer } else { nil }
+    }
+
+    /// The details as they read now, wherever they are.
+    private var allDetails: ResolutionDetails {
+        if let details { return details }
+        return ResolutionDetails(
+            provider: provider,
+            canonicalName: canonicalName,
+            route: route,
+            failedAttempts: failedAttempts,
+            applicationProtocols: applicationProtocols
+        )
+    }
+
+    private mutating func change(_ body: (inout ResolutionDetails) -> Void) {
+        var changed = allDetails
+        body(&changed)
+        details = changed
+    }
+}
+
+extension Resolution: Hashable {
+    /// Whether both say the same, wherever they keep it.
+    public static func == (left: Resolution, right: Resolution) -> Bool {
+        left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
+            && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
+            && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds
+            && left.allDetails == right.allDetails
+    }
+
+    /// Hashes endpoints and source.
+    public func hash(into hasher: inout Hasher) {
+        hasher.combine(endpoints)
+        hasher.combine(source)
     }
 }

@@ -120,8 +120,8 @@ extension ResolutionError {
     }
 
     /// The error for someone who asked about another name, from which `via` rules led here.
-    func seen(from question: ResolutionQuestion, through inquiry: Inquiry) -> ResolutionError {
-        guard let rule = inquiry.rule, !rule.via.isEmpty else { return self }
+    func seen(from question: ResolutionQuestion, through passage: RulePassage?) -> ResolutionError {
+        guard let rule = passage?.rule, !rule.via.isEmpty else { return self }
         var error = self
         error.host = question.host.description
         error.message = "\(question.host) via \(rule.via.map(\.description).joined(separator: " > ")): \(message)"

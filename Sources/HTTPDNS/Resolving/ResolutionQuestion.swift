@@ -13,6 +13,9 @@ public struct ResolutionQuestion: Hashable, Sendable {
     public var bypass = false
     /// The families allowed; nil means the route's or the resolver's setting.
     public var families: AddressFamilies?
+    /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil means the route's setting. Answers
+    /// for different networks are kept apart.
+    public var clientSubnet: AddressBlock?
     /// How long it may take; nil means the resolver's setting, and never more than that.
     public var timeLimit: Duration?
 

@@ -1,59 +1,110 @@
 internal import HTTPDNSPrimitives
 
 extension Resolver {
-    /// What someone who waits for a flight is given.
-    enum Delivery: Sendable {
-        case answer(KnownAnswer)
-        case failed(ResolutionError)
-        case timedOut
-        case cancelled
-        case shutDown
-    }
-
-    /// The answer to an inquiry, from the cache or from a flight of one's own or of others.
+    /// The answer to a question about a name, from the cache or from a flight of one's own or of others.
+    ///
+    /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
+    /// fails.
     func answer(
-        _ inquiry: Inquiry,
+        _ name: NameQuestion,
         to question: ResolutionQuestion,
         since started: MonotonicTime
     ) async throws -> Resolution {
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
+        let inquiry = inquiry(for: name)
+        let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
-        // One lock for both, or a flight that lands in between would be flown a second time.
-        let (finding, place): (CacheEntry.Finding, (seat: Flights.Seat, starts: Bool)?) = state.withLock { state in
-            let finding = state.cache.find(inquiry.key, at: started)
-            guard case .nothing = finding, limit > .zero, !Task.isCancelled else { return (finding, nil) }
-            return (finding, state.flights.join(inquiry.key, waiter))
+        // One lock for all of it, or a flight that lands in between would be flown a second time.
+        let step = cache.shard(for: name.key).state.withLock { state -> Step in
+            let finding = state.table.find(name.key)?.find(at: started) ?? .nothing
+            switch finding {
+            case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
+            case .stale where !mayAsk: return Step(finding: finding)
+            case .stale, .nothing: break
+            }
+            guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
+            let place = state.flights.join(name.key, waiter, mayStart: flightBudget.take)
+            return Step(finding: finding, place: place, isRefused: place == nil)
         }
-        if let resolution = try use(finding, for: inquiry, question, at: started) { return resolution }
+        if step.place == nil, let resolution = try use(step.finding, for: name, question, at: started) {
+            return resolution
+        }
         try Task.checkCancellation()
-        guard limit > .zero else { throw timedOut(question, inquiry, limit) }
-        guard let (seat, starts) = place else { throw ResolutionError.overloaded(question.host.description) }
-        if starts { start(inquiry, port: question.port, seat.flight) }
+        guard limit > .zero else { throw timedOut(question, name, limit) }
+        guard let place = step.place else { throw ResolutionError.overloaded(question.host.description) }
+        counting.count(place.starts ? .misses : .joined)
+        if place.starts { start(inquiry, place.seat.flight) }
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
 
-        let delivery = await delivery(to: waiter, by: started + limit, isShort: limit < configuration.timeLimit)
+        let stale = step.finding.staleAnswer
+        let patience = stale == nil ? limit : min(limit, configuration.cache.staleAfter)
+        let delivery = await delivery(to: waiter, by: started + patience, isShort: patience < configuration.timeLimit)
+        return try settle(
+            delivery,
+            Wait(name: name, seat: place.seat, stale: stale, started: started, limit: limit),
+            question
+        )
+    }
+
+    /// What looking into the cache came to.
+    private struct Step {
+        var finding: CachedAnswer.Finding
+        var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
+        /// Whether there was no room for one more flight.
+        var isRefused = false
+    }
+
+    /// Someone's wait for a flight.
+    private struct Wait {
+        var name: NameQuestion
+        var seat: AnswerCache.Flights.Seat
+        /// What serves when nothing newer comes.
+        var stale: CachedAnswer?
+        var started: MonotonicTime
+        var limit: Duration
+    }
+
+    private func settle(
+        _ delivery: Delivery,
+        _ wait: Wait,
+        _ question: ResolutionQuestion
+    ) throws -> Resolution {
+        let now = configuration.timeSource.now()
         switch delivery {
         case .answer(let answer):
-            let now = configuration.timeSource.now()
-            var resolution = try use(answer, for: inquiry, question, at: now)
+            var resolution = try use(answer, for: wait.name, question, at: now)
             resolution.isCached = false
-            resolution.elapsed = now - started
+            resolution.elapsed = now - wait.started
             return resolution
         case .failed(let error):
-            throw error.seen(from: question, through: inquiry)
+            if let resolution = try useStale(wait, question, at: now) { return resolution }
+            throw error.seen(from: question, through: wait.name.passage)
         case .timedOut:
             // The flight goes on within its own limit. Else a first provider that is dead would take all the time of
             // every hasty caller, and the healthy one behind it would never be asked.
-            state.withLock { $0.flights.leave(seat, letsItLand: true) }?.cancel()
-            throw timedOut(question, inquiry, limit)
+            leave(wait.seat, wait.name.key, letsItLand: true)
+            if let resolution = try useStale(wait, question, at: now) { return resolution }
+            throw timedOut(question, wait.name, wait.limit)
         case .cancelled:
-            leave(seat)
+            leave(wait.seat, wait.name.key)
             throw CancellationError()
         case .shutDown:
-            leave(seat)
+            leave(wait.seat, wait.name.key)
             throw ResolutionError.shutDown(host: question.host.description)
         }
+    }
+
+    private func useStale(
+        _ wait: Wait,
+        _ question: ResolutionQuestion,
+        at now: MonotonicTime
+    ) throws -> Resolution? {
+        guard let stale = wait.stale, stale.isStale(at: now) else { return nil }
+        counting.count(.staleServedAfterWait)
+        var resolution = try use(stale, for: wait.name, question, at: now)
+        resolution.elapsed = now - wait.started
+        return resolution
     }
 
     /// Waits for what the flight brings. A flight ends by itself within the resolver's limit; only a shorter limit needs a
@@ -78,61 +129,32 @@ extension Resolver {
         }
     }
 
-    /// Starts the flight that everyone who asks for the key will share.
-    private func start(_ inquiry: Inquiry, port: UInt16, _ flight: Flights.FlightID) {
-        // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
-        let work = Task.detached { [self] in
-            guard let landed = await self.fly(inquiry, port: port) else { return }
-            self.land(landed, inquiry.key, flight)
-        }
-        state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
+    private func leave(_ seat: AnswerCache.Flights.Seat, _ key: AnswerKey, letsItLand: Bool = false) {
+        let (ended, work) = cache.shard(for: key).state.withLock { $0.flights.leave(seat, letsItLand: letsItLand) }
+        if ended { flightBudget.giveBack(1) }
+        work?.cancel()
     }
 
-    private func leave(_ seat: Flights.Seat) {
-        state.withLock { $0.flights.leave(seat) }?.cancel()
-    }
-
-    /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
-    private func land(_ result: FlightResult, _ key: AnswerKey, _ flight: Flights.FlightID) {
-        let now = configuration.timeSource.now()
-        let (waiters, delivery): ([OneShot<Delivery>], Delivery) = state.withLock { state in
-            let landing = state.flights.land(flight)
-            var delivery: Delivery =
-                switch result {
-                case .answer(let answer), .fallback(let answer, _): .answer(answer)
-                case .failure(let error, _): .failed(error)
-                }
-            if let landing, landing.isCurrent {
-                state.cache.update(key, at: now) { entry in
-                    switch result {
-                    case .answer(let answer):
-                        entry.install(answer, at: now)
-                    case .fallback(let answer, let error):
-                        delivery = .answer(entry.installFallback(answer, after: error, at: now))
-                    case .failure(let error, let sentAt):
-                        entry.recordFailure(error, sentAt: sentAt, at: now)
-                    }
-                }
-            }
-            return (landing?.waiters ?? [], delivery)
-        }
-        for waiter in waiters { waiter.deliver(delivery) }
-    }
-
-    /// What a look-up in the cache comes to; nil when there is nothing to use.
+    /// What a look into the cache comes to; nil when there is nothing to use.
     func use(
-        _ finding: CacheEntry.Finding,
-        for inquiry: Inquiry,
+        _ finding: CachedAnswer.Finding,
+        for name: NameQuestion,
         _ question: ResolutionQuestion,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution? {
         switch finding {
         case .fresh(let answer):
-            return try use(answer, for: inquiry, question, at: now)
-        case .backingOff(var error, let failedAt, let retryAt):
-            let again = "failed \((now - failedAt).shortText) ago, asked again in \((retryAt - now).shortText)"
+            counting.count(answer.header.kind == .addresses ? .hits : .negativeHits)
+            return try use(answer, for: name, question, at: now)
+        case .stale(let answer, _):
+            return try use(answer, for: name, question, at: now)
+        case .backingOff(let failure):
+            counting.count(.failureHits)
+            var error = failure.error
+            let again =
+                "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"
             error.hint = error.hint.map { "\($0); \(again)" } ?? again
-            throw error.seen(from: question, through: inquiry)
+            throw error.seen(from: question, through: name.passage)
         case .nothing:
             return nil
         }
@@ -140,45 +162,98 @@ extension Resolver {
 
     /// The resolution that an answer makes for one question.
     private func use(
-        _ answer: KnownAnswer,
-        for inquiry: Inquiry,
+        _ answer: CachedAnswer,
+        for name: NameQuestion,
         _ question: ResolutionQuestion,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution {
-        let known: [Endpoint]
-        switch answer.content {
-        case .nothing(let error):
-            // Askers with different reasons to ask the system share its answer.
-            let own = answer.isUnknownToSystem ? .unknownToSystem(inquiry) : error
-            throw own.seen(from: question, through: inquiry)
-        case .endpoints(let endpoints): known = endpoints
+        let header = answer.header
+        guard let origin = header.origin, header.kind == .addresses else {
+            throw negative(answer, name).seen(from: question, through: name.passage)
         }
-        let endpoints =
-            answer.port == question.port ? known : known.map { Endpoint(address: $0.address, port: question.port) }
+        let life = header.expiresAt.nanoseconds - now.nanoseconds
+        var left = max(life, 0)
+        if let ruleLife = name.passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
         var resolution = Resolution(
-            endpoints: try allowed(
-                endpoints,
-                answer.source,
-                providerScope: answer.providerScope,
-                host: question.host.description
-            ),
-            source: answer.source
+            .cached(answer, port: question.port),
+            source: origin.source,
+            details: name.passage.map { details(of: answer, origin, $0, port: question.port) },
+            life: left,
+            age: max(now.nanoseconds - header.sentAt.nanoseconds, 0)
         )
-        resolution.provider = answer.provider
         resolution.isCached = true
-        resolution.age = max(now - answer.sentAt, .zero)
-        let left = max(answer.expiresAt - now, .zero)
-        resolution.timeToLive = inquiry.ruleTimeToLive.map { min($0, left) } ?? left
-        resolution.generation = inquiry.generation
-        resolution.canonicalName = answer.canonicalName
-        resolution.identity = inquiry.identity
-        resolution.rule = inquiry.rule
-        resolution.route = inquiry.route
-        resolution.failedAttempts = answer.failedAttempts
+        resolution.generation = name.generation
+        if life <= 0, answer.isStale(at: now) {
+            resolution.isStale = true
+            counting.count(.staleHits)
+        }
+        try applyPolicy(to: &resolution, of: answer, origin, question)
         return resolution
     }
 
-    private func timedOut(_ question: ResolutionQuestion, _ inquiry: Inquiry, _ limit: Duration) -> ResolutionError {
-        ResolutionError.timedOut(host: inquiry.host, limit: limit, attempts: []).seen(from: question, through: inquiry)
+    /// Lets only allowed addresses through. What may be dialled whoever of them is meant needs no look at each.
+    private func applyPolicy(
+        to resolution: inout Resolution,
+        of answer: CachedAnswer,
+        _ origin: AnswerOrigin,
+        _ question: ResolutionQuestion
+    ) throws(ResolutionError) {
+        let usesServices = question.port == ServiceRoute.port && answer.header.details?.services != nil
+        if !usesServices {
+            guard answer.addressCount > 0 else {
+                let families = question.families ?? origin.route?.families ?? configuration.families
+                throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
+            }
+            if let admitted = origin.admittedScope, answer.header.widestScope <= admitted { return }
+        }
+        let endpoints = resolution.endpoints
+        let left = try allowed(
+            endpoints,
+            origin.source,
+            providerScope: origin.providerScope,
+            host: question.host.description
+        )
+        if left.count < endpoints.count { resolution.endpoints = left }
+    }
+
+    private func details(
+        of answer: CachedAnswer,
+        _ origin: AnswerOrigin,
+        _ passage: RulePassage,
+        port: UInt16
+    ) -> ResolutionDetails {
+        ResolutionDetails(
+            provider: origin.provider,
+            canonicalName: answer.header.details?.canonicalName,
+            identity: passage.identity,
+            rule: passage.rule,
+            route: origin.route,
+            failedAttempts: answer.header.details?.failedAttempts ?? [],
+            applicationProtocols: port == ServiceRoute.port
+                ? answer.header.details?.services?.applicationProtocols ?? [] : []
+        )
+    }
+
+    private func negative(_ answer: CachedAnswer, _ name: NameQuestion) -> ResolutionError {
+        let error =
+            answer.header.details?.negative
+            ?? .noAddresses(answer.host, configuration.families, says: "the cache")
+        // Askers with different reasons to ask the system share its answer.
+        guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
+        return .unknownToSystem(inquiry(for: name))
+    }
+
+    private func timedOut(_ question: ResolutionQuestion, _ name: NameQuestion, _ limit: Duration) -> ResolutionError {
+        ResolutionError.timedOut(host: name.host, limit: limit, attempts: []).seen(
+            from: question,
+            through: name.passage
+        )
+    }
+}
+
+extension CachedAnswer.Finding {
+    /// The answer past its life that may serve.
+    var staleAnswer: CachedAnswer? {
+        if case .stale(let answer, _) = self { answer } else { nil }
     }
 }

@@ -4,7 +4,7 @@ extension Resolver {
     /// What can be said about a question without cache or network.
     enum Decision {
         case settled(Resolution)
-        case ask(Inquiry)
+        case lookFor(NameQuestion)
     }
 
     /// Goes through the sources that need neither cache nor network: the request, literals, mappings.
@@ -21,14 +21,17 @@ extension Resolver {
             name = host
         }
         if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question)) }
-        let set = mappings.current
+        let families = question.families
         if question.bypass {
-            return .ask(inquiry(for: name, nil, bypass: .request, question, generation: set.generation))
+            let key = AnswerKey(name, families: families, isBypass: true)
+            return .lookFor(NameQuestion(key: key, bypass: .request, generation: mappings.generation))
         }
-        let chain = set.rules.isEmpty ? nil : ViaChain(from: name, port: question.port, in: set.index)
-        guard let chain, let first = chain.first else {
-            return .ask(routed(name, question, generation: set.generation))
+        let set = mappings.current
+        guard !set.rules.isEmpty, let first = set.index.rule(for: name, port: question.port) else {
+            let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
+            return .lookFor(NameQuestion(key: key, generation: set.generation))
         }
+        let chain = ViaChain(from: name, port: question.port, in: set.index)
         return try decide(question, by: first, chain, generation: set.generation)
     }
 
@@ -49,14 +52,17 @@ extension Resolver {
         case nil where chain.target.isLocalhost:
             endpoints = loopbacks(question)
         case .bypass, .via, nil:
-            var inquiry =
-                chain.last?.mapping.action == .bypass
-                ? inquiry(for: chain.target, nil, bypass: .mapping, question, generation: generation)
-                : routed(chain.target, question, generation: generation)
-            inquiry.rule = rule
-            inquiry.identity = chain.identity
-            inquiry.ruleTimeToLive = chain.timeToLive
-            return .ask(inquiry)
+            let isBypass = chain.last?.mapping.action == .bypass
+            let key = AnswerKey(
+                chain.target,
+                families: question.families,
+                isBypass: isBypass,
+                clientSubnet: isBypass ? nil : question.clientSubnet
+            )
+            let passage = RulePassage(rule: rule, identity: chain.identity, timeToLive: chain.timeToLive)
+            return .lookFor(
+                NameQuestion(key: key, bypass: isBypass ? .mapping : nil, generation: generation, passage: passage)
+            )
         }
         var resolution = try settle(endpoints, .mapping, question)
         resolution.generation = generation
@@ -73,30 +79,23 @@ extension Resolver {
         }
     }
 
-    /// Who is asked about a name that no mapping decides.
-    private func routed(_ name: HostName, _ question: ResolutionQuestion, generation: UInt64) -> Inquiry {
-        guard let entry = routes.entry(for: name) else {
-            let reason: BypassReason = name.isInternal ? .internalName : .noRoute
-            return inquiry(for: name, nil, bypass: reason, question, generation: generation)
+    /// Who is asked about a name.
+    func inquiry(for question: NameQuestion) -> Inquiry {
+        let name = question.host
+        let entry = question.bypass == nil ? routes.entry(for: name) : nil
+        var reason = question.bypass
+        if reason == nil {
+            if let entry {
+                reason = entry.route.action == .bypass ? .route : nil
+            } else {
+                reason = name.isInternal ? .internalName : .noRoute
+            }
         }
-        return inquiry(for: name, entry, bypass: nil, question, generation: generation)
-    }
-
-    private func inquiry(
-        for name: HostName,
-        _ entry: RouteTable.Entry?,
-        bypass: BypassReason?,
-        _ question: ResolutionQuestion,
-        generation: UInt64
-    ) -> Inquiry {
-        let isBypass = entry.map { $0.route.action == .bypass } ?? true
         return Inquiry(
-            host: name,
-            families: question.families ?? entry?.route.families ?? configuration.families,
+            key: question.key,
+            families: question.key.families ?? entry?.route.families ?? configuration.families,
             route: entry?.route,
-            source: isBypass ? AnswerKey.system : entry?.number ?? AnswerKey.system,
-            bypassReason: isBypass ? bypass ?? .route : nil,
-            generation: generation
+            bypassReason: reason
         )
     }
 

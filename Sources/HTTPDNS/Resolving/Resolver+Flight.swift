@@ -7,230 +7,246 @@ enum FlightResult: Sendable {
     case answer(KnownAnswer)
     /// The system's answer after all providers failed as the error says.
     case fallback(KnownAnswer, ResolutionError)
-    /// Nobody had a definite answer.
-    case failure(ResolutionError, sentAt: MonotonicTime)
+    /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
+    case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
 }
 
 extension Resolver {
-    private enum Source {
-        case provider(any Provider)
-        case system
-
-        var name: String {
-            switch self {
-            case .provider(let provider): provider.name
-            case .system: ProviderAttempt.systemName
-            }
+    /// Starts the flight that everyone who asks for the key will share.
+    func start(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, isRefresh: Bool = false) {
+        // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
+        let work = Task.detached { [self] in
+            guard let result = await self.fly(inquiry) else { return }
+            self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
+        cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
     }
 
-    /// What one source comes to.
-    private enum Reply {
-        case definite(KnownAnswer)
-        case failed(String, isTimeout: Bool)
-        case cancelled
-    }
-
-    /// What each source is asked with.
-    private struct Attempt {
-        var inquiry: Inquiry
-        var port: UInt16
-        var sentAt: MonotonicTime
-        var limit: Duration
-        var failedAttempts: [ProviderAttempt]
-    }
-
-    /// Asks the sources of an inquiry one after the other, until one has a definite answer.
+    /// Asks the providers of the route, and the system resolver where the route says so.
     ///
-    /// Each has its share of the time that is left: an equal part for each source still to be asked, so that one dead
-    /// provider does not eat all, and all of it for the last. "No such name" is a definite answer: the next provider is
-    /// not asked, nor the system.
+    /// The system's answer comes after stale ones: while one of those can serve, it is not asked.
     /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
-    func fly(_ inquiry: Inquiry, port: UInt16) async -> FlightResult? {
+    private func fly(_ inquiry: Inquiry) async -> FlightResult? {
         let clock = configuration.timeSource
         let started = clock.now()
         let deadline = started + configuration.timeLimit
-        let sources = sources(of: inquiry)
+        guard inquiry.bypassReason == nil, let route = inquiry.route,
+            case .providers(let names, let fallback) = route.action
+        else {
+            return await askSystem(inquiry, until: deadline)
+        }
         var attempts: [ProviderAttempt] = []
-        var endedByTimeout = false
-        for (index, source) in sources.enumerated() {
-            let sentAt = clock.now()
-            let left = deadline - sentAt
-            guard left > .zero else { break }
-            let attempt = Attempt(
-                inquiry: inquiry,
-                port: port,
-                sentAt: sentAt,
-                limit: left / (sources.count - index),
-                failedAttempts: attempts
-            )
-            switch await ask(source, attempt) {
-            case .cancelled:
-                return nil
-            case .definite(let answer):
-                guard case .system = source, !attempts.isEmpty else { return .answer(answer) }
-                return fallback(answer, inquiry, attempts, at: clock.now())
-            case .failed(let failure, let isTimeout):
-                endedByTimeout = isTimeout
-                let elapsed = clock.now() - sentAt
-                attempts.append(ProviderAttempt(provider: source.name, failure: failure, elapsed: elapsed))
-                configuration.logger?.debug(
-                    "a source of addresses failed",
-                    metadata: [
-                        "host": .string(inquiry.host.description),
-                        "source": .string(source.name),
-                        "failure": .string(attempts.last?.failure ?? failure),
-                    ]
-                )
+        var isTimeout = false
+        if !names.isEmpty {
+            // A system resolver that may still be needed gets the share of the time that one provider gets.
+            let share = configuration.timeLimit / (names.count + 1)
+            let end = fallback == .system ? deadline - share : deadline
+            switch await team.ask(assignment(inquiry, route, names, until: end)) {
+            case .cancelled: return nil
+            case .answered(let answer): return .answer(known(answer, inquiry))
+            case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
-        // The last source had all the time that was left: when it ran out, the whole limit did.
+        let now = clock.now()
         let error: ResolutionError =
-            endedByTimeout
+            isTimeout && now >= deadline
             ? .timedOut(host: inquiry.host, limit: configuration.timeLimit, attempts: attempts)
             : .allFailed(inquiry, attempts)
-        return .failure(error, sentAt: started)
+        guard fallback == .system else { return .failure(error, sentAt: started, spared: false) }
+        if hasStaleAnswer(inquiry.key, at: now) { return .failure(error, sentAt: started, spared: true) }
+        switch await askSystem(inquiry, until: deadline) {
+        case .answer(let answer): return attempts.isEmpty ? .answer(answer) : fallBack(to: answer, inquiry, attempts)
+        case .failure(let error, let sentAt, _):
+            return .failure(error.after(attempts, inquiry), sentAt: sentAt, spared: false)
+        case .fallback, nil: return nil
+        }
     }
 
-    private func sources(of inquiry: Inquiry) -> [Source] {
-        guard case .providers(let names, let fallback) = inquiry.route?.action else { return [.system] }
-        return names.compactMap { providers[$0].map(Source.provider) } + (fallback == .system ? [.system] : [])
+    private func assignment(
+        _ inquiry: Inquiry,
+        _ route: Route,
+        _ names: [String],
+        until deadline: MonotonicTime
+    ) -> ProviderTeam.Assignment {
+        var query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: configuration.attemptLimit)
+        query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
+        return ProviderTeam.Assignment(
+            providers: names,
+            order: route.order,
+            wantsSecondOpinion: route.wantsSecondOpinion,
+            query: query,
+            deadline: deadline
+        )
+    }
+
+    private func hasStaleAnswer(_ key: AnswerKey, at now: MonotonicTime) -> Bool {
+        cache.shard(for: key).state.withLock { $0.table.find(key)?.isStale(at: now) ?? false }
     }
 
     /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:
     /// the providers, which know better, were not heard.
-    private func fallback(
-        _ answer: KnownAnswer,
+    private func fallBack(
+        to answer: KnownAnswer,
         _ inquiry: Inquiry,
-        _ attempts: [ProviderAttempt],
-        at now: MonotonicTime
+        _ attempts: [ProviderAttempt]
     ) -> FlightResult {
+        var answer = answer
+        answer.failedAttempts = attempts
         switch answer.content {
-        case .endpoints:
-            let life = now - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
+        case .addresses:
+            let life = configuration.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
             return .fallback(answer.living(min(life, answer.life)), .allFailed(inquiry, attempts))
         case .nothing(let error):
             let system = ProviderAttempt(
                 provider: ProviderAttempt.systemName,
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
-                elapsed: now - answer.sentAt
+                elapsed: configuration.timeSource.now() - answer.sentAt
             )
-            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt)
+            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, spared: false)
         }
     }
 
-    private func ask(_ source: Source, _ attempt: Attempt) async -> Reply {
-        switch source {
-        case .provider(let provider): await ask(provider, attempt)
-        case .system: await askSystem(attempt)
-        }
-    }
-
-    private func ask(_ provider: any Provider, _ attempt: Attempt) async -> Reply {
-        let inquiry = attempt.inquiry
-        let query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: attempt.limit)
-        let deadline = attempt.sentAt + attempt.limit
-        switch await LimitedWork.run(
-            until: deadline,
-            on: configuration.timeSource,
-            operation: {
-                try await provider.resolve(query)
-            }
-        ) {
-        case .cancelled:
-            return .cancelled
-        case .timedOut:
-            return .failed("no answer", isTimeout: true)
-        case .failed(let error as ProviderError):
-            return .failed(error.message, isTimeout: error.code == .timedOut)
-        case .failed(let error):
-            return .failed("\(error)", isTimeout: false)
-        case .succeeded(let answer):
-            return read(AnswerReading(answer, families: inquiry.families), from: provider, attempt)
-        }
-    }
-
-    private func read(_ reading: AnswerReading, from provider: any Provider, _ attempt: Attempt) -> Reply {
-        let host = attempt.inquiry.host
-        let content: KnownAnswer.Content
-        let life: Duration
-        var canonicalName: HostName?
-        switch reading {
-        case .failed(let failure):
-            return .failed(failure, isTimeout: false)
-        case .addresses(let addresses, let timeToLive, let name, let missing):
-            content = .endpoints(addresses.map { Endpoint(address: $0, port: attempt.port) })
-            let full = Lifetimes.positive(timeToLive, within: configuration.cache)
-            life = missing == nil ? full : min(full, Lifetimes.partial)
-            canonicalName = name == host ? nil : name
+    /// What a provider's answer comes to, with a life of its own.
+    func known(_ reply: ProviderTeam.Answer, _ inquiry: Inquiry) -> KnownAnswer {
+        let origin = origins.provider(reply.provider, inquiry.route)
+        var answer: KnownAnswer
+        switch reply.reading {
+        case .addresses(let addresses, let timeToLive, let name, _):
+            let wanted = configuration.timeToLiveOverride?(inquiry.host, timeToLive) ?? timeToLive
+            let life = Lifetimes.positive(wanted, within: configuration.cache)
+            answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
+            answer.canonicalName = name == inquiry.host ? nil : name
+            answer.failedFamilies = reply.answer.failedFamilies
+            answer.refreshAt = min(refreshMoment(of: answer), recheckMoment(of: answer, reply.answer, inquiry))
         case .noAddresses(let timeToLive):
-            content = .nothing(.noAddresses(host, attempt.inquiry.families, says: "provider \(provider.name)"))
-            life = Lifetimes.negative(timeToLive)
-        case .noSuchName(let timeToLive):
-            content = .nothing(.noSuchName(host, says: "provider \(provider.name)"))
-            life = Lifetimes.negative(timeToLive)
-        }
-        return .definite(
-            KnownAnswer(
-                content,
-                port: attempt.port,
-                source: .provider,
-                provider: provider.name,
-                providerScope: provider.serviceScope,
-                canonicalName: canonicalName,
-                route: attempt.inquiry.route,
-                failedAttempts: attempt.failedAttempts,
-                sentAt: attempt.sentAt,
-                life: life
+            let error = ResolutionError.noAddresses(
+                inquiry.host,
+                inquiry.families,
+                says: "provider \(reply.provider.name)"
             )
-        )
+            answer = KnownAnswer(
+                .nothing(error),
+                origin: origin,
+                sentAt: reply.sentAt,
+                life: Lifetimes.negative(timeToLive)
+            )
+        case .noSuchName(let timeToLive):
+            let error = ResolutionError.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
+            answer = KnownAnswer(
+                .nothing(error),
+                origin: origin,
+                sentAt: reply.sentAt,
+                life: Lifetimes.negative(timeToLive)
+            )
+        case .failed(let failure):
+            // The team hands over definite answers alone; a failure would be remembered as nothing at all.
+            let error = ResolutionError(code: .providersFailed, host: inquiry.host.description, message: failure)
+            answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
+        }
+        answer.failedAttempts = reply.failedAttempts
+        return answer
     }
 
-    private func askSystem(_ attempt: Attempt) async -> Reply {
-        let inquiry = attempt.inquiry
-        let system = systemResolver
-        let deadline = attempt.sentAt + attempt.limit
-        let content: KnownAnswer.Content
-        var life = Lifetimes.system
-        switch await LimitedWork.run(
-            until: deadline,
-            on: configuration.timeSource,
-            operation: {
-                try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: attempt.limit)
+    /// When a use of an answer asks anew, shortly before its life is over: not all at the same moment.
+    func refreshMoment(of answer: KnownAnswer) -> MonotonicTime {
+        let window = Lifetimes.refreshWindow(of: answer.life)
+        let chance = Double(random(2001)) / 1000 - 1
+        return answer.expiresAt - window * (1 + Lifetimes.refreshJitter * chance)
+    }
+
+    /// When a family that failed or has no address is worth asking for again.
+    private func recheckMoment(of answer: KnownAnswer, _ reply: ProviderAnswer, _ inquiry: Inquiry) -> MonotonicTime {
+        if !answer.failedFamilies.isEmpty { return answer.sentAt + Lifetimes.partial }
+        let absences = [reply.v4, reply.v6].compactMap { outcome -> Duration? in
+            switch outcome {
+            case .noData(let life), .nameError(let life): max(Lifetimes.negative(life), Lifetimes.absentFamily)
+            default: nil
             }
-        ) {
-        case .cancelled:
-            return .cancelled
-        case .timedOut:
-            return .failed("no answer", isTimeout: true)
-        case .succeeded(let addresses):
-            let wanted = addresses.filter { inquiry.families.contains($0.family) }
-            content =
-                wanted.isEmpty
-                ? .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
-                : .endpoints(wanted.map { Endpoint(address: $0, port: attempt.port) })
-        case .failed(let error as SystemResolverError):
-            switch error.code {
-            case .nameNotFound: content = .nothing(.unknownToSystem(inquiry))
-            case .noAddresses:
-                content = .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
-            case .timedOut: return .failed("no answer", isTimeout: true)
-            case .cancelled, .failed, .overloaded: return .failed(error.message, isTimeout: false)
-            }
-        case .failed(let error):
-            return .failed("\(error)", isTimeout: false)
         }
-        if case .nothing = content { life = Lifetimes.negativeWithoutSOA }
-        return .definite(
-            KnownAnswer(
-                content,
-                port: attempt.port,
-                source: .system,
-                route: inquiry.route,
-                failedAttempts: attempt.failedAttempts,
-                sentAt: attempt.sentAt,
-                life: life
-            )
-        )
+        return absences.min().map { answer.sentAt + $0 } ?? answer.expiresAt
+    }
+
+    /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
+    private func land(
+        _ result: FlightResult,
+        _ inquiry: Inquiry,
+        _ flight: AnswerCache.Flights.FlightID,
+        isRefresh: Bool
+    ) {
+        let key = inquiry.key
+        let now = configuration.timeSource.now()
+        let landed = cache.shard(for: key).state.withLock { state -> Landed? in
+            guard let landing = state.flights.land(flight) else { return nil }
+            var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
+            if !landing.isCurrent {
+                landed.known = result.answer
+                return landed
+            }
+            let before = state.table.find(key)
+            landed.change = state.table.update(key, at: now) { entry in
+                switch result {
+                case .answer(let answer):
+                    landed.known = entry.install(answer, at: now)
+                case .fallback(let answer, let error):
+                    landed.known = entry.installFallback(answer, after: error, at: now)
+                case .failure(let error, let sentAt, let spared):
+                    entry.recordFailure(error, sentAt: sentAt, spared: spared, at: now)
+                }
+            }
+            landed.before = before
+            return landed
+        }
+        guard let landed else { return }
+        flightBudget.giveBack(1)
+        report(landed, result, inquiry, isRefresh: isRefresh)
+        for waiter in landed.waiters { waiter.deliver(delivery(of: result, landed.known, key)) }
+    }
+
+    /// What landing left to do once the lock is let go.
+    struct Landed {
+        var waiters: [OneShot<Delivery>]
+        var isCurrent: Bool
+        var change = AnswerTable.Change()
+        /// What was cached before.
+        var before: CachedAnswer?
+        /// The answer as it serves.
+        var known: KnownAnswer?
+    }
+
+    private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
+        if case .failure(let error, _, _) = result { return .failed(error) }
+        guard let known, let answer = CachedAnswer.make(key, CacheEntry(known)) else {
+            return .failed(.shutDown(host: key.host.description))
+        }
+        return .answer(answer)
+    }
+
+    private func report(_ landed: Landed, _ result: FlightResult, _ inquiry: Inquiry, isRefresh: Bool) {
+        if landed.change.evictions > 0 { counting.count(.evictions, landed.change.evictions) }
+        guard isRefresh else { return }
+        if case .failure = result {
+            counting.count(.refreshesFailed)
+        } else {
+            counting.count(.refreshesSucceeded)
+        }
+    }
+}
+
+extension FlightResult {
+    fileprivate var answer: KnownAnswer? {
+        switch self {
+        case .answer(let answer), .fallback(let answer, _): answer
+        case .failure: nil
+        }
+    }
+}
+
+extension ProviderAnswer {
+    /// The families that were asked for and failed.
+    var failedFamilies: AddressFamilies {
+        var families: AddressFamilies = []
+        if case .failed = v4 { families.insert(.v4) }
+        if case .failed = v6 { families.insert(.v6) }
+        return families
     }
 }

@@ -11,19 +11,14 @@ public final class Resolver: Sendable {
 
     let configuration: ResolverConfiguration
     let routes: RouteTable
-    let providers: [String: any Provider]
+    let team: ProviderTeam
+    let origins: AnswerOrigins
     let systemResolver: any SystemResolving
     let random: @Sendable (UInt64) -> UInt64
-    let state: Lock<State>
+    let cache: AnswerCache
+    let flightBudget: FlightBudget
+    let counting = ResolverCounting()
     private let isShutDown = Atomic(false)
-
-    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, Task<Void, Never>>
-
-    /// What several questions at once change.
-    struct State: Sendable {
-        var cache: AnswerCache
-        var flights: Flights
-    }
 
     /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
     /// a stranger chooses the names.
@@ -47,8 +42,6 @@ public final class Resolver: Sendable {
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
     ) throws(ResolverConfigurationError) {
         if let fault = configuration.fault { throw ResolverConfigurationError(message: fault) }
-        var providers: [String: any Provider] = [:]
-        for provider in configuration.providers { providers[provider.name] = provider }
         routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name))
         do {
             mappings = MappingStore(try HostMappings(configuration.mappings))
@@ -59,15 +52,19 @@ public final class Resolver: Sendable {
             )
         }
         self.configuration = configuration
-        self.providers = providers
         self.systemResolver = systemResolver
         self.random = random
-        state = Lock(
-            State(
-                cache: AnswerCache(capacity: configuration.cache.entries),
-                flights: Flights(maximum: maximumFlights)
-            )
+        team = ProviderTeam(
+            configuration.providers,
+            limits: configuration.providerLimits,
+            hedgeAfter: configuration.hedgeAfter,
+            attemptLimit: configuration.attemptLimit,
+            timeSource: configuration.timeSource,
+            random: random
         )
+        origins = AnswerOrigins(configuration)
+        cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
+        flightBudget = FlightBudget(maximumFlights)
     }
 
     /// Answers a question.
@@ -77,22 +74,11 @@ public final class Resolver: Sendable {
     /// - Throws: ``ResolutionError``; `CancellationError` when the task is cancelled, without harm to others that wait for
     ///   the same name.
     public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
-        let started = configuration.timeSource.now()
-        switch try decide(question) {
-        case .settled(let resolution): return resolution
-        case .ask(let inquiry): return try await answer(inquiry, to: question, since: started)
+        if let resolution = try immediateResolution(for: question) { return resolution }
+        guard case .lookFor(let name) = try decide(question) else {
+            throw ResolutionError.shutDown(host: question.host.description)
         }
-    }
-
-    /// The answer when it needs no waiting: pinned, literal, mapped to addresses, or fresh in the cache; else nil.
-    /// - Throws: ``ResolutionError`` for an address that the policy refuses, or a cached negative answer or failure.
-    package func immediateResolution(for question: ResolutionQuestion) throws(ResolutionError) -> Resolution? {
-        switch try decide(question) {
-        case .settled(let resolution): return resolution
-        case .ask(let inquiry):
-            let now = configuration.timeSource.now()
-            return try use(state.withLock { $0.cache.find(inquiry.key, at: now) }, for: inquiry, question, at: now)
-        }
+        return try await answer(name, to: question, since: configuration.timeSource.now())
     }
 
     /// The route that decides about a name; nil means bypass.
@@ -101,18 +87,17 @@ public final class Resolver: Sendable {
     /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
     /// who wait for them, and are not cached.
     public func removeAllCached() {
-        state.withLock { state in
-            state.cache.removeAll()
-            state.flights.supersedeAll()
-        }
+        cache.removeAll()
     }
 
     /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
     public func shutdown() async {
         isShutDown.store(true, ordering: .sequentiallyConsistent)
-        let (waiters, work) = state.withLock { $0.flights.removeAll() }
-        for waiter in waiters { waiter.deliver(.shutDown) }
-        for task in work { task.cancel() }
+        for shard in cache.shards {
+            let (waiters, work) = shard.state.withLock { $0.flights.removeAll() }
+            for waiter in waiters { waiter.deliver(.shutDown) }
+            for task in work { task.cancel() }
+        }
         await withTaskGroup(of: Void.self) { group in
             for provider in configuration.providers { group.addTask { await provider.shutdown() } }
         }

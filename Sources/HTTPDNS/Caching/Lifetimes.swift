@@ -11,6 +11,18 @@ enum Lifetimes {
     /// the missing family soon.
     static let partial: Duration = .seconds(10)
 
+    /// For the absence of one family beside the other's addresses: it is asked for anew while those serve, so a short
+    /// negative life need not make queries of its own more often than this.
+    static let absentFamily: Duration = .seconds(30)
+
+    /// How long before the end of a life a use of the answer asks anew: a tenth of it, 2 s at least, never more than half.
+    static func refreshWindow(of life: Duration) -> Duration {
+        min(max(life / 10, .seconds(2)), life / 2)
+    }
+
+    /// How far a window may be stretched or shortened, so that answers that came together do not all go together.
+    static let refreshJitter: Double = 0.1
+
     /// The wait after a number of failures in a row: 1 s, doubled each time, 30 s at most. RFC 9520 section 3.2 demands
     /// 1 s at least and 5 minutes at most.
     static func backoff(afterFailures count: Int) -> Duration {

@@ -1,0 +1,81 @@
+internal import HTTPDNSPrimitives
+
+/// The answers that are remembered and the questions that are under way, in shards with a lock each, so that threads that
+/// ask for different names do not wait for each other.
+///
+/// Answers and questions of one name share a shard: looking, finding nothing and taking a place in a flight is one step.
+struct AnswerCache: Sendable {
+    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, Task<Void, Never>>
+
+    final class Shard: Sendable {
+        struct State: Sendable {
+            var table: AnswerTable
+            var flights = Flights()
+        }
+
+        let state: Lock<State>
+
+        init(capacity: Int, byteLimit: Int) {
+            state = Lock(State(table: AnswerTable(capacity: capacity, byteLimit: byteLimit)))
+        }
+    }
+
+    let shards: [Shard]
+    /// How far a hash is shifted so that its high bits are left, which number the shards.
+    private let shift: UInt64
+
+    /// More would not help: with 16, threads of a machine with 64 cores seldom meet.
+    private static let maximumShards = 16
+    /// A shard with fewer places than this would be full long before the cache is.
+    private static let placesPerShard = 64
+
+    /// - Parameters:
+    ///   - entries: How many keys are kept, at least 1. Names spread over the shards by chance, so a cache that is asked for
+    ///     nearly as many names as it has places keeps a few less.
+    ///   - bytes: How many bytes they may take.
+    init(entries: Int, bytes: Int) {
+        var count = Self.maximumShards
+        while count > 1, entries / count < Self.placesPerShard { count /= 2 }
+        shift = UInt64(64 - count.trailingZeroBitCount)
+        // The remainder is spread, so that the sum is the limit exactly.
+        shards = (0..<count).map { number in
+            Shard(
+                capacity: entries / count + (number < entries % count ? 1 : 0),
+                byteLimit: bytes / count
+            )
+        }
+    }
+
+    /// Where a key belongs.
+    func shard(for key: AnswerKey) -> Shard {
+        shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
+    }
+
+    /// How many keys are kept now.
+    var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.count } } }
+
+    /// The memory that all answers take, with their share of the tables.
+    var byteCount: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
+
+    /// All answers at about this moment, in no order.
+    var answers: [CachedAnswer] { shards.flatMap { $0.state.withLock { $0.table.answers } } }
+
+    /// Forgets everything; questions under way still answer those who wait.
+    func removeAll() {
+        for shard in shards {
+            shard.state.withLock { state in
+                state.table.removeAll()
+                state.flights.supersedeAll()
+            }
+        }
+    }
+}
+
+/// What someone who waits for a flight is given.
+enum Delivery: Sendable {
+    case answer(CachedAnswer)
+    case failed(ResolutionError)
+    case timedOut
+    case cancelled
+    case shutDown
+}

@@ -1,0 +1,63 @@
+internal import HTTPDNSPrimitives
+
+/// What few cached answers have.
+final class AnswerDetails: Sendable {
+    let canonicalName: HostName?
+    let failedAttempts: [ProviderAttempt]
+    let services: ServiceRoute?
+    /// Why there is no address, for an answer that says so.
+    let negative: ResolutionError?
+    /// How asking failed since the answer came.
+    let failure: AnswerFailure?
+    let clientSubnet: AddressBlock?
+
+    init(
+        canonicalName: HostName?,
+        failedAttempts: [ProviderAttempt],
+        services: ServiceRoute?,
+        negative: ResolutionError?,
+        failure: AnswerFailure?,
+        clientSubnet: AddressBlock?
+    ) {
+        self.canonicalName = canonicalName
+        self.failedAttempts = failedAttempts
+        self.services = services
+        self.negative = negative
+        self.failure = failure
+        self.clientSubnet = clientSubnet
+    }
+
+    var isEmpty: Bool {
+        canonicalName == nil && failedAttempts.isEmpty && services == nil && negative == nil && failure == nil
+            && clientSubnet == nil
+    }
+
+    /// About the memory that it takes: the object, and texts at their length with an allocation each.
+    var byteCount: Int {
+        let texts = failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
+        let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
+        let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<Endpoint>.stride
+        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints
+    }
+
+    private static func byteCount(of error: ResolutionError) -> Int {
+        error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
+            + error.attempts.reduce(0) { $0 + $1.failure.utf8.count + Self.allocationBytes } + 3 * allocationBytes
+    }
+
+    /// The header of a string's or array's storage with the allocator's own.
+    private static let allocationBytes = 48
+    /// The object's own fields.
+    private static let fieldBytes = 480
+}
+
+/// How often asking failed in a row, and until when it is too early to ask again.
+struct AnswerFailure: Sendable {
+    var count: Int
+    var error: ResolutionError
+    var failedAt: MonotonicTime
+    var retryAt: MonotonicTime
+    /// Whether the system resolver was spared, because a stale answer could serve.
+    var spared = false
+}

@@ -1,0 +1,38 @@
+internal import HTTPDNSPrimitives
+
+/// What one cached answer is about.
+///
+/// Ports share addresses, so the port is not part of it. The route is not either: it follows from the name, and each
+/// answer says which route it came by.
+struct AnswerKey: Hashable, Sendable {
+    let host: HostName
+    /// The families that the question itself names; nil means those of the name's route.
+    let families: AddressFamilies?
+    /// Whether the answer is that of the system resolver, whatever the routes say.
+    let isBypass: Bool
+    /// The network that the question itself names; nil means that of the name's route.
+    let clientSubnet: AddressBlock?
+    let hash: UInt64
+
+    init(_ host: HostName, families: AddressFamilies? = nil, isBypass: Bool = false, clientSubnet: AddressBlock? = nil)
+    {
+        self.host = host
+        self.families = families
+        self.isBypass = isBypass
+        self.clientSubnet = clientSubnet
+        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isBypass ? 1 : 0)
+        if let clientSubnet {
+            salt |=
+                clientSubnet.address.low &* 0x9e37_79b9_7f4a_7c15 &+ clientSubnet.address.high << 8
+                &+ UInt64(truncatingIfNeeded: clientSubnet.prefixLength) << 56
+        }
+        hash = NameHash.hash(host, salt: salt)
+    }
+
+    static func == (left: AnswerKey, right: AnswerKey) -> Bool {
+        left.hash == right.hash && left.families == right.families && left.isBypass == right.isBypass
+            && left.host == right.host && left.clientSubnet == right.clientSubnet
+    }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+}

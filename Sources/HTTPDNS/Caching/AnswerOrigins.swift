@@ -1,0 +1,57 @@
+internal import HTTPDNSPrimitives
+
+/// The origins of a resolver's answers, each made once.
+struct AnswerOrigins: Sendable {
+    private struct Key: Hashable {
+        var provider: String?
+        var pattern: HostPattern?
+    }
+
+    private let known: [Key: AnswerOrigin]
+    private let policy: AddressPolicy
+    private let staleLimit: Duration
+
+    init(_ configuration: ResolverConfiguration) {
+        policy = configuration.policy
+        staleLimit = configuration.cache.staleLimit
+        var known: [Key: AnswerOrigin] = [:]
+        let scopes = Dictionary(
+            configuration.providers.map { ($0.name, $0.serviceScope) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        for route in configuration.routes.map(Optional.some) + [nil] {
+            var names: [String?] = [nil]
+            if case .providers(let own, _) = route?.action { names += own.map(Optional.some) }
+            for name in names {
+                known[Key(provider: name, pattern: route?.pattern)] = AnswerOrigin(
+                    source: name == nil ? .system : .provider,
+                    provider: name,
+                    providerScope: name.flatMap { scopes[$0] },
+                    route: route,
+                    policy: policy,
+                    staleLimit: route?.staleLimit ?? staleLimit
+                )
+            }
+        }
+        self.known = known
+    }
+
+    /// Answers of a provider by a route.
+    func provider(_ provider: any Provider, _ route: Route?) -> AnswerOrigin {
+        known[Key(provider: provider.name, pattern: route?.pattern)]
+            ?? AnswerOrigin(
+                source: .provider,
+                provider: provider.name,
+                providerScope: provider.serviceScope,
+                route: route,
+                policy: policy,
+                staleLimit: route?.staleLimit ?? staleLimit
+            )
+    }
+
+    /// Answers of the system resolver for names of a route, or of none.
+    func system(_ route: Route?) -> AnswerOrigin {
+        known[Key(provider: nil, pattern: route?.pattern)]
+            ?? AnswerOrigin(source: .system, route: route, policy: policy, staleLimit: route?.staleLimit ?? staleLimit)
+    }
+}

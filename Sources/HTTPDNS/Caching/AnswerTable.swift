@@ -1,0 +1,228 @@
+internal import HTTPDNSPrimitives
+
+/// The cached answers of one shard, never more than its limits.
+///
+/// Which answers stay is decided with one bit each (S3-FIFO): a new answer waits in a short line, and only if it was used
+/// by the time it comes to the front does it move to the long one, where those in use go round. A flood of names that are
+/// asked for once passes through the short line alone. Names that fell out of it of late are known by 16 bits of their
+/// hash and enter the long line at once when they come again.
+///
+/// A hit reads two places of memory and writes one bit. Answers are found by open addressing with linear probing.
+struct AnswerTable: Sendable {
+    private struct Slot: Sendable {
+        var answer: CachedAnswer?
+        var next: UInt32 = .max
+        var previous: UInt32 = .max
+        var hash: UInt32 = 0
+        var wasUsed = false
+        var isEstablished = false
+    }
+
+    /// A line of slots, linked through them.
+    private struct Line: Sendable {
+        var first: UInt32 = .max
+        var last: UInt32 = .max
+        var count = 0
+    }
+
+    /// What an update did.
+    struct Change {
+        /// Answers that had to leave for it.
+        var evictions = 0
+    }
+
+    private let capacity: Int
+    private let byteLimit: Int
+    /// The share of the line for newcomers: a tenth (Yang et al., SOSP 2023).
+    private let newcomerShare: Int
+    private var slots: [Slot] = []
+    private var freeSlots: [UInt32] = []
+    /// Slot numbers by the low bits of the hash; ``none`` where nothing is. Its size is a power of two, at most 3/4 full.
+    private var index: [UInt32] = Array(repeating: .max, count: 16)
+    private var newcomers = Line()
+    private var established = Line()
+    private var departed: [UInt16]
+    /// The memory of all answers, with their share of the tables.
+    private(set) var byteCount = 0
+
+    private static let none = UInt32.max
+    /// What a slot takes with the tables round it: itself, the index at most half empty, 2 bytes of memory of departed ones.
+    static let bytesPerSlot = MemoryLayout<Slot>.stride + 8 + 2
+
+    /// - Parameters:
+    ///   - capacity: How many answers are kept, at least 1.
+    ///   - byteLimit: How many bytes they may take; one answer is kept in any case.
+    init(capacity: Int, byteLimit: Int) {
+        self.capacity = max(capacity, 1)
+        self.byteLimit = byteLimit
+        newcomerShare = max(self.capacity / 10, 1)
+        departed = Array(repeating: 0, count: self.capacity)
+    }
+
+    /// How many answers are kept now.
+    var count: Int { newcomers.count + established.count }
+
+    /// The answer for a key, marked as used.
+    mutating func find(_ key: AnswerKey) -> CachedAnswer? {
+        guard let place = place(of: key) else { return nil }
+        if !slots[place].wasUsed { slots[place].wasUsed = true }
+        return slots[place].answer
+    }
+
+    /// Puts an answer in the place of what is known about a key; nil removes that.
+    mutating func set(_ answer: CachedAnswer?, for key: AnswerKey, at now: MonotonicTime) -> Change {
+        var change = Change()
+        if let place = place(of: key) {
+            if let old = slots[place].answer { byteCount -= old.byteCount }
+            guard let answer else {
+                byteCount -= Self.bytesPerSlot
+                remove(place)
+                return change
+            }
+            byteCount += answer.byteCount
+            slots[place].answer = answer
+        } else if let answer {
+            insert(answer, hash: UInt32(truncatingIfNeeded: key.hash))
+        }
+        while count > capacity || byteCount > byteLimit && count > 1 {
+            evict(at: now)
+            change.evictions += 1
+        }
+        return change
+    }
+
+    /// Changes what is known about a key, from nothing if need be.
+    mutating func update(
+        _ key: AnswerKey,
+        at now: MonotonicTime,
+        _ body: (inout CacheEntry) -> Void
+    ) -> Change {
+        var entry = place(of: key).flatMap { slots[$0].answer }.map(CacheEntry.init) ?? CacheEntry()
+        body(&entry)
+        return set(CachedAnswer.make(key, entry), for: key, at: now)
+    }
+
+    /// All answers, in no order.
+    var answers: [CachedAnswer] { slots.compactMap(\.answer) }
+
+    /// Forgets everything.
+    mutating func removeAll() {
+        self = AnswerTable(capacity: capacity, byteLimit: byteLimit)
+    }
+
+    // MARK: The index
+
+    private func place(of key: AnswerKey) -> Int? {
+        let hash = UInt32(truncatingIfNeeded: key.hash)
+        let mask = index.count - 1
+        var bucket = Int(hash) & mask
+        while index[bucket] != Self.none {
+            let place = Int(index[bucket])
+            if slots[place].hash == hash, slots[place].answer?.matches(key) == true { return place }
+            bucket = (bucket + 1) & mask
+        }
+        return nil
+    }
+
+    private mutating func enter(_ place: UInt32) {
+        let mask = index.count - 1
+        var bucket = Int(slots[Int(place)].hash) & mask
+        while index[bucket] != Self.none { bucket = (bucket + 1) & mask }
+        index[bucket] = place
+    }
+
+    /// Takes a slot out of the index, and moves those behind it forward, so that no probe stops too early.
+    private mutating func leave(_ place: Int) {
+        let mask = index.count - 1
+        var hole = Int(slots[place].hash) & mask
+        while index[hole] != UInt32(place) { hole = (hole + 1) & mask }
+        var bucket = (hole + 1) & mask
+        while index[bucket] != Self.none {
+            let home = Int(slots[Int(index[bucket])].hash) & mask
+            if (bucket - home) & mask >= (bucket - hole) & mask {
+                index[hole] = index[bucket]
+                hole = bucket
+            }
+            bucket = (bucket + 1) & mask
+        }
+        index[hole] = Self.none
+    }
+
+    private mutating func growIndex() {
+        index = Array(repeating: Self.none, count: index.count * 2)
+        for place in slots.indices where slots[place].answer != nil { enter(UInt32(place)) }
+    }
+
+    // MARK: The lines
+
+    private mutating func insert(_ answer: CachedAnswer, hash: UInt32) {
+        let place = freeSlots.popLast() ?? UInt32(slots.count)
+        let mark = hash >> 16 | 1
+        let wasHere = departed[Int(hash) % departed.count] == UInt16(truncatingIfNeeded: mark)
+        let slot = Slot(answer: answer, hash: hash, isEstablished: wasHere)
+        if Int(place) == slots.count {
+            reserveSlots()
+            slots.append(slot)
+        } else {
+            slots[Int(place)] = slot
+        }
+        byteCount += answer.byteCount + Self.bytesPerSlot
+        append(place)
+        if count * 4 > index.count * 3 { growIndex() } else { enter(place) }
+    }
+
+    /// Grows by a quarter: doubling would leave half of the table empty for long.
+    private mutating func reserveSlots() {
+        guard slots.count == slots.capacity else { return }
+        slots.reserveCapacity(min(capacity + 1, max(16, slots.count + slots.count / 4)))
+    }
+
+    private mutating func append(_ place: UInt32) {
+        var line = slots[Int(place)].isEstablished ? established : newcomers
+        slots[Int(place)].previous = line.last
+        slots[Int(place)].next = Self.none
+        if line.last == Self.none { line.first = place } else { slots[Int(line.last)].next = place }
+        line.last = place
+        line.count += 1
+        if slots[Int(place)].isEstablished { established = line } else { newcomers = line }
+    }
+
+    private mutating func unlink(_ place: Int) {
+        let slot = slots[place]
+        var line = slot.isEstablished ? established : newcomers
+        if slot.previous == Self.none { line.first = slot.next } else { slots[Int(slot.previous)].next = slot.next }
+        if slot.next == Self.none { line.last = slot.previous } else { slots[Int(slot.next)].previous = slot.previous }
+        line.count -= 1
+        if slot.isEstablished { established = line } else { newcomers = line }
+    }
+
+    private mutating func remove(_ place: Int) {
+        leave(place)
+        unlink(place)
+        slots[place] = Slot()
+        freeSlots.append(UInt32(place))
+    }
+
+    /// Gives up one answer. It ends, because each step moves a newcomer on, wipes a mark or removes an answer.
+    private mutating func evict(at now: MonotonicTime) {
+        while true {
+            let fromNewcomers = newcomers.count > newcomerShare || established.count == 0
+            let place = Int(fromNewcomers ? newcomers.first : established.first)
+            guard let answer = slots[place].answer else { return }
+            if slots[place].wasUsed, !answer.isSpent(at: now) {
+                unlink(place)
+                slots[place].wasUsed = false
+                slots[place].isEstablished = true
+                append(UInt32(place))
+                continue
+            }
+            if fromNewcomers {
+                let hash = slots[place].hash
+                departed[Int(hash) % departed.count] = UInt16(truncatingIfNeeded: hash >> 16 | 1)
+            }
+            byteCount -= answer.byteCount + Self.bytesPerSlot
+            remove(place)
+            return
+        }
+    }
+}

@@ -1,0 +1,88 @@
+internal import HTTPDNSPrimitives
+
+/// What is remembered of one key: the newest definite answer, and how often asking failed since.
+///
+/// A value-type state machine: time is an argument, and nothing happens by itself. ``CachedAnswer`` is the form in which it
+/// is kept and read.
+struct CacheEntry: Sendable {
+    /// Past its life it stays until something contradicts it, and may serve as a stale one.
+    private(set) var answer: KnownAnswer?
+    private(set) var failure: AnswerFailure?
+
+    init() {}
+
+    /// An entry that knows this answer alone, whatever its life: for those who wait for it.
+    init(_ answer: KnownAnswer) { self.answer = answer }
+
+    /// The entry behind a cached answer.
+    init(_ cached: CachedAnswer) {
+        let header = cached.header
+        failure = header.details?.failure
+        guard let origin = header.origin else { return }
+        var content = KnownAnswer.Content.addresses((0..<cached.addressCount).map(cached.address(at:)))
+        if let negative = header.details?.negative { content = .nothing(negative) }
+        var known = KnownAnswer(
+            content,
+            origin: origin,
+            sentAt: header.sentAt,
+            life: header.expiresAt - header.sentAt,
+            refreshAt: header.refreshAt
+        )
+        known.canonicalName = header.details?.canonicalName
+        known.failedAttempts = header.details?.failedAttempts ?? []
+        known.services = header.details?.services
+        answer = known
+    }
+
+    /// Whether nothing is worth a place in the cache.
+    var isEmpty: Bool { answer == nil && failure == nil }
+
+    /// Takes in a definite answer. It ends a row of failures.
+    ///
+    /// An answer that was sent for before the one known is dropped. One that may not be kept, because its life is over,
+    /// still removes the answer that it contradicts. A family that failed this time keeps the addresses known of it.
+    /// - Returns: The answer as it serves those who wait for it.
+    @discardableResult
+    mutating func install(_ new: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+        if let answer, answer.sentAt > new.sentAt { return new }
+        let merged = answer.map { new.keepingFailedFamilies(of: $0, at: now) } ?? new
+        failure = nil
+        answer = now < merged.expiresAt ? merged : nil
+        return merged
+    }
+
+    /// Takes in the system's answer after all providers failed: it serves until they may be asked again, and no longer
+    /// than any answer of the system.
+    /// - Returns: The answer with that life.
+    mutating func installFallback(
+        _ new: KnownAnswer,
+        after error: ResolutionError,
+        at now: MonotonicTime
+    ) -> KnownAnswer {
+        if let answer, answer.sentAt > new.sentAt { return new }
+        recordFailure(error, sentAt: new.sentAt, at: now)
+        let untilRetry = (failure?.retryAt ?? now) - new.sentAt
+        let kept = new.living(min(untilRetry, Lifetimes.system))
+        answer = now < kept.expiresAt ? kept : nil
+        return kept
+    }
+
+    /// Takes note that asking failed for now. What is known stays.
+    /// - Parameter spared: Whether the system resolver was not asked, because a stale answer could serve.
+    mutating func recordFailure(
+        _ error: ResolutionError,
+        sentAt: MonotonicTime,
+        spared: Bool = false,
+        at now: MonotonicTime
+    ) {
+        if let answer, answer.sentAt > sentAt { return }
+        let count = (failure?.count ?? 0) + 1
+        failure = AnswerFailure(
+            count: count,
+            error: error,
+            failedAt: now,
+            retryAt: now + Lifetimes.backoff(afterFailures: count),
+            spared: spared
+        )
+    }
+}

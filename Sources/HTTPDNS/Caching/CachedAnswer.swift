@@ -1,0 +1,216 @@
+internal import HTTPDNSPrimitives
+
+/// What the cache keeps of one key: immutable, handed out by reference, in one piece of memory.
+///
+/// The name and the addresses stand as bytes behind the fields, so that a name with two addresses takes about 110 bytes;
+/// what few answers have is in ``AnswerDetails``.
+///
+/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``make(_:_:)`` alone, before
+/// anyone else has a reference, and only read afterwards.
+struct CachedAnswer: @unchecked Sendable {
+    private let storage: ManagedBuffer<Header, UInt8>
+
+    enum Kind: UInt8 {
+        case addresses
+        /// NXDOMAIN or no data; the details have the error.
+        case nothing
+        /// Nothing is known but that asking failed.
+        case failureOnly
+    }
+
+    struct Header: Sendable {
+        var sentAt: MonotonicTime
+        var expiresAt: MonotonicTime
+        var refreshAt: MonotonicTime
+        /// Nil for ``Kind/failureOnly``.
+        var origin: AnswerOrigin?
+        var details: AnswerDetails?
+        var v4Count: UInt8
+        var v6Count: UInt8
+        var nameCount: UInt8
+        /// The families that the key names; 0 for nil.
+        var families: UInt8
+        var isBypass: Bool
+        var kind: Kind
+        /// The most private scope among the addresses.
+        var widestScope: AddressScope
+    }
+
+    /// What the cache does with an answer.
+    enum Finding: Sendable {
+        /// An answer within its life.
+        case fresh(CachedAnswer)
+        /// Addresses past their life, which may serve while nothing newer is to be had. `mayAsk` is false while the last
+        /// failure is too recent to ask again.
+        case stale(CachedAnswer, mayAsk: Bool)
+        /// Asking failed, and it is too early to ask again.
+        case backingOff(AnswerFailure)
+        /// Nothing that can be used: ask.
+        case nothing
+    }
+
+    /// Packs an entry. An answer holds at most 255 addresses of each family; there are never more than
+    /// ``AnswerReading/maximumAddressesPerFamily``.
+    static func make(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer? {
+        guard !entry.isEmpty else { return nil }
+        var addresses: [IPAddress] = []
+        var kind = Kind.failureOnly
+        var error: ResolutionError?
+        switch entry.answer?.content {
+        case .addresses(let known):
+            kind = .addresses
+            let v4 = known.filter { $0.family == .v4 }.prefix(255)
+            addresses = Array(v4) + known.filter { $0.family == .v6 }.prefix(255)
+        case .nothing(let reason):
+            kind = .nothing
+            error = reason
+        case nil: break
+        }
+        let details = AnswerDetails(
+            canonicalName: entry.answer?.canonicalName,
+            failedAttempts: entry.answer?.failedAttempts ?? [],
+            services: entry.answer?.services,
+            negative: error,
+            failure: entry.failure,
+            clientSubnet: key.clientSubnet
+        )
+        let name = Array(key.host.description.utf8)
+        let v4Count = addresses.count { $0.family == .v4 }
+        let start = MonotonicTime(nanoseconds: .min)
+        let header = Header(
+            sentAt: entry.answer?.sentAt ?? start,
+            expiresAt: entry.answer?.expiresAt ?? start,
+            refreshAt: entry.answer?.refreshAt ?? start,
+            origin: entry.answer?.origin,
+            details: details.isEmpty ? nil : details,
+            v4Count: UInt8(truncatingIfNeeded: v4Count),
+            v6Count: UInt8(truncatingIfNeeded: addresses.count - v4Count),
+            nameCount: UInt8(truncatingIfNeeded: name.count),
+            families: key.families?.rawValue ?? 0,
+            isBypass: key.isBypass,
+            kind: kind,
+            widestScope: addresses.map(AddressScope.init(of:)).max() ?? .public
+        )
+        let bytes = name + addresses.flatMap(\.bytes)
+        let storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
+        storage.withUnsafeMutablePointerToElements { target in
+            for (index, byte) in bytes.enumerated() { (target + index).initialize(to: byte) }
+        }
+        return CachedAnswer(storage: storage)
+    }
+
+    /// The fields.
+    var header: Header { storage.header }
+
+    /// Whether it is the answer for a key, whose hash was compared before.
+    func matches(_ key: AnswerKey) -> Bool {
+        storage.withUnsafeMutablePointers { header, bytes in
+            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass else {
+                return false
+            }
+            let count = Int(header.pointee.nameCount)
+            let known = UnsafeBufferPointer(start: bytes, count: count)
+            var name = key.host.description
+            guard name.withUTF8({ $0.count == count && memoryEquals($0, known) }) else { return false }
+            return header.pointee.details?.clientSubnet == key.clientSubnet
+        }
+    }
+
+    /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
+    func find(at now: MonotonicTime) -> Finding {
+        let header = header
+        if now < header.expiresAt { return .fresh(self) }
+        let failure = header.details?.failure
+        let isBackingOff = failure.map { now < $0.retryAt } ?? false
+        if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
+        if isBackingOff, let failure, !failure.spared { return .backingOff(failure) }
+        return .nothing
+    }
+
+    /// Whether it is an answer past its life that may still serve.
+    func isStale(at now: MonotonicTime) -> Bool {
+        guard header.kind == .addresses, now >= header.expiresAt, let limit = header.origin?.staleLimit else {
+            return false
+        }
+        return now < header.expiresAt + limit
+    }
+
+    /// Whether a use at `now` asks anew in the background.
+    func wantsRefresh(at now: MonotonicTime) -> Bool {
+        guard now >= header.refreshAt, header.kind == .addresses else { return false }
+        return header.details?.failure.map { now >= $0.retryAt } ?? true
+    }
+
+    /// Whether nothing of it is worth keeping at `now`.
+    func isSpent(at now: MonotonicTime) -> Bool {
+        if case .nothing = find(at: now) { true } else { false }
+    }
+
+    /// How many addresses there are.
+    var addressCount: Int { Int(header.v4Count) + Int(header.v6Count) }
+
+    /// The address at a place, IPv4 addresses first.
+    func address(at index: Int) -> IPAddress {
+        storage.withUnsafeMutablePointers { header, bytes in
+            let v4Count = Int(header.pointee.v4Count)
+            let start = bytes + Int(header.pointee.nameCount)
+            func word(_ offset: Int, _ count: Int) -> UInt64 {
+                var value: UInt64 = 0
+                for place in offset..<offset + count { value = value << 8 | UInt64(start[place]) }
+                return value
+            }
+            if index < v4Count { return IPAddress(family: .v4, high: 0, low: word(index * 4, 4)) }
+            let offset = v4Count * 4 + (index - v4Count) * 16
+            return IPAddress(family: .v6, high: word(offset, 8), low: word(offset + 8, 8))
+        }
+    }
+
+    /// Where to connect for a question on a port, in the order in which to try.
+    func endpoints(port: UInt16) -> [Endpoint] {
+        if port == ServiceRoute.port, let services = header.details?.services { return services.endpoints }
+        return (0..<addressCount).map { Endpoint(address: address(at: $0), port: port) }
+    }
+
+    /// The name that it is about.
+    var host: HostName {
+        storage.withUnsafeMutablePointers { header, bytes in
+            let name = UnsafeBufferPointer(start: bytes, count: Int(header.pointee.nameCount))
+            return HostName(canonical: String(decoding: name, as: UTF8.self))
+        }
+    }
+
+    /// The key that it is kept under.
+    var key: AnswerKey {
+        AnswerKey(
+            host,
+            families: header.families == 0 ? nil : AddressFamilies(rawValue: header.families),
+            isBypass: header.isBypass,
+            clientSubnet: header.details?.clientSubnet
+        )
+    }
+
+    /// The memory that it takes, with the allocator's rounding to 16 bytes and its 8 bytes of bookkeeping (glibc).
+    var byteCount: Int {
+        let tail = Int(header.nameCount) + Int(header.v4Count) * 4 + Int(header.v6Count) * 16
+        let object = CachedAnswer.objectBytes + MemoryLayout<Header>.size + tail
+        return (object + 8 + 15) / 16 * 16 + (header.details?.byteCount ?? 0)
+    }
+
+    /// The two words before an object's fields: its type and its reference counts.
+    private static let objectBytes = 16
+}
+
+private func memoryEquals(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
+    let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+    var offset = 0
+    while offset + 8 <= left.count {
+        let first = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
+        guard first == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
+        offset += 8
+    }
+    while offset < left.count {
+        guard left[offset] == right[offset] else { return false }
+        offset += 1
+    }
+    return true
+}

@@ -1,0 +1,36 @@
+/// The hash of a name, computed once for a question: its high bits choose the shard, its low bits the place in it.
+///
+/// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that a stranger
+/// who chooses names cannot choose where they land.
+enum NameHash {
+    private static let start = UInt64.random(in: .min ... .max)
+    private static let multiplier = UInt64.random(in: .min ... .max) | 1
+
+    static func hash(_ name: HostName, salt: UInt64) -> UInt64 {
+        var text = name.description
+        return text.withUTF8 { hash($0, salt: salt) }
+    }
+
+    private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, salt: UInt64) -> UInt64 {
+        let multiplier = multiplier
+        var state = start ^ salt ^ UInt64(truncatingIfNeeded: bytes.count)
+        let raw = UnsafeRawBufferPointer(bytes)
+        var offset = 0
+        while offset + 8 <= raw.count {
+            state = fold(state ^ raw.loadUnaligned(fromByteOffset: offset, as: UInt64.self), multiplier)
+            offset += 8
+        }
+        var tail: UInt64 = 0
+        while offset < raw.count {
+            tail = tail << 8 | UInt64(raw[offset])
+            offset += 1
+        }
+        state = fold(state ^ tail, multiplier)
+        return fold(state, multiplier ^ start)
+    }
+
+    private static func fold(_ left: UInt64, _ right: UInt64) -> UInt64 {
+        let product = left.multipliedFullWidth(by: right)
+        return product.high ^ product.low
+    }
+}

@@ -1,0 +1,82 @@
+internal import HTTPDNSPrimitives
+
+extension Resolver {
+    /// Asks the system resolver.
+    /// - Returns: A definite answer or a failure; nil when the flight was cancelled.
+    func askSystem(_ inquiry: Inquiry, until deadline: MonotonicTime) async -> FlightResult? {
+        let clock = configuration.timeSource
+        let sentAt = clock.now()
+        let limit = deadline - sentAt
+        guard limit > .zero else { return failure("no time left", inquiry, sentAt: sentAt) }
+        let system = systemResolver
+        let origin = origins.system(inquiry.route)
+        let content: KnownAnswer.Content
+        counting.count(.systemQueries)
+        switch await LimitedWork.run(
+            until: deadline,
+            on: clock,
+            operation: {
+                try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: limit)
+            }
+        ) {
+        case .cancelled:
+            return nil
+        case .timedOut:
+            return timedOut(inquiry, sentAt: sentAt)
+        case .succeeded(let addresses):
+            let wanted = addresses.filter { inquiry.families.contains($0.family) }
+            content =
+                wanted.isEmpty
+                ? .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
+                : .addresses(wanted)
+        case .failed(let error as SystemResolverError):
+            switch error.code {
+            case .nameNotFound: content = .nothing(.unknownToSystem(inquiry))
+            case .noAddresses:
+                content = .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
+            case .timedOut: return timedOut(inquiry, sentAt: sentAt)
+            case .cancelled, .failed, .overloaded: return failure(error.message, inquiry, sentAt: sentAt)
+            }
+        case .failed(let error):
+            return failure("\(error)", inquiry, sentAt: sentAt)
+        }
+        var answer = KnownAnswer(content, origin: origin, sentAt: sentAt, life: Lifetimes.system)
+        switch content {
+        case .addresses: answer.refreshAt = refreshMoment(of: answer)
+        case .nothing: answer = answer.living(Lifetimes.negativeWithoutSOA)
+        }
+        return .answer(answer)
+    }
+
+    private func failure(_ message: String, _ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
+        counting.count(.systemFailures)
+        let attempt = ProviderAttempt(
+            provider: ProviderAttempt.systemName,
+            failure: message,
+            elapsed: configuration.timeSource.now() - sentAt
+        )
+        return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, spared: false)
+    }
+
+    private func timedOut(_ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
+        counting.count(.systemFailures)
+        let attempt = ProviderAttempt(
+            provider: ProviderAttempt.systemName,
+            failure: "no answer",
+            elapsed: configuration.timeSource.now() - sentAt
+        )
+        let error = ResolutionError.timedOut(host: inquiry.host, limit: configuration.timeLimit, attempts: [attempt])
+        return .failure(error, sentAt: sentAt, spared: false)
+    }
+}
+
+extension ResolutionError {
+    /// The same failure of the system resolver, when providers had failed before it.
+    func after(_ attempts: [ProviderAttempt], _ inquiry: Inquiry) -> ResolutionError {
+        guard !attempts.isEmpty else { return self }
+        if code == .timedOut, let limit {
+            return .timedOut(host: inquiry.host, limit: limit, attempts: attempts + self.attempts)
+        }
+        return .allFailed(inquiry, attempts + self.attempts)
+    }
+}
