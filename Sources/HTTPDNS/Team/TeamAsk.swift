@@ -16,6 +16,8 @@ struct TeamAsk: Sendable {
     var latest: TeamQuery.ID?
     /// When the next provider is asked as well.
     var hedgeAt: MonotonicTime?
+    /// How many providers were asked because the one before kept silent.
+    var hedges = 0
     var failedAttempts: [ProviderAttempt] = []
     /// "No such name", or "no addresses", as long as a second opinion may overrule it.
     var tentative: ProviderTeam.Answer?

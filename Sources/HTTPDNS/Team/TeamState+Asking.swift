@@ -59,9 +59,18 @@ extension TeamState {
     }
 
     /// Times the next hedge from the sending of a query, or from its joining the queue.
+    ///
+    /// Each delay is half as long as it would be without the hedges before, so that any number of dead providers at the
+    /// head of a route costs no more than two delays, and the steps of ``leastHedgeStep``.
     mutating func timeHedge(_ id: TeamAsk.ID, after query: TeamQuery.ID, at now: MonotonicTime) {
         guard let ask = asks[id], let query = queries[query] else { return }
-        asks[id]?.hedgeAt = ask.remaining.isEmpty ? nil : now + members[query.member].health.hedgeDelay
+        guard !ask.remaining.isEmpty else {
+            asks[id]?.hedgeAt = nil
+            return
+        }
+        let delay = members[query.member].health.hedgeDelay
+        let step = max(delay / (1 << min(ask.hedges, 10)), min(delay, TeamState.leastHedgeStep))
+        asks[id]?.hedgeAt = now + step
     }
 
     /// Sends a query that has its place.
@@ -102,6 +111,7 @@ extension TeamState {
         ask.remaining.removeAll { $0 == number }
         ask.explores = false
         if purpose == .lastHope { ask.hadLastHope = true }
+        if purpose == .hedge { ask.hedges += 1 }
         let admission = members[number].admit(query.id, at: now)
         if case .overBudget(let error) = admission {
             ask.failedAttempts.append(

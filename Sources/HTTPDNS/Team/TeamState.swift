@@ -24,6 +24,9 @@ struct TeamState: Sendable {
         case batch([HostName: ProviderAnswer], provider: any Provider, sentAt: MonotonicTime)
     }
 
+    /// Hedges follow each other no faster, unless they are set to (RFC 8305, section 8: the least delay between attempts).
+    static let leastHedgeStep = Duration.milliseconds(10)
+
     let attemptLimit: Duration
     let numbers: [String: Int]
     var members: [TeamMember]
