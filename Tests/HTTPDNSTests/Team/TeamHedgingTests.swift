@@ -50,6 +50,18 @@ struct TeamHedgingTests {
         #expect(team.failedAttempts(id) == ["ali: 503 in 12 ms"])
     }
 
+    @Test("a late failure of the first does not hurry the third, while the second is within its own delay")
+    func failsLate() throws {
+        var team = TeamSimulation([
+            ("a", Simulation.failing(after: .milliseconds(55))), ("b", Simulation.answering(after: .milliseconds(15))),
+            ("c", Simulation.answering(after: .zero)),
+        ])
+        let id = try team.ask()
+        team.run(for: .seconds(1))
+        #expect(team.text(id) == "b at 65 ms: addresses")
+        #expect(team.sentTo("c") == 0)
+    }
+
     @Test(
         "no transient failure is an answer",
         arguments: [

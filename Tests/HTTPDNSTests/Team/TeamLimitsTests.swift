@@ -102,6 +102,22 @@ struct TeamLimitsTests {
         #expect(team.text(again).hasPrefix("a"))
     }
 
+    @Test("a query that left the queue unsent is not taken off the budget")
+    func budgetGivenBack() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(10)))],
+            limits: ["a": ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
+        )
+        try team.ask()
+        let queued = try team.ask()
+        #expect(!team.state.mayAsk(["a"], at: team.now))
+        team.leave(queued)
+        #expect(team.state.mayAsk(["a"], at: team.now))
+        let next = try team.ask()
+        team.run(for: .milliseconds(100))
+        #expect(team.text(next) == "a at 20 ms: addresses")
+    }
+
     @Test("a provider that does not let go of a query loses its place later, not for ever")
     func stubborn() throws {
         var team = TeamSimulation(
