@@ -44,6 +44,10 @@ final class ProviderTeam: Sendable {
     /// One in so many questions begins with a provider whose latency is not known, where the fastest is looked for.
     static let explorationInterval: UInt64 = 20
 
+    /// How long a provider may take to let go of a query that is over. Then its place is given to another one: a provider
+    /// that listens to nothing must not stop all queries for good.
+    static let patience = Duration.seconds(1)
+
     private struct Tasks: Sendable {
         var work: Task<Void, Never>
         var timer: Task<Void, Never>
@@ -68,7 +72,6 @@ final class ProviderTeam: Sendable {
     let timeSource: any TimeSource
     private let random: @Sendable (UInt64) -> UInt64
     private let onAttempt: @Sendable (AttemptReport) -> Void
-    private let attemptLimit: Duration
     private let guarded: Lock<Guarded>
 
     /// - Parameters:
@@ -99,7 +102,6 @@ final class ProviderTeam: Sendable {
         self.timeSource = timeSource
         self.random = random
         self.onAttempt = onAttempt
-        self.attemptLimit = attemptLimit
         guarded = Lock(Guarded(team: TeamState(members, attemptLimit: attemptLimit)))
     }
 
@@ -244,8 +246,8 @@ final class ProviderTeam: Sendable {
             let jitter = random(MemberHealth.jitterSteps)
             let expiredAt = timeSource.now()
             update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
-            // A provider that keeps its contract comes back now. One that does not keeps its place once more as long.
-            guard (try? await timeSource.sleep(until: sentAt + limit + attemptLimit)) != nil else { return }
+            // A provider that keeps its contract comes back now. One that does not keeps its place a while longer.
+            guard (try? await timeSource.sleep(until: sentAt + limit + ProviderTeam.patience)) != nil else { return }
             let now = timeSource.now()
             update(ending: query.id) { $0.abandon(query.id, at: now) }
         }
@@ -261,6 +263,8 @@ final class ProviderTeam: Sendable {
     }
 
     private static func result(of query: TeamQuery, at provider: any Provider) async -> TeamQuery.Result {
+        // On a busy machine a query may be given up before its task begins.
+        if Task.isCancelled { return .cancelled }
         do {
             guard let batch = query.batch else { return .answered(try await provider.resolve(query.question)) }
             return .answeredBatch(try await provider.resolve(query.question, batch: batch))

@@ -52,7 +52,8 @@ extension TeamState {
                 if self.ask(next, id, .hedge, at: now, &actions) { return }
                 continue
             }
-            asks[id]?.hedgeAt = waiting.map { now + members[$0.member].health.hedgeDelay }
+            // It looks again after as long as it has waited: thousands may stand in one queue.
+            asks[id]?.hedgeAt = waiting.map { now + max(members[$0.member].health.hedgeDelay, now - $0.startedAt) }
             limitDoubt(id, at: now, &actions)
             return
         }

@@ -81,7 +81,8 @@ struct ProviderTeamTests {
         #expect(fixture.providers[0].queries.count == 5000)
         while fixture.team.health[0].inFlight > 0 { await Task.yield() }
         #expect(fixture.team.health[0].successes == 5000)
-        #expect(fixture.time.sleeperCount == 0 || fixture.team.health[0].queued == 0)
+        // No alarm outlives its question: the time limit of this suite is what fails otherwise.
+        while fixture.time.sleeperCount > 0 { await Task.yield() }
     }
 
     @Test(
@@ -125,7 +126,7 @@ struct ProviderTeamTests {
         }
     }
 
-    @Test("a provider that listens to nothing holds nobody up: its place is free after twice the attempt limit")
+    @Test("a provider that listens to nothing holds nobody up: its place is free a second after its limit")
     func stubborn() async throws {
         let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 1)], isStubborn: true)
         fixture.providers[0].hold()
@@ -231,6 +232,7 @@ struct ProviderTeamTests {
         #expect(team.health.allSatisfy { $0.queued == 0 })
         #expect(providers[0].greatestUnderWay <= 3)
         #expect(providers[1].greatestUnderWay <= 5)
-        #expect(team.health.map(\.queries) == providers.map(\.queries.count))
+        // A query that was given up before its task began does not reach the provider.
+        for (health, provider) in zip(team.health, providers) { #expect(health.queries >= provider.queries.count) }
     }
 }

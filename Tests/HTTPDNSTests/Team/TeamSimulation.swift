@@ -31,7 +31,7 @@ struct TeamSimulation {
     private var behaviours: [String: Behaviour]
     private var events: [(at: MonotonicTime, number: Int, event: Event)] = []
     private var eventCount = 0
-    private let start: MonotonicTime
+    let start: MonotonicTime
 
     init(
         _ behaviours: [(String, Behaviour)],
