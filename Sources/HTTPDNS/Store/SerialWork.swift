@@ -36,6 +36,9 @@ final class SerialWork: Sendable {
         }.get()
     }
 
+    /// How many pieces wait for the one that runs.
+    var waitingCount: Int { queue.withLock { $0.count } }
+
     private func start() {
         let isStarted = startThread { [self] in
             while let job = queue.withLock({ $0.next() }) { job.run() }
@@ -55,6 +58,8 @@ struct WorkQueue<Job> {
 
     private var waiting: [Job] = []
     private var hasThread = false
+
+    var count: Int { waiting.count }
 
     mutating func submit(_ job: Job) -> Action {
         waiting.append(job)
