@@ -11,10 +11,6 @@ public import HTTPDNSPrimitives
 ///
 /// The work is done on a thread of its own. Saves of one value are carried out one after the other, in the order of the calls.
 ///
-/// ```swift
-/// let store = DiskSnapshot(path: "/var/cache/app/answers.snapshot")
-/// ```
-///
 /// The folder must exist; choose one that no other user may write.
 public final class DiskSnapshot: ResolutionStore {
     private let file: SnapshotFile

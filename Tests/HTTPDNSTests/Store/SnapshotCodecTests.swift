@@ -68,26 +68,32 @@ struct SnapshotCodecTests {
     @Test("a file cut off anywhere, or with an octet more, is refused")
     func truncations() throws {
         let file = Self.encode(try StoredResolution.variety())
+        var notCorrupt: [Int] = []
         for count in 0..<file.count {
-            let fault = #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(Array(file.prefix(count))) }
-            guard case .corrupt = fault else {
-                Issue.record("\(count) octets: \(String(describing: fault))")
-                continue
+            do throws(SnapshotFault) {
+                _ = try SnapshotDecoder.decode(Array(file.prefix(count)))
+                notCorrupt.append(count)
+            } catch {
+                guard case .corrupt = error else {
+                    notCorrupt.append(count)
+                    continue
+                }
             }
         }
+        #expect(notCorrupt == [])
         #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(file + [0]) }
     }
 
     @Test("a file with any one bit flipped is refused")
     func bitFlips() throws {
         var file = Self.encode(try StoredResolution.variety())
-        for offset in file.indices {
-            for bit in 0..<8 {
-                file[offset] ^= 1 << bit
-                #expect(throws: SnapshotFault.self, "octet \(offset), bit \(bit)") { try SnapshotDecoder.decode(file) }
-                file[offset] ^= 1 << bit
-            }
+        var accepted: [Int] = []
+        for bit in 0..<8 * file.count {
+            file[bit / 8] ^= 1 << (bit % 8)
+            if (try? SnapshotDecoder.decode(file)) != nil { accepted.append(bit) }
+            file[bit / 8] ^= 1 << (bit % 8)
         }
+        #expect(accepted.isEmpty, "\(accepted.count) bits, the first of them \(accepted.first ?? 0)")
         _ = try SnapshotDecoder.decode(file)
     }
 
@@ -110,9 +116,10 @@ struct SnapshotCodecTests {
     @Test("with length and checksum made right, a file cut off inside its entries is refused")
     func mendedTruncations() throws {
         let file = Self.encode(try StoredResolution.variety())
-        for count in SnapshotFormat.headerOctets..<file.count {
-            #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(Self.mended(Array(file.prefix(count)))) }
+        let accepted = (SnapshotFormat.headerOctets..<file.count).filter { count in
+            (try? SnapshotDecoder.decode(Self.mended(Array(file.prefix(count))))) != nil
         }
+        #expect(accepted == [])
     }
 
     @Test("a count of entries that cannot be there is refused before room is made for them", arguments: [0, 6, .max])
