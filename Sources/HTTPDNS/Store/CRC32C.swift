@@ -1,7 +1,7 @@
 /// CRC-32C (Castagnoli; RFC 3720 appendix B.4): the polynomial 0x1EDC6F41, reflected, all ones before and after.
 ///
-/// It finds every change of up to three bits in anything shorter than 2^31 bits, every change within 32 bits in a row, and
-/// all but one in 2^32 of other changes. That is for accidents: whoever alters a file on purpose computes it anew.
+/// It finds every change of up to three bits in anything shorter than 2^31 bits, and all but one in 2^32 of other changes.
+/// That is for accidents: whoever alters a file on purpose computes it anew.
 struct CRC32C {
     private static let table: [UInt32] = (0..<256).map { index in
         (0..<8).reduce(UInt32(index)) { value, _ in
