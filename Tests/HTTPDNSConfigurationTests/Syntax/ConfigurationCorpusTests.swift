@@ -1,4 +1,5 @@
 import Foundation
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSConfiguration

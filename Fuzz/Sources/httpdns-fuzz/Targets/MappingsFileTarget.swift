@@ -1,3 +1,5 @@
+internal import HTTPDNSPrimitives
+
 @testable internal import HTTPDNSConfiguration
 
 extension FuzzTarget {
