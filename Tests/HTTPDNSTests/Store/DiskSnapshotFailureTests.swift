@@ -94,7 +94,7 @@ struct DiskSnapshotFailureTests {
         let everything = try folder.names
         let now = WallClock.system.now()
 
-        let soon = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 590_000 })
+        let soon = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 300_000 })
         try await soon.save([])
         #expect(try folder.names == (everything + ["answers.snapshot"]).sorted())
         let later = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 610_000 })

@@ -124,14 +124,14 @@ struct DiskSnapshotTests {
     func notRegular() async throws {
         let fifo = "\(folder.path)/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
-        for path in [folder.path, fifo, "/dev/zero", "/dev/null"] {
+        for path in [folder.path, fifo] {
             let store = DiskSnapshot(path: path)
             await expect(.notReadable, "no regular file") { try await store.load() }
             await expect(.notWritable, "no regular file") { try await store.save([]) }
         }
         #expect(try folder.names == ["fifo"])
-        let zero = try FileManager.default.attributesOfItem(atPath: "/dev/null")
-        #expect(zero[.type] as? FileAttributeType == .typeCharacterSpecial)
+        // Read only: a mistake here must not cost the machine its device.
+        await expect(.notReadable, "no regular file") { try await DiskSnapshot(path: "/dev/zero").load() }
     }
 
     @Test("a symbolic link is neither followed nor replaced")
