@@ -67,8 +67,9 @@ struct ResolverMetricsTests {
     func durations() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)
-        try resolver.observation.tell(.answered) { event in
-            event.host = try HostName("secret.shop.test")
+        let host = try HostName("secret.shop.test")
+        resolver.observation.tell(.answered) { event in
+            event.host = host
             event.route = "*.shop.test"
             event.provider = "doh"
             event.source = .provider

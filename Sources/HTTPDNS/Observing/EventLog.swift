@@ -11,8 +11,10 @@ struct EventLog: Sendable {
 
     init(_ logger: Logger) { self.logger = logger }
 
-    /// Whether an event of this kind could be told at all.
-    func wants(_ kind: ResolverEvent.Kind) -> Bool { logger.logLevel <= EventLog.level(of: kind) }
+    /// Whether an event of this kind has to be written: it could be told, or it ends what was told.
+    func wants(_ kind: ResolverEvent.Kind) -> Bool {
+        logger.logLevel <= EventLog.level(of: kind) || kind == .snapshotSaved
+    }
 
     /// Writes an event. Never under a lock: what a logger does is a user's code.
     func write(_ event: ResolverEvent) {

@@ -31,10 +31,10 @@ package final class ResolverObservation: Sendable {
     /// Tells listeners and log of an event; it is made only when one of them wants it. Never under a lock: what a logger
     /// does is a user's code.
     /// - Parameter fill: Adds what is known about it.
-    package func tell(_ kind: ResolverEvent.Kind, _ fill: (inout ResolverEvent) throws -> Void = { _ in }) rethrows {
+    package func tell(_ kind: ResolverEvent.Kind, _ fill: (inout ResolverEvent) -> Void = { _ in }) {
         guard wants(kind) else { return }
         var event = ResolverEvent(kind, at: timeSource.now())
-        try fill(&event)
+        fill(&event)
         broadcast.send(event)
         log?.write(event)
     }

@@ -64,8 +64,9 @@ struct EventLogTests {
     @Test("what the event is about stands in the metadata, and a stranger's text stays on one line")
     func metadata() throws {
         let observation = observation(.debug)
-        try observation.tell(.changed) { event in
-            event.host = try HostName("img.shop.test")
+        let host = try HostName("img.shop.test")
+        observation.tell(.changed) { event in
+            event.host = host
             event.route = "*.shop.test"
             event.provider = "doh"
             event.addresses = [IPAddress(v4: 203, 0, 113, 8)]
