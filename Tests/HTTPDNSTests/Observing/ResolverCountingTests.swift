@@ -1,27 +1,34 @@
-import HTTPDNS
 import HTTPDNSPrimitives
 import Testing
+
+@testable import HTTPDNS
 
 struct ResolverCountingTests {
     @Test("no increment is lost when eight threads count at once")
     func exact() async {
         let counting = ResolverCounting(providers: ["a", "b"])
         let rounds = 20_000
-        await withTaskGroup(of: Void.self) { group in
-            for _ in 0..<8 {
-                group.addTask {
-                    for round in 0..<rounds {
-                        counting.count(AnswerCount.allCases[round % 16])
-                        counting.count(.eviction, times: 3)
-                        counting.count(.answer, provider: 1, elapsed: .nanoseconds(7))
-                        counting.countFailure(ProviderError(code: .refused, message: "no"), provider: 0)
-                    }
+        // Nothing between two increments: a lost one needs two threads in the same nanoseconds.
+        let tight = 1_000_000
+        let ended = (0..<8).map { _ in OneShot<Bool>() }
+        for end in ended {
+            let hasStarted = DetachedThread.start {
+                for round in 0..<rounds {
+                    counting.count(AnswerCount.allCases[round & 15])
+                    counting.count(.eviction, times: 3)
+                    counting.count(.answer, provider: 1, elapsed: .nanoseconds(7))
+                    counting.countFailure(ProviderError(code: .refused, message: "no"), provider: 0)
                 }
+                for _ in 0..<tight { counting.count(.negativeHit) }
+                end.deliver(true)
             }
+            if !hasStarted { end.deliver(false) }
         }
+        for end in ended { #expect(await end.value(), "a thread could not be started") }
         let counters = counting.snapshot()
         let each = 8 * rounds / 16
         #expect(counters.hits == 2 * each)
+        #expect(counters.negativeHits == 8 * tight + each)
         #expect(counters.immediate == 3 * each)
         #expect(counters.policyRefusals == each)
         #expect(counters.answers.values.reduce(0, +) == 11 * each)
