@@ -63,7 +63,7 @@ struct CompareCommand: Subcommand {
 
     /// All are read before the first is asked about.
     private func names() throws(CommandFailure) -> [(host: HostName, port: UInt16)] {
-        guard port > 0 else { throw .usage("--port takes a number from 1 to 65535") }
+        guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
         var names: [(host: HostName, port: UInt16)] = []
         for text in hosts {
             let argument = try HostArgument(text, defaultPort: port)

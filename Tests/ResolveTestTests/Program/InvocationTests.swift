@@ -94,7 +94,8 @@ struct InvocationTests {
         Run(
             "dig one.test",
             2,
-            error: "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, compare HOST, check FILE or export "
+            error:
+                "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, compare HOST, check FILE or export "
                 + "(see resolve-test --help)"
         ),
         Run("resolve", 2, error: "Missing expected argument '<HOST> ...' (see resolve-test resolve --help)"),
