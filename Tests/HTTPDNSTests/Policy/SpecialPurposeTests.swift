@@ -86,7 +86,7 @@ struct SpecialPurposeTests {
             ("64:ff9b:1::", .private),
             // Bits where RFC 6052 wants zeros: no such address.
             ("64:ff9b:1:a9fe:ffa9:fe00::", .private), ("64:ff9b:1:a9fe:a9:fe00:0:1", .private),
-            ("64:ff9b:1:0:100:0:a9fe:a9fe", .private), ("64:ff9b:1:a9:fe:a9fe:8000:0", .private),
+            ("64:ff9b:1:0:100:0:a9fe:a9fe", .private), ("64:ff9b:1:7f:0:1:8000:0", .private),
             ("64:ff9b:1:0:7f:0:180:0", .private),
         ]
     )
