@@ -129,7 +129,8 @@ struct CompareTests {
         )
     }
 
-    @Test("a route's fallback to the system and the kill switch do not stand in for HTTP-DNS")
+    #if YAML
+    @Test("a route's fallback to the system does not stand in for HTTP-DNS")
     func isNeverMixed() async throws {
         let folder = try TemporaryFolder()
         let file = try folder.write(
@@ -149,6 +150,7 @@ struct CompareTests {
         #expect(result.output.contains("failed"))
         #expect(result.error.contains("not compared: "))
     }
+    #endif
 
     @Test("as JSON each host is one line, with result and reason of each probe")
     func json() async throws {
