@@ -72,6 +72,7 @@ extension SettingsReader {
             provider.method = DoHProvider.Method(rawValue: word) ?? .get
         }
         if let node = fields["ca_file"] { provider.certificateFile = readableFile(of: node, path: "\(path).ca_file") }
+        provider.limits = fields["limits"].flatMap { readLimits($0, path: "\(path).limits") }
         guard let node = fields["url"] else {
             mistakes.add(
                 "\(path): the key \"url\" is missing",

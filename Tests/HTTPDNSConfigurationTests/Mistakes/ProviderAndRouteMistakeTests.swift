@@ -60,7 +60,7 @@ struct ProviderAndRouteMistakeTests {
                 """,
                 """
                 f.yaml:3:11: providers["backup"]: found a URL; allowed: a mapping with the keys kind, url, bootstrap, \
-                method, ca_file (write { kind: doh, url: ... })
+                method, ca_file, limits (write { kind: doh, url: ... })
                 """
             ),
             MistakeCase(
@@ -338,13 +338,13 @@ struct ProviderAndRouteMistakeTests {
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example: { providers: backup, rollout: { percent: 25 }, stale: 10m }
+                  shop.example: { providers: backup, rollout: { percent: 25 }, mode: shadow }
                 """,
                 """
-                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families \
-                (leave it out until then)
-                f.yaml:5:64: "stale" comes in a later version; allowed now in a route: providers, fallback, families \
-                (leave it out until then)
+                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families, \
+                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
+                f.yaml:5:64: "mode" comes in a later version; allowed now in a route: providers, fallback, families, \
+                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
                 """
             ),
             MistakeCase(
