@@ -112,6 +112,32 @@ package struct DNSMessageReader {
         }
     }
 
+    /// Reads a name that may not be compressed (RFC 9460 section 2.2), and stops behind it.
+    package mutating func readUncompressedName() throws(DNSMessageError) -> DNSName {
+        let start = offset
+        var name: [UInt8] = []
+        while true {
+            guard offset < end else { throw Self.nameWithoutEnd(at: offset, behindPointer: false) }
+            let length = octets[offset]
+            guard length <= DNSName.maximumLabelOctets else {
+                throw length >> 6 == 0b11
+                    ? DNSMessageError(.badPointer, at: offset, "a compressed name where none may be")
+                    : DNSMessageError(.badLabel, at: offset, "a label type that is not 00")
+            }
+            offset += 1
+            name.append(length)
+            guard length > 0 else { return DNSName(validatedOctets: name) }
+            guard name.count + Int(length) + 1 <= DNSName.maximumOctets else {
+                throw DNSMessageError(
+                    .nameTooLong,
+                    at: start,
+                    "a name of more than \(DNSName.maximumOctets) octets (RFC 1035 section 2.3.4)"
+                )
+            }
+            for octet in try readOctets(Int(length)) { name.append(Self.lowercased(octet)) }
+        }
+    }
+
     private static func nameWithoutEnd(at position: Int, behindPointer: Bool) -> DNSMessageError {
         behindPointer
             ? DNSMessageError(.badPointer, at: position, "labels run into the name whose pointer leads to them")

@@ -2,16 +2,11 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension DoHReply {
-    /// What the response says about the question.
+    /// What the response says about a question for addresses.
     /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
-    func answer(to question: DNSQuestion) throws(ProviderError) -> FamilyAnswer {
-        try checkStatus()
-        try checkContentType()
-        let outcome: DNSOutcome
-        do throws(DNSMessageError) {
-            outcome = try DNSResponse(parsing: body, to: question).outcome()
-        } catch {
-            throw badResponse(ForeignText.excerpt(error.description, limit: 300))
+    func answer(to question: DNSQuestion, clientSubnet: DNSClientSubnet?) throws(ProviderError) -> FamilyAnswer {
+        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+            try response.outcome()
         }
         let freshness = HTTPFreshness(headerFields)
         switch outcome {
@@ -27,6 +22,48 @@ extension DoHReply {
             return .nameError(timeToLive: timeToLive.map(freshness.remaining(of:)))
         case .failed(let code):
             return .failed(failure(code, question: question))
+        }
+    }
+
+    /// What the response says about a question for services.
+    /// - Parameter generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
+    /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
+    func services(
+        for question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        using generator: inout some RandomNumberGenerator
+    ) throws(ProviderError) -> ServiceAnswer {
+        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+            try response.serviceOutcome()
+        }
+        let freshness = HTTPFreshness(headerFields)
+        switch outcome {
+        case .bindings(let bindings, let timeToLive):
+            return .bindings(bindings, timeToLive: freshness.remaining(of: timeToLive))
+        case .aliases(let targets, let timeToLive):
+            let life = freshness.remaining(of: timeToLive)
+            guard let target = targets.randomElement(using: &generator) else { return .none(timeToLive: life) }
+            return .alias(target, timeToLive: life)
+        case .unavailable(let timeToLive):
+            return .unavailable(timeToLive: freshness.remaining(of: timeToLive))
+        case .none(let timeToLive):
+            return .none(timeToLive: timeToLive.map(freshness.remaining(of:)))
+        case .failed(let code):
+            return .failed(failure(code, question: question))
+        }
+    }
+
+    private func read<Outcome>(
+        _ question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        as outcome: (DNSResponse) throws(DNSMessageError) -> Outcome
+    ) throws(ProviderError) -> Outcome {
+        try checkStatus()
+        try checkContentType()
+        do throws(DNSMessageError) {
+            return try outcome(DNSResponse(parsing: body, to: question, clientSubnet: clientSubnet))
+        } catch {
+            throw badResponse(ForeignText.excerpt(error.description, limit: 300))
         }
     }
 

@@ -51,9 +51,12 @@ struct DoHService {
         method = configuration.method
     }
 
-    /// The request that carries `question`.
-    func request(for question: DNSQuestion) throws(ProviderError) -> DoHRequest {
-        let message = DNSQuery.encoded(question)
+    /// The request that carries `question`, asked on behalf of `clientSubnet`.
+    func request(
+        for question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?
+    ) throws(ProviderError) -> DoHRequest {
+        let message = DNSQuery.encoded(question, clientSubnet: clientSubnet)
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType
         switch method {
