@@ -10,7 +10,7 @@ struct ServiceSelectionTests {
     private static let pool = HostName(canonical: "pool.test")
     private static let error = ProviderError(code: .timedOut, message: "late")
 
-    private var generator = CountingGenerator()
+    private var generator = SeededGenerator()
 
     private static func v4(_ last: UInt8) -> IPAddress { IPAddress(v4: 203, 0, 113, last) }
     private static func v6(_ last: UInt64) -> IPAddress { IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: last) }
