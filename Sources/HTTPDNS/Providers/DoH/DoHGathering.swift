@@ -41,7 +41,7 @@ struct DoHGathering {
     /// How long the second family is waited for once the first has addresses. Name servers that leave AAAA queries without
     /// an answer exist, and must not cost every look-up its whole time limit. RFC 8305 section 3 waits 50 ms; this waits
     /// longer, because a family that is given up is missing for seconds.
-    static let patience: Duration = .milliseconds(500)
+    static let longestPatience: Duration = .milliseconds(500)
     /// The least time that services are waited for once the addresses are there (RFC 9460 section 5.1). They were asked for
     /// at the same moment, so that they should need no longer than the addresses.
     static let leastPatienceForServices: Duration = .milliseconds(50)
@@ -50,6 +50,8 @@ struct DoHGathering {
     private let start: MonotonicTime
     private let deadline: MonotonicTime
     private var outcomes: [Question: Outcome] = [:]
+    /// How long the questions that are left were waited for, the last time that was decided.
+    private var patience: Duration = .zero
     private var isGivenUp = false
 
     init(_ query: ProviderQuery, since start: MonotonicTime, deadline: MonotonicTime) {
@@ -72,7 +74,7 @@ struct DoHGathering {
             return .giveUp
         }
         if case .cancelled = outcome, isGivenUp {
-            let message = "no answer within \(Self.patience.shortText) of the addresses"
+            let message = "no answer within \(patience.shortText) of the addresses"
             outcomes[question] = .failure(ProviderError(code: .timedOut, message: message))
         } else {
             outcomes[question] = outcome
@@ -80,16 +82,16 @@ struct DoHGathering {
         guard !isComplete, !isGivenUp, question != .services else { return .keepWaiting }
 
         let left = questions.filter { outcomes[$0] == nil }
-        let patience: Duration
         if left == [.services] {
-            patience = min(max(now - start, Self.leastPatienceForServices), Self.patience)
+            patience = min(max(now - start, Self.leastPatienceForServices), Self.longestPatience)
         } else if outcome.hasAddresses {
-            patience = Self.patience
+            patience = Self.longestPatience
         } else {
             return .keepWaiting
         }
         // Half of the time at most: the answer that is there must be back before the limit.
-        return .wait(until: now + min(patience, (deadline - now) / 2))
+        patience = min(patience, (deadline - now) / 2)
+        return .wait(until: now + patience)
     }
 
     /// The answer of all questions.

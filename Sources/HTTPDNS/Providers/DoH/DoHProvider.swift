@@ -61,8 +61,9 @@ public final class DoHProvider: Provider {
     /// - Throws: ``ProviderError`` when no family's request brought a message; `CancellationError` when the task is
     ///   cancelled.
     public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-        let deadline = time.now() + query.timeLimit
-        var gathering = DoHGathering(query, since: time.now(), deadline: deadline)
+        let start = time.now()
+        let deadline = start + query.timeLimit
+        var gathering = DoHGathering(query, since: start, deadline: deadline)
         await withTaskGroup(of: DoHGathering.Event.self) { group in
             for question in gathering.questions {
                 group.addTask { .outcome(question, await self.outcome(question, of: query, deadline: deadline)) }
