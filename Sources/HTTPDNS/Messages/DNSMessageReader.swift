@@ -87,7 +87,7 @@ package struct DNSMessageReader {
                     )
                 }
                 name.append(length)
-                for octet in octets[position..<labelEnd] { name.append(Self.lowercased(octet)) }
+                for octet in octets[position..<labelEnd] { name.append(DNSName.lowercased(octet)) }
                 position = labelEnd
             case 0b11:
                 guard position + 1 < limit else {
@@ -128,10 +128,5 @@ package struct DNSMessageReader {
                 "a compression pointer leads to octet \(target); it must lead before octet \(segment)"
             }
         return DNSMessageError(.badPointer, at: position, reason)
-    }
-
-    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
-    private static func lowercased(_ octet: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
 }

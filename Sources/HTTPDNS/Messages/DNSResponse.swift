@@ -16,6 +16,19 @@ package struct DNSResponse: Hashable, Sendable {
     /// The authority section's SOA records.
     package let authorities: [DNSRecord]
 
+    /// A response whose records were read from another form than the wire's.
+    package init(
+        to question: DNSQuestion,
+        responseCode: DNSResponseCode,
+        answers: [DNSRecord],
+        authorities: [DNSRecord]
+    ) {
+        self.question = question
+        self.responseCode = responseCode
+        self.answers = answers
+        self.authorities = authorities
+    }
+
     /// Reads `message` as the response to `question`.
     package init(parsing message: [UInt8], to question: DNSQuestion) throws(DNSMessageError) {
         guard message.count <= DNSWireFormat.maximumMessageOctets else {

@@ -42,8 +42,11 @@ final class ScriptedExchange: ServiceExchanging {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Reads the question as a server does.
+    /// Reads the question as a server does: from the parameters of JSON DNS, or from a message.
     private static func question(of request: ServiceRequest) throws -> DNSQuestion {
+        if let name = request.parameters["name"], let type = request.parameters["type"].flatMap(UInt16.init) {
+            return DNSQuestion(try HostName(name), type: DNSRecordType(number: type))
+        }
         var reader = DNSMessageReader(request.body ?? Self.decodeBase64URL(request.dnsParameter ?? ""))
         _ = try reader.readOctets(12)
         return DNSQuestion(name: try reader.readName(), type: DNSRecordType(number: try reader.readUInt16()))
@@ -64,20 +67,13 @@ final class ScriptedExchange: ServiceExchanging {
 
 extension ServiceRequest {
     /// The value of the `dns` parameter in the URL.
-    var dnsParameter: String? {
-        guard let range = url.target.range(of: "dns=") else { return nil }
-        return String(url.target[range.upperBound...])
-    }
-}
+    var dnsParameter: String? { parameters["dns"] }
 
-extension String {
-    fileprivate func range(of part: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(part) { return start..<index(start, offsetBy: part.count) }
-            start = index(after: start)
-        }
-        return nil
+    /// The parameters of the URL; the first of several equal ones.
+    var parameters: [String: String] {
+        let query = url.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let pairs = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        return Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { first, _ in first })
     }
 }
 
@@ -131,9 +127,14 @@ final class StoppedTime: TimeSource {
     }
 }
 
-/// A provider with a service at `addresses`, whose exchange is scripted.
-struct ScriptedDoHService {
-    let provider: DoHProvider
+/// A provider whose exchange with its service is scripted.
+protocol ScriptedService {
+    var provider: any Provider { get }
+}
+
+/// A DoH provider with a service at `addresses`.
+struct ScriptedDoHService: ScriptedService {
+    let provider: any Provider
     let exchange: ScriptedExchange
     let time = StoppedTime()
 
@@ -148,15 +149,18 @@ struct ScriptedDoHService {
         exchange = ScriptedExchange(answer)
         provider = try DoHProvider(configuration, exchange: exchange, time: time)
     }
+}
 
+extension ScriptedService {
     func resolve(
         _ name: String = "one.test",
         _ families: AddressFamilies = .both,
-        timeLimit: Duration = .seconds(3)
+        timeLimit: Duration = .seconds(3),
+        clientSubnet: AddressBlock? = nil
     ) async throws -> ProviderAnswer {
-        try await provider.resolve(
-            ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
-        )
+        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        query.clientSubnet = clientSubnet
+        return try await provider.resolve(query)
     }
 
     /// The error that the whole query throws; nil when it gives an answer.
