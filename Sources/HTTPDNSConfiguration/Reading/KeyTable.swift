@@ -73,7 +73,8 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, dohProvider, jsonProvider, alidnsProvider, secret, route, mapping, via, policy, cache, cacheTimeToLive, client, timeouts, connections,
+        top, dohProvider, jsonProvider, alidnsProvider, secret, route, mapping, via, policy, cache, cacheTimeToLive,
+        client, timeouts, connections,
     ]
 }
 

@@ -65,7 +65,8 @@ extension SettingsReader {
             )
             return nil
         }
-        guard let kind = kind(entry, path: path), let fields = fields(of: entry.value, KeyTable.provider(kind), path: path)
+        guard let kind = kind(entry, path: path),
+            let fields = fields(of: entry.value, KeyTable.provider(kind), path: path)
         else { return nil }
         var provider = FileSettings.Provider(name: name, kind: .doh(method: .get), position: entry.key.position)
         if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") }

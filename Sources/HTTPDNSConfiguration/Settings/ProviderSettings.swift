@@ -55,6 +55,12 @@ extension FileSettings {
         package var account: String
         package var accessKey: String
         package var secret: SecretPlace
+
+        package init(account: String, accessKey: String, secret: SecretPlace) {
+            self.account = account
+            self.accessKey = accessKey
+            self.secret = secret
+        }
     }
 
     /// Where a secret is; never the secret.

@@ -27,7 +27,9 @@ final class ScriptedExchange: ServiceExchanging {
     var sent: [Sent] { state.withLock { $0.sent } }
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> ServiceReply {
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
         let sent = Sent(
             request: request,
             endpoint: endpoint,

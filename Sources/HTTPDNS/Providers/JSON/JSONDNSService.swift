@@ -57,7 +57,9 @@ struct JSONDNSService {
     ) throws(ProviderError) -> ServiceRequest {
         // Names and subnets have no character that a query would have to escape.
         var parameters = "name=\(host)&type=\(type.number)"
-        if takesClientSubnet, let subnet = clientSubnet?.asClientSubnet { parameters += "&edns_client_subnet=\(subnet)" }
+        if takesClientSubnet, let subnet = clientSubnet?.asClientSubnet {
+            parameters += "&edns_client_subnet=\(subnet)"
+        }
         if let signature { parameters += try signature.parameters(for: host, at: clock.secondsSince1970()) }
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType

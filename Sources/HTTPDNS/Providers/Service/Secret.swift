@@ -77,7 +77,9 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
             guard count > 0 else { break }
             octets += chunk[..<count]
         }
-        guard octets.count <= maximumOctets else { throw Unreadable(reason: "it has more than \(maximumOctets) octets") }
+        guard octets.count <= maximumOctets else {
+            throw Unreadable(reason: "it has more than \(maximumOctets) octets")
+        }
         while let last = octets.last, last == 0x0a || last == 0x0d { octets.removeLast() }
         guard let text = String(validating: octets, as: UTF8.self) else { throw Unreadable(reason: "it is not UTF-8") }
         return text

@@ -9,7 +9,8 @@ package protocol ServiceExchanging: Sendable {
     /// It returns or throws by `deadline`. The body is read only where the status is 200, and no further than
     /// the longest answer of the provider's protocol.
     /// - Throws: `TransferFailure`; `CancellationError` when the task is cancelled.
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> ServiceReply
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
 
     /// Ends connections and threads. Idempotent.
     func shutdown() async

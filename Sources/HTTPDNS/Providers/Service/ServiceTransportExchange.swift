@@ -19,7 +19,9 @@ struct ServiceTransportExchange: ServiceExchanging {
         self.maximumBodyOctets = maximumBodyOctets
     }
 
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> ServiceReply {
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
         // The share of the time limit bounds every phase, so that none has a bound of its own.
         var limits = TransferLimits()
         limits.connect = nil

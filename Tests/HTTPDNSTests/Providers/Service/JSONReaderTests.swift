@@ -46,7 +46,10 @@ struct JSONReaderTests {
         #expect(throws: Never.self) { try read(#"[{"a":1},{"a":{"a":2}}]"#) }
     }
 
-    @Test("octets that are no UTF-8 are refused", arguments: [[0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0xfe, 0xff]])
+    @Test(
+        "octets that are no UTF-8 are refused",
+        arguments: [[0x22, 0xff, 0x22], [0x22, 0xc0, 0xaf, 0x22], [0xfe, 0xff]]
+    )
     func notUTF8(octets: [UInt8]) {
         #expect(throws: JSONError.self) { try JSONReader.read(octets) }
     }
