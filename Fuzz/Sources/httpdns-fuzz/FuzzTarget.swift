@@ -6,6 +6,6 @@ struct FuzzTarget: Sendable {
 
     /// All targets. A new parser is a file in `Targets/` and a line here.
     static let all: [FuzzTarget] = [
-        .dnsResponse
+        .dnsResponse, .jsonDNS,
     ]
 }

@@ -87,7 +87,7 @@ package struct DNSMessageReader {
                     )
                 }
                 name.append(length)
-                for octet in octets[position..<labelEnd] { name.append(Self.lowercased(octet)) }
+                for octet in octets[position..<labelEnd] { name.append(DNSName.lowercased(octet)) }
                 position = labelEnd
             case 0b11:
                 guard position + 1 < limit else {
@@ -134,7 +134,7 @@ package struct DNSMessageReader {
                     "a name of more than \(DNSName.maximumOctets) octets (RFC 1035 section 2.3.4)"
                 )
             }
-            for octet in try readOctets(Int(length)) { name.append(Self.lowercased(octet)) }
+            for octet in try readOctets(Int(length)) { name.append(DNSName.lowercased(octet)) }
         }
     }
 
@@ -154,10 +154,5 @@ package struct DNSMessageReader {
                 "a compression pointer leads to octet \(target); it must lead before octet \(segment)"
             }
         return DNSMessageError(.badPointer, at: position, reason)
-    }
-
-    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
-    private static func lowercased(_ octet: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
 }

@@ -1,8 +1,13 @@
+package import HTTPDNSPrimitives
+
 /// The type of a resource record (RFC 1035 section 3.2.2); any number may come off the wire.
 package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package let number: UInt16
 
     package init(number: UInt16) { self.number = number }
+
+    /// The type whose records are addresses of `family`.
+    package init(of family: IPAddress.Family) { self = family == .v4 ? .a : .aaaa }
 
     /// An IPv4 address (RFC 1035 section 3.4.1).
     package static let a = DNSRecordType(number: 1)

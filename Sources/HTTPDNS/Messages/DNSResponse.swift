@@ -21,6 +21,20 @@ package struct DNSResponse: Hashable, Sendable {
     /// when the response does not say, which means the same as 0 (RFC 7871 section 7.3), and when the query had none.
     package let clientSubnetScope: Int?
 
+    /// A response whose records were read from another form than the wire's.
+    package init(
+        to question: DNSQuestion,
+        responseCode: DNSResponseCode,
+        answers: [DNSRecord],
+        authorities: [DNSRecord]
+    ) {
+        self.question = question
+        self.responseCode = responseCode
+        self.answers = answers
+        self.authorities = authorities
+        clientSubnetScope = nil
+    }
+
     /// Reads `message` as the response to `question`.
     /// - Parameter clientSubnet: The network that the query was asked for. A response about another one is refused whole
     ///   (RFC 7871 section 7.3). Without it the option means nothing: no server may send it unasked (section 7.2.1).

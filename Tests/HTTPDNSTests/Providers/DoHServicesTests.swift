@@ -84,7 +84,7 @@ struct DoHServicesTests {
         let question = DNSQuestion.https("one.test")
         var builder = DNSMessageBuilder(to: question)
         for index in 0..<4 { builder.service(priority: 0, target: "n\(index).test") }
-        let reply = DoHReply(
+        let reply = ServiceReply(
             status: 200,
             headerFields: [.contentType: "application/dns-message"],
             body: builder.octets,
@@ -92,7 +92,7 @@ struct DoHServicesTests {
         )
         var generator = SeededGenerator()
         let picked = try (0..<64).map { _ in
-            try reply.services(for: question, clientSubnet: nil, using: &generator)
+            try reply.messageServices(for: question, clientSubnet: nil, using: &generator)
         }
         #expect(Set(picked).count == 4)
     }
@@ -184,20 +184,18 @@ struct DoHServicesTests {
 }
 
 @Suite("How long a query's questions are waited for")
-struct DoHGatheringTests {
+struct QuestionGatheringTests {
     private static let start = MonotonicTime(nanoseconds: 1_000_000_000)
-    private static let found = DoHGathering.Outcome.addresses(
+    private static let found = QuestionGathering.Outcome.addresses(
         .addresses([address], timeToLive: .seconds(60), canonicalName: nil)
     )
-    private static let empty = DoHGathering.Outcome.addresses(.noData(timeToLive: nil))
+    private static let empty = QuestionGathering.Outcome.addresses(.noData(timeToLive: nil))
 
     private func gathering(
         _ families: AddressFamilies = .both,
         limit: Duration = .seconds(3)
-    ) throws -> DoHGathering {
-        var query = ProviderQuery(host: try HostName("one.test"), families: families, timeLimit: limit)
-        query.wantsServices = true
-        return DoHGathering(query, since: Self.start, deadline: Self.start + limit)
+    ) throws -> QuestionGathering {
+        QuestionGathering(families: families, wantsServices: true, since: Self.start, deadline: Self.start + limit)
     }
 
     @Test(

@@ -18,36 +18,35 @@ public final class DoHProvider: Provider {
     /// The scope of the most public of the service's addresses: with one loopback address among public ones, answers
     /// must still be public. Link-local and other special addresses count as private, since they open no machine's own
     /// addresses.
-    public let serviceScope: AddressScope
+    public var serviceScope: AddressScope { service.location.scope }
 
     private let service: DoHService
-    private let exchange: any DoHExchanging
+    private let channel: ServiceChannel
     private let time: any TimeSource
-    private let state: Lock<State>
-
-    private struct State {
-        var order: BootstrapOrder
-        var isShutDown = false
-    }
 
     /// Creates the provider. Nothing is sent until the first query.
     /// - Throws: ``ProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
     ///   address), is by name without bootstrap addresses, or has a user name, a fragment or an unknown template in it.
     public convenience init(_ configuration: Configuration) throws(ProviderConfigurationError) {
-        try self.init(configuration, exchange: DoHTransportExchange(trustRoots: configuration.trustRoots))
+        try self.init(
+            configuration,
+            exchange: ServiceTransportExchange(
+                trustRoots: configuration.trustRoots,
+                threadName: "httpdns-doh",
+                maximumBodyOctets: DNSWireFormat.maximumMessageOctets
+            )
+        )
     }
 
     /// - Parameter exchange: What carries the requests; tests put a scripted one here.
     package init(
         _ configuration: Configuration,
-        exchange: any DoHExchanging,
+        exchange: any ServiceExchanging,
         time: any TimeSource = SystemTimeSource()
     ) throws(ProviderConfigurationError) {
         service = try DoHService(configuration)
         name = configuration.name
-        serviceScope = service.scope
-        state = Lock(State(order: BootstrapOrder(service.endpoints)))
-        self.exchange = exchange
+        channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
         self.time = time
     }
 
@@ -61,80 +60,26 @@ public final class DoHProvider: Provider {
     /// - Throws: ``ProviderError`` when no family's request brought a message; `CancellationError` when the task is
     ///   cancelled.
     public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-        let start = time.now()
-        let deadline = start + query.timeLimit
-        var gathering = DoHGathering(query, since: start, deadline: deadline)
-        await withTaskGroup(of: DoHGathering.Event.self) { group in
-            for question in gathering.questions {
-                group.addTask { .outcome(question, await self.outcome(question, of: query, deadline: deadline)) }
-            }
-            while !gathering.isComplete, let event = await group.next() {
-                switch gathering.received(event, at: time.now()) {
-                case .keepWaiting: continue
-                case .giveUp: group.cancelAll()
-                case .wait(let end):
-                    group.addTask { [time] in
-                        try? await time.sleep(until: end)
-                        return .patienceEnded
-                    }
-                }
-            }
-            group.cancelAll()
+        let deadline = time.now() + query.timeLimit
+        let subnet = query.clientSubnet.map(DNSClientSubnet.init)
+        let reply: @Sendable (DNSQuestion) async throws -> ServiceReply = { [service, channel] question in
+            let request = try service.request(for: question, clientSubnet: subnet)
+            return try await channel.reply(to: request, limit: query.timeLimit, deadline: deadline)
         }
-        if Task.isCancelled { throw CancellationError() }
-        return try gathering.answer()
+        let services: @Sendable () async throws -> ServiceAnswer = {
+            let question = DNSQuestion(query.host, type: .https)
+            var generator = SystemRandomNumberGenerator()
+            return try await reply(question).messageServices(for: question, clientSubnet: subnet, using: &generator)
+        }
+        return try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
+            .answers(services: query.wantsServices ? services : nil) { family in
+                let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
+                return try await reply(question).messageAnswer(to: question, clientSubnet: subnet)
+            }
     }
 
     /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
-        state.withLock { $0.isShutDown = true }
-        await exchange.shutdown()
-    }
-}
-
-extension DoHProvider {
-    private func outcome(
-        _ question: DoHGathering.Question,
-        of query: ProviderQuery,
-        deadline: MonotonicTime
-    ) async -> DoHGathering.Outcome {
-        let subnet = query.clientSubnet.map(DNSClientSubnet.init)
-        let asked = DNSQuestion(query.host, type: question.type)
-        do {
-            let reply = try await reply(to: asked, clientSubnet: subnet, limit: query.timeLimit, deadline: deadline)
-            guard question == .services else { return .addresses(try reply.answer(to: asked, clientSubnet: subnet)) }
-            var generator = SystemRandomNumberGenerator()
-            return .services(try reply.services(for: asked, clientSubnet: subnet, using: &generator))
-        } catch let error as ProviderError {
-            return .failure(error)
-        } catch is CancellationError {
-            return .cancelled
-        } catch {
-            return .failure(ProviderError(code: .unreachable, message: "\(error)"))
-        }
-    }
-
-    private func reply(
-        to question: DNSQuestion,
-        clientSubnet: DNSClientSubnet?,
-        limit: Duration,
-        deadline: MonotonicTime
-    ) async throws -> DoHReply {
-        let (endpoints, isShutDown) = state.withLock { ($0.order.endpoints, $0.isShutDown) }
-        guard !isShutDown else { throw ProviderError(code: .shutDown, message: "the provider is shut down") }
-        let request = try service.request(for: question, clientSubnet: clientSubnet)
-        var attempts = DoHAttempts(endpoints: endpoints, limit: limit, deadline: deadline)
-
-        while let attempt = attempts.next(at: time.now()) {
-            try Task.checkCancellation()
-            do {
-                let reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)
-                state.withLock { $0.order.succeeded(attempt.endpoint) }
-                return reply
-            } catch let failure as TransferFailure {
-                attempts.failed(attempt, with: failure)
-            }
-        }
-        throw attempts.error
+        await channel.shutdown()
     }
 }

@@ -2,7 +2,7 @@ internal import CurlTransport
 internal import HTTPDNSPrimitives
 
 /// One query's way through the service's addresses: which comes next, until when, and what to say when all failed.
-struct DoHAttempts {
+struct ServiceAttempts {
     struct Attempt {
         let endpoint: Endpoint
         /// The end of this attempt's equal share of the time left.
@@ -61,7 +61,7 @@ struct DoHAttempts {
         case .responseTooLarge:
             return ProviderError(
                 code: .badResponse,
-                message: "the body is longer than a DNS message can be (65,535 octets): \(tried)"
+                message: "the body is longer than an answer can be: \(tried)"
             )
         case .protocolViolation:
             return ProviderError(code: .badResponse, message: "the answer breaks the rules of HTTP: \(tried)")

@@ -1,17 +1,9 @@
 internal import HTTPDNSPrimitives
 
 /// The questions of one query that are under way: which have their outcomes, and how long the others are waited for.
-struct DoHGathering {
+struct QuestionGathering {
     enum Question: Hashable, Sendable {
         case v4, v6, services
-
-        var type: DNSRecordType {
-            switch self {
-            case .v4: .a
-            case .v6: .aaaa
-            case .services: .https
-            }
-        }
     }
 
     enum Outcome: Sendable {
@@ -54,11 +46,11 @@ struct DoHGathering {
     private var patience: Duration = .zero
     private var isGivenUp = false
 
-    init(_ query: ProviderQuery, since start: MonotonicTime, deadline: MonotonicTime) {
+    init(families: AddressFamilies, wantsServices: Bool, since start: MonotonicTime, deadline: MonotonicTime) {
         var questions: [Question] = []
-        if query.families.contains(.v4) { questions.append(.v4) }
-        if query.families.contains(.v6) { questions.append(.v6) }
-        if query.wantsServices { questions.append(.services) }
+        if families.contains(.v4) { questions.append(.v4) }
+        if families.contains(.v6) { questions.append(.v6) }
+        if wantsServices { questions.append(.services) }
         self.questions = questions
         self.start = start
         self.deadline = deadline
@@ -121,7 +113,7 @@ struct DoHGathering {
 }
 
 extension ProviderAnswer {
-    fileprivate subscript(family question: DoHGathering.Question) -> FamilyAnswer? {
+    fileprivate subscript(family question: QuestionGathering.Question) -> FamilyAnswer? {
         get { question == .v4 ? v4 : v6 }
         set { if question == .v4 { v4 = newValue } else { v6 = newValue } }
     }

@@ -3,17 +3,25 @@ internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// The exchange over a ``Transport`` that serves one provider alone, so that user load cannot starve resolution.
-struct DoHTransportExchange: DoHExchanging {
+struct ServiceTransportExchange: ServiceExchanging {
     private let transport: Transport
+    private let maximumBodyOctets: Int
 
-    init(trustRoots: TrustRoots) {
+    /// - Parameters:
+    ///   - trustRoots: The authorities that the service's certificate must end at.
+    ///   - threadName: The name of the transport's thread, at most 15 octets (pthread_setname_np(3)).
+    ///   - maximumBodyOctets: The longest body that an answer may have, after decoding.
+    init(trustRoots: TrustRoots, threadName: String, maximumBodyOctets: Int) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
-        configuration.threadName = "httpdns-doh"
+        configuration.threadName = threadName
         transport = Transport(configuration)
+        self.maximumBodyOctets = maximumBodyOctets
     }
 
-    func exchange(_ request: DoHRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> DoHReply {
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
         // The share of the time limit bounds every phase, so that none has a bound of its own.
         var limits = TransferLimits()
         limits.connect = nil
@@ -21,7 +29,7 @@ struct DoHTransportExchange: DoHExchanging {
         limits.firstByte = nil
         limits.idle = nil
         limits.deadline = deadline
-        limits.maximumResponseBytes = DNSWireFormat.maximumMessageOctets
+        limits.maximumResponseBytes = maximumBodyOctets
         let response = try await transport.execute(
             TransferRequest(
                 method: request.method,
@@ -32,7 +40,7 @@ struct DoHTransportExchange: DoHExchanging {
                 limits: limits
             )
         )
-        var reply = DoHReply(
+        var reply = ServiceReply(
             status: response.head.status.code,
             headerFields: response.head.headerFields,
             body: [],
