@@ -22,12 +22,14 @@ let package = Package(
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(name: "Signing", description: "Accounts of vendors that sign their queries (brings swift-crypto)"),
         .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
         .trait(name: "Metrics", description: "What a resolver does, as swift-metrics (brings swift-metrics)"),
         .default(enabledTraits: ["YAML", "Metrics"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
@@ -51,6 +53,7 @@ let package = Package(
             dependencies: [
                 "CurlTransport",
                 "HTTPDNSPrimitives",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

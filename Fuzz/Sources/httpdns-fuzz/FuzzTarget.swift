@@ -8,6 +8,7 @@ struct FuzzTarget: Sendable {
     static let all: [FuzzTarget] = [
         .diskSnapshot,
         .dnsResponse,
+        .jsonDNS,
         .mappingsFile,
     ]
 }

@@ -12,12 +12,33 @@ package struct KeyTable: Sendable {
         keys: ["version", "providers", "routes", "mappings", "policy", "cache", "resolver", "client"],
         later: ["enabled", "metrics"]
     )
-    package static let provider = KeyTable(
-        name: "a provider",
+    package static let dohProvider = KeyTable(
+        name: "a provider of kind doh",
         keys: ["kind", "url", "bootstrap", "method", "ca_file", "limits"],
-        later: ["account", "secret", "region"]
+        later: ["region"]
+    )
+    package static let jsonProvider = KeyTable(
+        name: "a provider of kind json-google or json-cloudflare",
+        keys: dohProvider.keys.filter { $0 != "method" },
+        later: ["region"]
+    )
+    package static let alidnsProvider = KeyTable(
+        name: "a provider of kind json-alidns",
+        keys: jsonProvider.keys + ["account", "access_key", "secret"],
+        later: ["region"]
     )
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
+    package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
+
+    /// The keys of a kind of provider.
+    static func provider(_ kind: String) -> KeyTable {
+        switch kind {
+        case "json-google", "json-cloudflare": jsonProvider
+        case "json-alidns": alidnsProvider
+        default: dohProvider
+        }
+    }
+
     package static let route = KeyTable(
         name: "a route",
         keys: [
@@ -60,8 +81,8 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, provider, limits, route, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client,
-        timeouts, connections,
+        top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, mapping, via, policy, cache,
+        cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
     ]
 }
 
@@ -73,7 +94,7 @@ package struct WordTable: Sendable {
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
-        words: ["doh"],
+        words: ["doh", "json-google", "json-cloudflare", "json-alidns"],
         later: ["alibaba-v1", "alibaba-v2", "tencent"]
     )
     package static let methods = WordTable(words: ["get", "post"])

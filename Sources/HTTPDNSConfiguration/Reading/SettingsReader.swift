@@ -250,10 +250,14 @@ extension SettingsReader {
     }
 
     /// The path of a readable file, relative to the folder of the configuration file; nil after a mistake.
-    mutating func readableFile(of node: ConfigurationNode, path: String) -> String? {
+    mutating func readableFile(
+        of node: ConfigurationNode,
+        path: String,
+        _ allowed: String = "the path of a PEM file"
+    ) -> String? {
         let file = file
-        return value(of: node, path: path, "the path of a PEM file") { text throws(ValueMistake) in
-            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: the path of a PEM file") }
+        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
             let resolved = FilePath.resolve(text, besideFile: file)
             guard let reason = FilePath.whyUnreadable(resolved) else { return resolved }
             throw ValueMistake(

@@ -4,19 +4,6 @@ package import HTTPDNSPrimitives
 
 /// What a configuration file says, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
-    /// A provider of kind `doh`.
-    package struct Provider: Hashable, Sendable {
-        package var name: String
-        package var url: String
-        package var bootstrap: [IPAddress] = []
-        package var method: DoHProvider.Method = .get
-        package var certificateFile: String?
-        /// How much it may be asked; nil means the defaults.
-        package var limits: ProviderLimits?
-        /// Where its name stands.
-        package var position: Position
-    }
-
     package var providers: [Provider] = []
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]
@@ -46,15 +33,8 @@ package struct FileSettings: Sendable {
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()
         for provider in providers {
-            var settings = DoHProvider.Configuration(
-                name: provider.name,
-                url: provider.url,
-                bootstrap: provider.bootstrap
-            )
-            settings.method = provider.method
-            settings.trustRoots = provider.certificateFile.map(TrustRoots.file) ?? .system
             do {
-                configuration.resolver.providers.append(try DoHProvider(settings))
+                configuration.resolver.providers.append(try provider.live())
                 configuration.resolver.providerLimits[provider.name] = provider.limits
             } catch {
                 mistakes.add("providers[\"\(provider.name)\"]: \(error.message)", at: provider.position)

@@ -33,6 +33,13 @@ struct SchemaTests {
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [dns.example] } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, method: GET } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
+            "providers: { a: { kind: json } }", "providers: { a: { kind: json-google, method: get } }",
+            "providers: { a: { kind: json-cloudflare, account: b } }",
+            "providers: { a: { kind: json-google, url: 192.0.2.53 } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: d } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: {} } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: { env: D, file: e } } }",
+            "providers: { a: { kind: json-alidns, account: b c, access_key: c, secret: { env: D } } }",
             "routes: { x: backup }", "routes: { x: [a] }", "routes: { x: { fallback: none } }",
             "routes: { x: { providers: [] } }",
             "routes: { x: { providers: [a], fallback: sys } }", "routes: { x: { providers: [a], families: ipv4 } }",
@@ -95,9 +102,13 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
+        let providers = objects(definitions["provider"])
+        try #require(providers.count == 3)
         let pairs: [(Set<String>, KeyTable)] = [
-            (keys(schema.root), .top), (keys(definitions["provider"]), .provider),
-            (keys(definitions["provider"]?["properties"]?["limits"]), .limits),
+            (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
+            (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
+            (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
+            (keys(definitions["limits"]), .limits),
             (keys(objects(definitions["route"]).first), .route),
             (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
             (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
@@ -112,11 +123,14 @@ struct SchemaTests {
 
     @Test("The schema has the parser's words, and no others")
     func words() throws {
-        let provider = schema.root["$defs"]?["provider"]?["properties"]
+        let providers = (schema.root["$defs"]?["provider"]?["anyOf"]?.items ?? []).map { $0["properties"] }
+        let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
+        #expect(kinds == WordTable.providerKinds.words)
+        let provider = providers.first ?? nil
         let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
         let top = schema.root["properties"]
         let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["kind"], .providerKinds), (provider?["method"], .methods), (route?["fallback"], .fallbacks),
+            (provider?["method"], .methods), (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
