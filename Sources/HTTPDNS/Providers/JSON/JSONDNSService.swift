@@ -60,7 +60,7 @@ struct JSONDNSService {
         if takesClientSubnet, let subnet = clientSubnet?.asClientSubnet {
             parameters += "&edns_client_subnet=\(subnet)"
         }
-        if let signature { parameters += try signature.parameters(for: host, at: clock.secondsSince1970()) }
+        if let signature { parameters += try signature.parameters(for: host, at: clock.now() / 1000) }
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType
         return ServiceRequest(method: .get, url: try location.url(adding: parameters), headerFields: fields)

@@ -16,7 +16,7 @@ struct AlidnsSignatureTests {
     ) throws -> ScriptedJSONService {
         try ScriptedJSONService(
             service: .alidns(account: account, accessKey: accessKey, secret: secret),
-            clock: WallClock { 1_614_927_253 },
+            clock: WallClock { 1_614_927_253_000 },
             answer
         )
     }
