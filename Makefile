@@ -46,6 +46,12 @@ scripts: ## Check the shell scripts' syntax
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
 
+# swift-crypto is fetched and built for this alone: apart from the main build, whose products it would change.
+.PHONY: signing
+signing: build-dependencies ## Tests of what needs the package trait Signing
+	$(call step,trait Signing)
+	swift test --traits YAML,Signing --scratch-path .build/signing --filter Alidns
+
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
 nested: ## Build the examples, and run their tests

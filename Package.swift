@@ -17,17 +17,22 @@ let package = Package(
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
+        .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(name: "Signing", description: "Accounts of vendors that sign their queries (brings swift-crypto)"),
         .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
-        .default(enabledTraits: ["YAML"]),
+        .trait(name: "Metrics", description: "What a resolver does, as swift-metrics (brings swift-metrics)"),
+        .default(enabledTraits: ["YAML", "Metrics"]),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
+        .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     ],
     targets: [
@@ -48,6 +53,7 @@ let package = Package(
             dependencies: [
                 "CurlTransport",
                 "HTTPDNSPrimitives",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -71,6 +77,15 @@ let package = Package(
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "HTTPDNSMetrics",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSPrimitives",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
             swiftSettings: settings
         ),
@@ -108,7 +123,7 @@ let package = Package(
         ),
         .testTarget(
             name: "LinkageTests",
-            dependencies: ["ServerRig", "httpdns-linkage-probe", "resolve-test"],
+            dependencies: ["HTTPDNSMetrics", "ServerRig", "httpdns-linkage-probe", "resolve-test"],
             swiftSettings: settings
         ),
         .testTarget(name: "ServerRigTests", dependencies: ["ServerRig"], swiftSettings: settings),
@@ -120,7 +135,19 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSTests",
-            dependencies: ["CurlTransport", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig"],
+            dependencies: [
+                "CurlTransport", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSMetricsTests",
+            dependencies: [
+                "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+                .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -135,7 +162,11 @@ let package = Package(
             dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
             swiftSettings: settings
         ),
-        .testTarget(name: "DocumentationTests", dependencies: ["HTTPDNSConfiguration"], swiftSettings: settings),
+        .testTarget(
+            name: "DocumentationTests",
+            dependencies: ["HTTPDNSConfiguration", "HTTPDNSMetrics"],
+            swiftSettings: settings
+        ),
         .testTarget(
             name: "EndToEndTests",
             dependencies: [

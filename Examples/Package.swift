@@ -27,6 +27,8 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
             ]
         ),
         .testTarget(

@@ -9,7 +9,10 @@ let package = Package(
     targets: [
         .executableTarget(
             name: "httpdns-fuzz",
-            dependencies: [.product(name: "HTTPDNS", package: "swift-httpdns")],
+            dependencies: [
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+            ],
             swiftSettings: [
                 .swiftLanguageMode(.v6),
                 .enableUpcomingFeature("ExistentialAny"),

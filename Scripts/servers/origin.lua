@@ -61,6 +61,35 @@ function origin.echo()
     }))
 end
 
+-- JSON DNS as Google speaks it: /resolve?v4=127.0.0.3&v6=::1&ttl=60&name=one.test&type=1. What it answers stands in the
+-- service's own URL: v4, v6, ttl, and alias for a CNAME in front. The first label of the name may want something else:
+-- nowhere (NXDOMAIN), v4only (no AAAA), silent (no answer for a minute).
+function origin.resolve()
+    local args = ngx.req.get_uri_args()
+    local name, type = (args.name or ""):gsub("%.$", "") .. ".", tonumber(args.type) or 1
+    local label = name:match("^[^.]*")
+    if label == "silent" then ngx.sleep(60) end
+    local answer = {
+        Status = label == "nowhere" and 3 or 0, TC = false, RD = true, RA = true, AD = false, CD = false,
+        Question = { { name = name, type = type } },
+    }
+    local ttl = tonumber(args.ttl) or 60
+    local records, owner = {}, name
+    local function add(of, data) records[#records + 1] = { name = owner, type = of, TTL = ttl, data = data } end
+    local address = type == 1 and args.v4 or type == 28 and label ~= "v4only" and args.v6
+    if args.alias and label ~= "nowhere" then
+        add(5, args.alias .. ".")
+        owner = args.alias .. "."
+    end
+    if address and label ~= "nowhere" then add(type, address) end
+    if records[1] then answer.Answer = records end
+    if not address or label == "nowhere" then
+        answer.Authority = { { name = "test.", type = 6, TTL = 900, data = "ns.test. admin.test. 1 7200 3600 1209600 5" } }
+    end
+    ngx.header["content-type"] = "application/json; charset=UTF-8"
+    ngx.print(json(answer))
+end
+
 function origin.upload()
     local _, length = read_body()
     text(tostring(length))

@@ -131,7 +131,7 @@ extension ProviderCompatibility {
     }
 
     /// Runs a piece of work, and gives it up when its limit and the fixture's patience have both passed.
-    private func patiently<Success: Sendable>(
+    func patiently<Success: Sendable>(
         _ limit: Duration,
         _ work: @escaping @Sendable () async throws -> Success
     ) async -> LimitedWork<Success> {

@@ -99,7 +99,15 @@ public struct ProviderCompatibility: Sendable {
             Check(rule: "queries at once all get their own answers", run: answersAtOnce),
             Check(rule: "a query ends at its time limit", run: holdsTimeLimit),
             Check(rule: "a cancelled query ends with CancellationError", run: endsWhenCancelled),
+            Check(rule: "a batch may have one name at least", run: allowsBatches),
+            Check(
+                rule: "a batch answers about its names what single queries do, and about no others",
+                run: answersBatches
+            ),
+            Check(rule: "a batch has outcomes only for the families asked for", run: honoursFamiliesInBatches),
+            Check(rule: "a batch ends at its time limit", run: holdsTimeLimitInBatches),
             Check(rule: "a shutdown ends queries, and refuses later ones with code shut-down", run: endsAtShutdown),
+            Check(rule: "a shutdown refuses later batches with code shut-down", run: refusesBatchesAfterShutdown),
         ]
     }
 }

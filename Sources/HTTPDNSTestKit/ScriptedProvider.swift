@@ -19,8 +19,13 @@ public final class ScriptedProvider: Provider {
     private struct State: Sendable {
         var scripts: [HostName: Script]
         var queries: [ProviderQuery] = []
+        var batches: [[HostName]] = []
+        var latency = Duration.zero
+        var underWay = 0
+        var greatestUnderWay = 0
         var isHeld = false
-        var held: [OneShot<Void>] = []
+        var heldNames: Set<HostName> = []
+        var held: [(host: HostName, gate: OneShot<Void>)] = []
         var watchers: [Watcher] = []
         var isShutDown = false
         /// Told when the provider shuts down, so that no query outlives it.
@@ -39,6 +44,8 @@ public final class ScriptedProvider: Provider {
     public let name: String
     /// How private it claims its service to be.
     public let serviceScope: AddressScope
+    /// How many names one batch may have.
+    public let batchLimit: Int
     private let isStubborn: Bool
     private let timeSource: any TimeSource
     private let state: Lock<State>
@@ -49,23 +56,32 @@ public final class ScriptedProvider: Provider {
     ///   - serviceScope: How private it claims its service to be.
     ///   - scripts: What it says, by name.
     ///   - isStubborn: Whether it passes over time limit and cancellation while it waits, as a bad provider would.
-    ///   - timeSource: The clock of its time limits.
+    ///   - batchLimit: How many names one batch may have.
+    ///   - timeSource: The clock of its time limits and of its latency.
     public init(
         name: String = "scripted",
         serviceScope: AddressScope = .public,
         scripts: [HostName: Script] = [:],
         isStubborn: Bool = false,
+        batchLimit: Int = 1,
         timeSource: any TimeSource = SystemTimeSource()
     ) {
         self.name = name
         self.serviceScope = serviceScope
         self.isStubborn = isStubborn
+        self.batchLimit = max(1, batchLimit)
         self.timeSource = timeSource
         state = Lock(State(scripts: scripts))
     }
 
-    /// The questions so far, in order.
+    /// The questions so far, in order, batches among them.
     public var queries: [ProviderQuery] { state.withLock { $0.queries } }
+
+    /// The names of the batches so far, in order.
+    public var batches: [[HostName]] { state.withLock { $0.batches } }
+
+    /// The most questions that were ever under way at once.
+    public var greatestUnderWay: Int { state.withLock { $0.greatestUnderWay } }
 
     /// Whether ``shutdown()`` was called.
     public var isShutDown: Bool { state.withLock { $0.isShutDown } }
@@ -75,9 +91,20 @@ public final class ScriptedProvider: Provider {
         state.withLock { $0.scripts[host] = script }
     }
 
+    /// Makes every answer take so long, from the next query on.
+    public func delay(by latency: Duration) {
+        state.withLock { $0.latency = latency }
+    }
+
     /// Makes queries wait, from the next one on, until ``release()``.
     public func hold() {
         state.withLock { $0.isHeld = true }
+    }
+
+    /// Makes queries about one name wait, from the next one on, until ``release(_:)`` or ``release()``. A batch waits for its
+    /// first name alone.
+    public func hold(_ host: HostName) {
+        state.withLock { _ = $0.heldNames.insert(host) }
     }
 
     /// Lets the queries that wait go on, and the later ones through. Each says what is scripted at this moment.
@@ -85,7 +112,19 @@ public final class ScriptedProvider: Provider {
         let held = state.withLock { state in
             defer { state.held = [] }
             state.isHeld = false
-            return state.held
+            state.heldNames = []
+            return state.held.map(\.gate)
+        }
+        for gate in held { gate.deliver(()) }
+    }
+
+    /// Lets the queries about one name go on, unless all are held.
+    public func release(_ host: HostName) {
+        let held = state.withLock { state in
+            state.heldNames.remove(host)
+            guard !state.isHeld else { return [OneShot<Void>]() }
+            defer { state.held.removeAll { $0.host == host } }
+            return state.held.filter { $0.host == host }.map(\.gate)
         }
         for gate in held { gate.deliver(()) }
     }
@@ -104,17 +143,70 @@ public final class ScriptedProvider: Provider {
     /// Says what is scripted.
     /// - Throws: `ProviderError` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
     public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        try await admit(query, batch: nil)
+        defer { state.withLock { $0.underWay -= 1 } }
+        if case .silence = state.withLock({ $0.scripts[query.host] }) {
+            try await wait(for: OneShot(), query)
+            throw ScriptedProvider.timedOutError
+        }
+        return try answer(query)
+    }
+
+    /// Says what is scripted about each name. Those that are to fail, or to be met with silence, are left out; if there are no
+    /// others, the first failure is thrown, or nothing is said until the time limit.
+    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+        try await admit(query, batch: batch)
+        defer { state.withLock { $0.underWay -= 1 } }
+        var answers: [HostName: ProviderAnswer] = [:]
+        var failure: (any Error)?
+        for host in batch {
+            var single = query
+            single.host = host
+            do {
+                answers[host] = try answer(single)
+            } catch {
+                failure = failure ?? error
+            }
+        }
+        guard answers.isEmpty, let failure else { return answers }
+        if (failure as? ProviderError)?.code == .timedOut { try await wait(for: OneShot(), query) }
+        throw failure
+    }
+
+    /// Counts a question, and lets it through once it is not held and its latency is over.
+    private func admit(_ query: ProviderQuery, batch: [HostName]?) async throws {
         let gate = OneShot<Void>()
-        let (isOpen, seen): (Bool, [OneShot<Void>]) = try state.withLock { state in
+        let (isOpen, latency, seen): (Bool, Duration, [OneShot<Void>]) = try state.withLock { state in
             if state.isShutDown { throw ScriptedProvider.shutDownError }
             state.queries.append(query)
+            if let batch { state.batches.append(batch) }
+            state.underWay += 1
+            state.greatestUnderWay = max(state.greatestUnderWay, state.underWay)
             let reached = state.watchers.filter { $0.count <= state.queries.count }
             state.watchers.removeAll { $0.count <= state.queries.count }
-            if state.isHeld { state.held.append(gate) }
-            return (!state.isHeld, reached.map(\.alarm))
+            let isHeld = state.isHeld || state.heldNames.contains(query.host)
+            if isHeld { state.held.append((query.host, gate)) }
+            return (!isHeld, state.latency, reached.map(\.alarm))
         }
         for watcher in seen { watcher.deliver(()) }
-        if !isOpen { try await wait(for: gate, query) }
+        do {
+            if !isOpen { try await wait(for: gate, query) }
+            guard latency > .zero else { return }
+            let end = OneShot<Void>()
+            let due = timeSource.now() + latency
+            let timer = Task.detached { [timeSource] in
+                try? await timeSource.sleep(until: due)
+                end.deliver(())
+            }
+            defer { timer.cancel() }
+            try await wait(for: end, query)
+        } catch {
+            state.withLock { $0.underWay -= 1 }
+            throw error
+        }
+    }
+
+    private func answer(_ query: ProviderQuery) throws -> ProviderAnswer {
         switch state.withLock({ $0.scripts[query.host] }) {
         case .answer(let answer):
             return ProviderAnswer(
@@ -124,7 +216,6 @@ public final class ScriptedProvider: Provider {
         case .failure(let error):
             throw error
         case .silence:
-            try await wait(for: OneShot(), query)
             throw ScriptedProvider.timedOutError
         case nil:
             return ProviderAnswer(

@@ -162,6 +162,10 @@ extension EasyHandle {
             )
             return false
         }
+        guard !transfer.request.stopsBeforeSending else {
+            failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
+            return false
+        }
         mayHaveBeenSent = true
         pin.isEntered = true
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)

@@ -29,6 +29,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case requestBodyFailed
         /// The body was iterated a second time.
         case bodyConsumedTwice
+        /// The connection stands, and the request was not to be sent: ``TransferRequest/stopsBeforeSending``.
+        case heldBack
         /// The transport is shut down.
         case shutDown
         /// libcurl reported something that has no name above.

@@ -14,6 +14,9 @@ package struct TransferRequest: Sendable {
     package var versions: HTTPVersionChoice
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.
     package var hostHeader: String?
+    /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the
+    /// request goes out.
+    package var stopsBeforeSending = false
 
     package init(
         method: HTTPRequest.Method = .get,

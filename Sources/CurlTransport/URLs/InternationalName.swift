@@ -28,10 +28,10 @@ package enum InternationalName {
         let previous = uselocale(locale)
         defer { uselocale(previous) }
         var text: UnsafeMutablePointer<CChar>?
-        guard curl_url_get(handle, CURLUPART_HOST, &text, UInt32(CURLU_PUNYCODE)) == CURLUE_OK, let text else {
-            return nil
-        }
+        let status = curl_url_get(handle, CURLUPART_HOST, &text, UInt32(CURLU_PUNYCODE))
+        // Also after an error: libcurl 7.88 leaves its copy of a host that has no A-labels there.
         defer { curl_free(text) }
+        guard status == CURLUE_OK, let text else { return nil }
         let name = String(cString: text)
         return name.utf8.allSatisfy { $0 < 0x80 } ? name.lowercased() : nil
     }

@@ -1,13 +1,11 @@
-internal import HTTPDNSPrimitives
-
-/// The way from the name asked to the name that owns the addresses.
+/// The way from the name asked to the name that owns the answer.
 struct AliasChain {
     var end: DNSName
     var hops = 0
-    /// The least time to live of the chain's aliases and of the addresses at its end, in seconds.
+    /// The least time to live of the chain's aliases and of the records at its end, in seconds.
     var timeToLive = DNSTimeToLive.maximumSeconds
-    /// The addresses at the end, each once, at most ``DNSResponse/maximumAddresses``.
-    var addresses: [IPAddress] = []
+    /// The records at the end, all of the type asked for.
+    var records: [DNSRecord] = []
 }
 
 extension DNSResponse {
@@ -32,12 +30,9 @@ extension DNSResponse {
                 )
             }
         }
-        for record in owned[chain.end] ?? [] {
-            guard case .address(let address) = record.content else { continue }
+        chain.records = owned[chain.end] ?? []
+        for record in chain.records {
             chain.timeToLive = min(chain.timeToLive, DNSTimeToLive.seconds(record.timeToLive))
-            if chain.addresses.count < Self.maximumAddresses, !chain.addresses.contains(address) {
-                chain.addresses.append(address)
-            }
         }
         return chain
     }
@@ -57,7 +52,7 @@ extension DNSResponse {
         if found != nil, records.count > 1 {
             throw DNSMessageError(
                 .ambiguousAlias,
-                "\(records[0].owner) is an alias and has addresses (RFC 1034 section 3.6.2)"
+                "\(records[0].owner) is an alias and has other records (RFC 1034 section 3.6.2)"
             )
         }
         return found

@@ -32,8 +32,13 @@ package struct DNSMessageError: Error, Hashable, Sendable, CustomStringConvertib
         case aliasLoop
         /// The alias chain has more hops than ``DNSResponse/maximumAliasHops``.
         case aliasChainTooLong
-        /// NXDOMAIN, with addresses for the very name that is said not to exist.
+        /// NXDOMAIN, with records for the very name that is said not to exist.
         case contradiction
+        /// A record of type SVCB or HTTPS whose parameters do not have the form that RFC 9460 gives them. It voids the
+        /// records beside it, and not the message.
+        case badService
+        /// The client subnet option is not the query's, or has not the form of RFC 7871 section 6.
+        case wrongClientSubnet
     }
 
     package var code: Code

@@ -87,7 +87,7 @@ package struct DNSMessageReader {
                     )
                 }
                 name.append(length)
-                for octet in octets[position..<labelEnd] { name.append(Self.lowercased(octet)) }
+                for octet in octets[position..<labelEnd] { name.append(DNSName.lowercased(octet)) }
                 position = labelEnd
             case 0b11:
                 guard position + 1 < limit else {
@@ -112,6 +112,32 @@ package struct DNSMessageReader {
         }
     }
 
+    /// Reads a name that may not be compressed (RFC 9460 section 2.2), and stops behind it.
+    package mutating func readUncompressedName() throws(DNSMessageError) -> DNSName {
+        let start = offset
+        var name: [UInt8] = []
+        while true {
+            guard offset < end else { throw Self.nameWithoutEnd(at: offset, behindPointer: false) }
+            let length = octets[offset]
+            guard length <= DNSName.maximumLabelOctets else {
+                throw length >> 6 == 0b11
+                    ? DNSMessageError(.badPointer, at: offset, "a compressed name where none may be")
+                    : DNSMessageError(.badLabel, at: offset, "a label type that is not 00")
+            }
+            offset += 1
+            name.append(length)
+            guard length > 0 else { return DNSName(validatedOctets: name) }
+            guard name.count + Int(length) + 1 <= DNSName.maximumOctets else {
+                throw DNSMessageError(
+                    .nameTooLong,
+                    at: start,
+                    "a name of more than \(DNSName.maximumOctets) octets (RFC 1035 section 2.3.4)"
+                )
+            }
+            for octet in try readOctets(Int(length)) { name.append(DNSName.lowercased(octet)) }
+        }
+    }
+
     private static func nameWithoutEnd(at position: Int, behindPointer: Bool) -> DNSMessageError {
         behindPointer
             ? DNSMessageError(.badPointer, at: position, "labels run into the name whose pointer leads to them")
@@ -128,10 +154,5 @@ package struct DNSMessageReader {
                 "a compression pointer leads to octet \(target); it must lead before octet \(segment)"
             }
         return DNSMessageError(.badPointer, at: position, reason)
-    }
-
-    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
-    private static func lowercased(_ octet: UInt8) -> UInt8 {
-        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
     }
 }

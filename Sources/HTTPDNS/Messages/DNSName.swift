@@ -86,4 +86,9 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
         default: false
         }
     }
+
+    /// Letters of ASCII only (RFC 4343 section 3); all other octets keep their value.
+    static func lowercased(_ octet: UInt8) -> UInt8 {
+        (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(octet) ? octet | 0x20 : octet
+    }
 }

@@ -28,24 +28,36 @@ extension DNSResponse {
     package func outcome() throws(DNSMessageError) -> DNSOutcome {
         guard responseCode == .noError || responseCode == .nameError else { return .failed(responseCode) }
         let chain = try followAliases()
+        let addresses = Self.addresses(in: chain.records)
         if responseCode == .nameError {
-            guard chain.addresses.isEmpty else {
+            guard addresses.isEmpty else {
                 throw DNSMessageError(.contradiction, "NXDOMAIN with addresses for \(chain.end)")
             }
             return .nameError(timeToLive: negativeTimeToLive(of: chain))
         }
-        guard !chain.addresses.isEmpty else { return .noData(timeToLive: negativeTimeToLive(of: chain)) }
+        guard !addresses.isEmpty else { return .noData(timeToLive: negativeTimeToLive(of: chain)) }
         return .addresses(
-            chain.addresses,
+            addresses,
             timeToLive: chain.timeToLive,
             canonicalName: chain.hops == 0 ? nil : chain.end.hostName
         )
     }
 
+    /// The addresses of `records`, each once, at most ``maximumAddresses``.
+    private static func addresses(in records: [DNSRecord]) -> [IPAddress] {
+        var addresses: [IPAddress] = []
+        for record in records {
+            guard case .address(let address) = record.content, !addresses.contains(address) else { continue }
+            addresses.append(address)
+            if addresses.count == maximumAddresses { break }
+        }
+        return addresses
+    }
+
     /// How long an absence may be remembered: the lesser of the SOA's own time to live and its MINIMUM (RFC 2308
     /// section 5), and no longer than the aliases that led to it. Only the SOA of a zone that the name at the end of the
     /// chain lies in counts.
-    private func negativeTimeToLive(of chain: AliasChain) -> UInt32? {
+    func negativeTimeToLive(of chain: AliasChain) -> UInt32? {
         var least: UInt32?
         for record in authorities where chain.end.isAtOrBelow(record.owner) {
             guard case .startOfAuthority(let minimum) = record.content else { continue }

@@ -13,8 +13,11 @@ package enum DNSQuery {
 
     /// The message for one question: ID 0, so that HTTP caches see equal queries as equal (RFC 8484 section 4.1),
     /// recursion desired, an EDNS record with padding. At most 384 octets long.
-    package static func encoded(_ question: DNSQuestion) -> [UInt8] {
-        let unpadded = DNSWireFormat.headerOctets + question.name.octets.count + 4 + optionRecordOctets
+    /// - Parameter clientSubnet: The network to ask for (RFC 7871); nil sends nothing of the kind.
+    package static func encoded(_ question: DNSQuestion, clientSubnet: DNSClientSubnet? = nil) -> [UInt8] {
+        let options = clientSubnet?.option ?? []
+        let unpadded =
+            DNSWireFormat.headerOctets + question.name.octets.count + 4 + optionRecordOctets + options.count
         let padding = (paddingBlockOctets - unpadded % paddingBlockOctets) % paddingBlockOctets
 
         var message: [UInt8] = []
@@ -31,7 +34,8 @@ package enum DNSQuery {
         message.appendBigEndian(DNSRecordType.opt.number)
         message.appendBigEndian(offeredPayloadOctets)
         message.appendBigEndian(0 as UInt32)
-        message.appendBigEndian(UInt16(truncatingIfNeeded: 4 + padding))
+        message.appendBigEndian(UInt16(truncatingIfNeeded: options.count + 4 + padding))
+        message.append(contentsOf: options)
         message.appendBigEndian(paddingOption)
         message.appendBigEndian(UInt16(truncatingIfNeeded: padding))
         message.append(contentsOf: repeatElement(0, count: padding))

@@ -9,6 +9,10 @@ package struct DNSRecord: Hashable, Sendable {
         case alias(DNSName)
         /// SOA: how long the absence of a record may be remembered, in seconds (RFC 2308 section 4).
         case startOfAuthority(minimum: UInt32)
+        /// SVCB or HTTPS.
+        case service(ServiceRecord)
+        /// SVCB or HTTPS in a form that voids all such records of its owner (RFC 9460 section 2.2).
+        case malformedService(DNSMessageError)
     }
 
     package let owner: DNSName

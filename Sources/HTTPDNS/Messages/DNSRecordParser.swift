@@ -10,15 +10,20 @@ struct DNSRecordParser {
     static let minimumRecordOctets = 11
 
     var reader: DNSMessageReader
-    /// The type of the addresses that are kept.
+    /// The type of the records that are kept beside aliases.
     let wanted: DNSRecordType
+    /// The network that the query was asked for.
+    let clientSubnet: DNSClientSubnet?
     /// The upper eight bits of the response code, 0 without an OPT record.
     private(set) var extendedResponseCode: UInt16 = 0
+    /// See ``DNSResponse/clientSubnetScope``.
+    private(set) var clientSubnetScope: Int?
     private var hasOptions = false
 
-    init(reader: DNSMessageReader, wanted: DNSRecordType) {
+    init(reader: DNSMessageReader, wanted: DNSRecordType, clientSubnet: DNSClientSubnet?) {
         self.reader = reader
         self.wanted = wanted
+        self.clientSubnet = clientSubnet
     }
 
     /// Reads a section, and returns those of its records that can decide an outcome.
@@ -27,7 +32,9 @@ struct DNSRecordParser {
         for _ in 0..<count {
             guard let record = try readRecord(in: section) else { continue }
             switch (section, record.content) {
-            case (.answer, .address), (.answer, .alias), (.authority, .startOfAuthority): records.append(record)
+            case (.answer, .address), (.answer, .alias), (.answer, .service), (.answer, .malformedService),
+                (.authority, .startOfAuthority):
+                records.append(record)
             default: continue
             }
         }
@@ -46,7 +53,7 @@ struct DNSRecordParser {
         if type == .opt {
             try checkPlace(ofOptionsAt: start, owner: owner, in: section)
             extendedResponseCode = UInt16(timeToLive >> 24)
-            try Self.checkOptions(&data)
+            try readOptions(&data)
             return nil
         }
         guard recordClass == DNSWireFormat.internetClass else { return nil }
@@ -79,6 +86,8 @@ struct DNSRecordParser {
             // Serial, refresh, retry and expire concern secondary servers (RFC 1035 section 3.3.13).
             _ = try data.readOctets(16)
             content = .startOfAuthority(minimum: try data.readUInt32())
+        case wanted where wanted.bindsServices:
+            return readService(from: &data)
         default:
             return nil
         }
@@ -90,6 +99,14 @@ struct DNSRecordParser {
             )
         }
         return content
+    }
+
+    private static func readService(from data: inout DNSMessageReader) -> DNSRecord.Content {
+        do throws(DNSMessageError) {
+            return .service(try ServiceRecord(parsing: &data))
+        } catch {
+            return .malformedService(error)
+        }
     }
 
     private mutating func checkPlace(
@@ -111,12 +128,17 @@ struct DNSRecordParser {
         hasOptions = true
     }
 
-    /// Options are not used, but must fill the record (RFC 6891 section 6.1.2).
-    private static func checkOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
+    /// Options must fill the record (RFC 6891 section 6.1.2). Of them, only the client subnet is looked at.
+    private mutating func readOptions(_ data: inout DNSMessageReader) throws(DNSMessageError) {
         while data.remaining > 0 {
-            _ = try data.readUInt16()
+            let code = try data.readUInt16()
             let length = Int(try data.readUInt16())
-            _ = try data.readOctets(length)
+            var option = try data.readSection(length)
+            guard code == DNSClientSubnet.optionCode, let clientSubnet else { continue }
+            guard clientSubnetScope == nil else {
+                throw DNSMessageError(.wrongClientSubnet, at: option.offset, "a second client subnet option")
+            }
+            clientSubnetScope = try clientSubnet.scope(in: &option)
         }
     }
 }

@@ -1,8 +1,13 @@
+package import HTTPDNSPrimitives
+
 /// The type of a resource record (RFC 1035 section 3.2.2); any number may come off the wire.
 package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package let number: UInt16
 
     package init(number: UInt16) { self.number = number }
+
+    /// The type whose records are addresses of `family`.
+    package init(of family: IPAddress.Family) { self = family == .v4 ? .a : .aaaa }
 
     /// An IPv4 address (RFC 1035 section 3.4.1).
     package static let a = DNSRecordType(number: 1)
@@ -14,8 +19,15 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package static let aaaa = DNSRecordType(number: 28)
     /// The pseudo record that carries EDNS (RFC 6891).
     package static let opt = DNSRecordType(number: 41)
+    /// The binding of a service to its endpoints (RFC 9460 section 2).
+    package static let svcb = DNSRecordType(number: 64)
+    /// The same for the schemes `https` and `http` (RFC 9460 section 9).
+    package static let https = DNSRecordType(number: 65)
 
-    /// The mnemonic of the types that this codec reads, `TYPE65` for others (RFC 3597 section 5).
+    /// Whether records of the type have the form of SVCB ("SVCB-compatible", RFC 9460 section 6).
+    package var bindsServices: Bool { self == .svcb || self == .https }
+
+    /// The mnemonic of the types that this codec reads, `TYPE99` for others (RFC 3597 section 5).
     package var description: String {
         switch self {
         case .a: "A"
@@ -23,6 +35,8 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
         case .soa: "SOA"
         case .aaaa: "AAAA"
         case .opt: "OPT"
+        case .svcb: "SVCB"
+        case .https: "HTTPS"
         default: "TYPE\(number)"
         }
     }

@@ -1,9 +1,109 @@
-/// Placeholder until the obs branch is merged.
-final class ResolverCounting: Sendable {
-    enum Counter {
-        case hits, staleHits, negativeHits, failureHits, misses, joined, refreshesStarted, refreshesSucceeded
-        case refreshesFailed, staleServedAfterWait, immediate, evictions, restored, changes, policyRefusals, overloaded
-        case systemQueries, systemFailures
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// The counters of a living resolver. All methods may be called from any thread, also under a lock: they never wait.
+package final class ResolverCounting: Sendable {
+    private let answers = StripedCounters(count: AnswerCount.allCases.count)
+    private let occurrences = CounterRow(OccurrenceCount.allCases.count)
+    private let providerNames: [String]
+    private let providers: [CounterRow]
+
+    /// The counters of a provider: ``ProviderCount``, then its failures by code, then the nanoseconds of its answers.
+    private static let firstFailure = ProviderCount.allCases.count
+    private static let answerTime = firstFailure + ProviderError.Code.all.count
+
+    /// - Parameter providers: The names of the providers; they are counted by their place in this list.
+    package init(providers: [String]) {
+        providerNames = providers
+        self.providers = providers.map { _ in CounterRow(ResolverCounting.answerTime + 1) }
     }
-    func count(_ counter: Counter, _ amount: Int = 1) {}
+
+    /// Counts on the way of every request.
+    @inline(__always)
+    package func count(_ answer: AnswerCount) { answers.add(to: answer.rawValue) }
+
+    /// Counts what happens seldom.
+    package func count(_ occurrence: OccurrenceCount, times: Int = 1) {
+        occurrences.add(times, to: occurrence.rawValue)
+    }
+
+    /// Counts what happened to a provider, for all but failures.
+    /// - Parameters:
+    ///   - provider: Its place in the list; a place that there is not counts nothing.
+    ///   - elapsed: How long an answer or negative took.
+    package func count(_ count: ProviderCount, provider: Int, elapsed: Duration = .zero) {
+        guard providers.indices.contains(provider) else { return }
+        providers[provider].add(1, to: count.rawValue)
+        if elapsed > .zero { providers[provider].add(Int(elapsed.wholeNanoseconds), to: ResolverCounting.answerTime) }
+    }
+
+    /// Counts a failure of a provider by its code: ``ProviderError/Code/other`` for errors of other types.
+    package func countFailure(_ error: any Error, provider: Int) {
+        guard providers.indices.contains(provider) else { return }
+        let code = (error as? ProviderError)?.code ?? .other
+        let number = ProviderError.Code.all.firstIndex(of: code) ?? ProviderError.Code.all.count - 1
+        providers[provider].add(1, to: ResolverCounting.firstFailure + number)
+    }
+
+    /// What was counted up to now.
+    /// - Parameters:
+    ///   - cacheEntries: The answers in the cache now.
+    ///   - cacheBytes: The bytes that the cache takes now.
+    package func snapshot(cacheEntries: Int = 0, cacheBytes: Int = 0) -> ResolverCounters {
+        var counters = ResolverCounters()
+        let answer = AnswerCount.allCases.map { answers.sum($0.rawValue) }
+        func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answer[$1.rawValue] } }
+        counters.hits = sum(.hitFromProvider, .hitFromSystem)
+        counters.staleHits = sum(.staleHitFromProvider, .staleHitFromSystem)
+        counters.negativeHits = sum(.negativeHit)
+        counters.failureHits = sum(.failureHit)
+        counters.immediate = sum(.pinned, .mapped, .literal)
+        counters.misses = sum(.miss)
+        counters.joined = sum(.joined)
+        counters.staleServedAfterWait = sum(.staleAfterWaitFromProvider, .staleAfterWaitFromSystem)
+        counters.policyRefusals = sum(.policyRefusal)
+        let sources: [Resolution.Source: Int] = [
+            .request: sum(.pinned), .mapping: sum(.mapped), .literal: sum(.literal),
+            .provider: sum(
+                .hitFromProvider,
+                .staleHitFromProvider,
+                .awaitedProvider,
+                .staleAfterWaitFromProvider
+            ),
+            .system: sum(.hitFromSystem, .staleHitFromSystem, .awaitedSystem, .staleAfterWaitFromSystem),
+        ]
+        counters.answers = sources.filter { $0.value != 0 }
+        counters.refreshesStarted = occurrences[OccurrenceCount.refreshStarted.rawValue]
+        counters.refreshesSucceeded = occurrences[OccurrenceCount.refreshSucceeded.rawValue]
+        counters.refreshesFailed = occurrences[OccurrenceCount.refreshFailed.rawValue]
+        counters.evictions = occurrences[OccurrenceCount.eviction.rawValue]
+        counters.restored = occurrences[OccurrenceCount.restored.rawValue]
+        counters.changes = occurrences[OccurrenceCount.change.rawValue]
+        counters.overloaded = occurrences[OccurrenceCount.overload.rawValue]
+        counters.systemQueries = occurrences[OccurrenceCount.systemQuery.rawValue]
+        counters.systemFailures = occurrences[OccurrenceCount.systemFailure.rawValue]
+        counters.cacheEntries = cacheEntries
+        counters.cacheBytes = cacheBytes
+        for (name, row) in zip(providerNames, providers) {
+            counters.providers[name] = ResolverCounting.snapshot(of: row)
+        }
+        return counters
+    }
+
+    private static func snapshot(of row: CounterRow) -> ProviderCounters {
+        var counters = ProviderCounters()
+        // The ends first: a query that ends meanwhile is then seen as one under way, and never as a negative number.
+        counters.answers = row[ProviderCount.answer.rawValue]
+        counters.negatives = row[ProviderCount.negative.rawValue]
+        counters.cancelled = row[ProviderCount.cancelled.rawValue]
+        for (number, code) in ProviderError.Code.all.enumerated() {
+            let count = row[firstFailure + number]
+            if count != 0 { counters.failures[code] = count }
+        }
+        counters.answerTime = .nanoseconds(row[answerTime])
+        counters.hedges = row[ProviderCount.hedge.rawValue]
+        counters.probes = row[ProviderCount.probe.rawValue]
+        counters.queries = row[ProviderCount.query.rawValue]
+        return counters
+    }
 }

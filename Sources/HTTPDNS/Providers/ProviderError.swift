@@ -19,6 +19,8 @@ public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let refused = Code(description: "refused")
         /// The service wants fewer queries (HTTP 429), or the budget that the settings give it is used up.
         public static let rateLimited = Code(description: "rate-limited")
+        /// A setting that the query needs is gone, such as the file of a secret.
+        public static let notConfigured = Code(description: "not-configured")
         /// The provider is shut down.
         public static let shutDown = Code(description: "shut-down")
     }

@@ -6,6 +6,8 @@ public enum ServiceAnswer: Hashable, Sendable {
     case bindings([ServiceBinding], timeToLive: Duration)
     /// Alias mode: the addresses are those of another name. The identity stays that of the name asked.
     case alias(HostName, timeToLive: Duration)
+    /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
+    case unavailable(timeToLive: Duration)
     /// No usable record. A nil time to live means that the provider gave none.
     case none(timeToLive: Duration?)
     /// The question failed; the addresses may be good.
@@ -16,7 +18,7 @@ public enum ServiceAnswer: Hashable, Sendable {
 public struct ServiceBinding: Hashable, Sendable {
     /// Lower is preferred; never 0, which is alias mode.
     public var priority: UInt16
-    /// The name whose addresses to connect to; nil means the name that owns the record.
+    /// The name whose addresses to connect to; nil means the name asked, which owns the record.
     public var target: HostName?
     /// The protocols of the parameter `alpn`, with the default `http/1.1` unless `no-default-alpn` was given.
     public var applicationProtocols: [String]
@@ -26,6 +28,8 @@ public struct ServiceBinding: Hashable, Sendable {
     public var v4Hints: [IPAddress]
     /// The hinted IPv6 addresses of the target.
     public var v6Hints: [IPAddress]
+    /// Whether the service offers Encrypted ClientHello, which this library does not speak.
+    public var offersEncryptedHello = false
 
     /// Creates a record.
     public init(

@@ -39,6 +39,10 @@ public struct ResolverConfiguration: Sendable {
     /// Decides how long a positive answer about a name is kept, from its time to live; nil means as long as that says. The
     /// limits of the cache hold for what it returns. It runs outside of all locks, once for each answer.
     public var timeToLiveOverride: (@Sendable (HostName, Duration) -> Duration)?
+    /// Names that are resolved at start, so that nobody waits for them later.
+    public var preresolve: [HostName] = []
+    /// The file in which the cache survives a restart; nil keeps it in memory alone.
+    public var snapshotPath: String?
     /// How much each provider may be asked, by its name; the defaults for those without an entry.
     public var providerLimits: [String: ProviderLimits] = [:]
     /// How long one provider is waited for at least before the next one is asked as well. The provider's own 95th percentile

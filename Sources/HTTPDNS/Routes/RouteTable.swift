@@ -1,11 +1,11 @@
 internal import HTTPDNSPrimitives
 
 /// The routes, arranged for look-up: exact name, then the longest suffix, then `*`.
-struct RouteTable: Sendable {
+package struct RouteTable: Sendable {
     /// A route with its number, which tells routes apart more cheaply than their patterns do.
-    struct Entry: Sendable {
+    package struct Entry: Sendable {
         var number: Int
-        var route: Route
+        package var route: Route
     }
 
     private var exact: [HostName: Entry] = [:]
@@ -14,7 +14,7 @@ struct RouteTable: Sendable {
 
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
     ///   fallback, when two routes have one pattern, or when a route could never apply.
-    init(_ routes: [Route], providerNames: [String]) throws(ResolverConfigurationError) {
+    package init(_ routes: [Route], providerNames: [String]) throws(ResolverConfigurationError) {
         for (number, route) in routes.enumerated() {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
                 throw ResolverConfigurationError(
@@ -40,7 +40,7 @@ struct RouteTable: Sendable {
     }
 
     /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only.
-    func entry(for host: HostName) -> Entry? {
+    package func entry(for host: HostName) -> Entry? {
         if let entry = exact[host] { return entry }
         if host.isInternal { return nil }
         if !suffixes.isEmpty {

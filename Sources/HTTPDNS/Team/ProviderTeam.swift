@@ -1,87 +1,279 @@
 internal import HTTPDNSPrimitives
 
-/// Placeholder until the team branch is merged: asks one after the other.
+/// The providers of a resolver, asked as a team: the best one first, the next one as soon as that one fails or is late, the
+/// dead ones last.
+///
+/// - A definite answer ends the question: addresses, "no such name" or "no addresses". The first one wins; a query that
+///   lost goes on within its own limit, so that its latency or failure is learnt, and nobody waits for it.
+/// - All bookkeeping is in ``TeamState``. This class keeps the tasks that send queries and watch the clock.
 final class ProviderTeam: Sendable {
+    /// A question to the team.
     struct Assignment: Sendable {
+        /// The providers that may be asked, in the order of the route.
         var providers: [String]
-        var order: Route.Order
-        var wantsSecondOpinion: Bool
+        var order: Route.Order = .given
+        /// Whether others are asked before a negative answer is believed.
+        var wantsSecondOpinion = false
+        /// What is asked. Its time limit is set for each query.
         var query: ProviderQuery
+        /// When the answer must be there.
         var deadline: MonotonicTime
     }
+
+    /// A definite answer.
     struct Answer: Sendable {
         var answer: ProviderAnswer
         var reading: AnswerReading
         var provider: any Provider
+        /// When the query was sent.
         var sentAt: MonotonicTime
+        /// Who failed before.
         var failedAttempts: [ProviderAttempt]
     }
+
     enum Outcome: Sendable {
         case answered(Answer)
+        /// Nobody had a definite answer.
+        /// - `isTimeout`: The deadline has passed.
+        /// - `retryAfter`: Until then all providers of the assignment want to be left alone.
         case failed([ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
+        /// The calling task was cancelled, or the team shut down.
         case cancelled
     }
-    let providers: [String: any Provider]
+
+    /// One in so many questions begins with a provider whose latency is not known, where the fastest is looked for.
+    static let explorationInterval: UInt64 = 20
+
+    /// How long a provider may take to let go of a query that is over. Then its place is given to another one: a provider
+    /// that listens to nothing must not stop all queries for good.
+    static let patience = Duration.seconds(1)
+
+    private struct Tasks: Sendable {
+        var work: Task<Void, Never>
+        var timer: Task<Void, Never>
+    }
+
+    private struct Guarded: Sendable {
+        var team: TeamState
+        var waiters: [TeamAsk.ID: OneShot<TeamState.Ending>] = [:]
+        var alarms: [TeamAsk.ID: (at: MonotonicTime, task: Task<Void, Never>?)] = [:]
+        var running: [TeamQuery.ID: Tasks] = [:]
+    }
+
+    /// What is done after the lock is let go.
+    private enum Effect: Sendable {
+        case send(TeamQuery, limit: Duration, to: any Provider)
+        case cancel(Task<Void, Never>)
+        case setAlarm(TeamAsk.ID, MonotonicTime)
+        case deliver(OneShot<TeamState.Ending>, TeamState.Ending)
+        case report(AttemptReport)
+    }
+
     let timeSource: any TimeSource
+    private let random: @Sendable (UInt64) -> UInt64
+    private let onAttempt: @Sendable (AttemptReport) -> Void
+    private let guarded: Lock<Guarded>
+
+    /// - Parameters:
+    ///   - limits: How much each provider may be asked, by its name.
+    ///   - hedgeAfter: The least time after which the next provider is asked as well.
+    ///   - attemptLimit: The most that one query may take.
+    ///   - random: A number below its argument.
+    ///   - onAttempt: Told about each query that came to an end, outside of all locks.
     init(
         _ providers: [any Provider],
-        limits: [String: ProviderLimits],
+        limits: [String: ProviderLimits] = [:],
         hedgeAfter: Duration,
         attemptLimit: Duration,
         timeSource: any TimeSource,
-        random: @escaping @Sendable (UInt64) -> UInt64
+        random: @escaping @Sendable (UInt64) -> UInt64,
+        onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
     ) {
-        self.providers = Dictionary(providers.map { ($0.name, $0) }, uniquingKeysWith: { first, _ in first })
+        let now = timeSource.now()
+        let members = providers.map { provider in
+            TeamMember(
+                provider,
+                limits: limits[provider.name] ?? ProviderLimits(),
+                hedgeAfter: hedgeAfter,
+                attemptLimit: attemptLimit,
+                at: now
+            )
+        }
         self.timeSource = timeSource
+        self.random = random
+        self.onAttempt = onAttempt
+        guarded = Lock(Guarded(team: TeamState(members, attemptLimit: attemptLimit)))
     }
-    func mayAsk(_ providers: [String]) -> Bool { true }
+
+    /// Asks until there is a definite answer. It returns by the deadline, and at once when the task is cancelled, which also
+    /// ends the queries that it had sent and nobody else waits for.
     func ask(_ assignment: Assignment) async -> Outcome {
-        var attempts: [ProviderAttempt] = []
-        var isTimeout = false
-        for (index, name) in assignment.providers.enumerated() {
-            guard let provider = providers[name] else { continue }
-            let sentAt = timeSource.now()
-            let left = assignment.deadline - sentAt
-            guard left > .zero else { break }
-            var query = assignment.query
-            query.timeLimit = left / (assignment.providers.count - index)
-            let asked = query
-            switch await LimitedWork.run(
-                until: sentAt + query.timeLimit,
-                on: timeSource,
-                operation: { try await provider.resolve(asked) }
-            ) {
-            case .cancelled: return .cancelled
-            case .timedOut:
-                isTimeout = true
-                attempts.append(
-                    ProviderAttempt(provider: name, failure: "no answer", elapsed: timeSource.now() - sentAt)
-                )
-            case .failed(let error):
-                isTimeout = (error as? ProviderError)?.code == .timedOut
-                attempts.append(
-                    ProviderAttempt(provider: name, failure: "\(error)", elapsed: timeSource.now() - sentAt)
-                )
-            case .succeeded(let answer):
-                let reading = AnswerReading(answer, families: query.families)
-                if case .failed(let failure) = reading {
-                    isTimeout = false
-                    attempts.append(
-                        ProviderAttempt(provider: name, failure: failure, elapsed: timeSource.now() - sentAt)
-                    )
-                    continue
-                }
-                return .answered(
-                    Answer(
-                        answer: answer,
-                        reading: reading,
-                        provider: provider,
-                        sentAt: sentAt,
-                        failedAttempts: attempts
-                    )
-                )
+        switch await ending(assignment, batch: nil) {
+        case .outcome(let outcome): return outcome
+        case .batch: return .failed([], isTimeout: false, retryAfter: nil)
+        }
+    }
+
+    /// Whether one of them neither rests nor has used up its budget. If not, a stale answer should serve at once.
+    func mayAsk(_ providers: [String]) -> Bool {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.mayAsk(providers, at: now) }
+    }
+
+    /// How each provider does, in the order in which they were given.
+    var health: [ProviderHealth] {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.members.map { $0.report(at: now) } }
+    }
+
+    /// Ends all questions as cancelled, and all queries. It does not shut the providers down. Idempotent.
+    func shutdown() {
+        let now = timeSource.now()
+        update { $0.shutdown(at: now) }
+    }
+
+    // MARK: Questions
+
+    func ending(_ assignment: Assignment, batch: [HostName]?) async -> TeamState.Ending {
+        if Task.isCancelled { return .outcome(.cancelled) }
+        let explores =
+            assignment.order == .fastest
+            && random(ProviderTeam.explorationInterval) == ProviderTeam.explorationInterval - 1
+        let waiter = OneShot<TeamState.Ending>()
+        let now = timeSource.now()
+        let (id, effects): (TeamAsk.ID, [Effect]) = guarded.withLock { guarded in
+            let (id, actions) = guarded.team.begin(assignment, batch: batch, explores: explores, at: now)
+            guarded.waiters[id] = waiter
+            return (id, ProviderTeam.effects(of: actions, &guarded))
+        }
+        run(effects)
+        return await withTaskCancellationHandler {
+            await waiter.value()
+        } onCancel: {
+            let now = timeSource.now()
+            update { $0.leave(id, at: now) }
+        }
+    }
+
+    /// The provider that would be asked first, if it is not resting.
+    func first(for assignment: Assignment) -> (any Provider)? {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.first(for: assignment, at: now) }
+    }
+
+    /// - Parameters:
+    ///   - woken: The question whose alarm has gone off.
+    ///   - ended: The query whose tasks are done with.
+    private func update(
+        waking woken: TeamAsk.ID? = nil,
+        ending ended: TeamQuery.ID? = nil,
+        _ change: @Sendable (inout TeamState) -> [TeamState.Action]
+    ) {
+        let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
+            if let woken { guarded.alarms[woken] = nil }
+            let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
+            let actions = change(&guarded.team)
+            return (ProviderTeam.effects(of: actions, &guarded), tasks?.timer)
+        }
+        timer?.cancel()
+        run(effects)
+    }
+
+    private static func effects(of actions: [TeamState.Action], _ guarded: inout Guarded) -> [Effect] {
+        var effects: [Effect] = []
+        for action in actions {
+            switch action {
+            case .send(let query, let limit):
+                effects.append(.send(query, limit: limit, to: guarded.team.members[query.member].provider))
+            case .cancel(let query):
+                if let tasks = guarded.running[query] { effects.append(.cancel(tasks.work)) }
+            case .wake(let ask, let time):
+                guard guarded.team.asks[ask]?.wakeAt == time, guarded.alarms[ask]?.at != time else { break }
+                if let old = guarded.alarms[ask]?.task { effects.append(.cancel(old)) }
+                guarded.alarms[ask] = (time, nil)
+                effects.append(.setAlarm(ask, time))
+            case .finish(let ask, let ending):
+                if let old = guarded.alarms.removeValue(forKey: ask)?.task { effects.append(.cancel(old)) }
+                if let waiter = guarded.waiters.removeValue(forKey: ask) { effects.append(.deliver(waiter, ending)) }
+            case .report(let report):
+                effects.append(.report(report))
             }
         }
-        return .failed(attempts, isTimeout: isTimeout, retryAfter: nil)
+        return effects
+    }
+
+    private func run(_ effects: [Effect]) {
+        for effect in effects {
+            switch effect {
+            case .send(let query, let limit, let provider): send(query, limit: limit, to: provider)
+            case .cancel(let task): task.cancel()
+            case .setAlarm(let ask, let time): setAlarm(ask, time)
+            case .deliver(let waiter, let ending): waiter.deliver(ending)
+            case .report(let report): onAttempt(report)
+            }
+        }
+    }
+
+    // MARK: Tasks
+
+    private func setAlarm(_ ask: TeamAsk.ID, _ time: MonotonicTime) {
+        let task = Task.detached { [self] in
+            guard (try? await timeSource.sleep(until: time)) != nil else { return }
+            let now = timeSource.now()
+            update(waking: ask) { $0.wake(ask, at: now) }
+        }
+        // The question may have ended, or gone on to another time, since the lock was let go.
+        let isCurrent = guarded.withLock { guarded in
+            guard guarded.alarms[ask]?.at == time, guarded.alarms[ask]?.task == nil else { return false }
+            guarded.alarms[ask]?.task = task
+            return true
+        }
+        if !isCurrent { task.cancel() }
+    }
+
+    private func send(_ query: TeamQuery, limit: Duration, to provider: any Provider) {
+        // Detached, because the work is the team's and may outlive who asked first: task-local values of that one have no
+        // place in it.
+        let work = Task.detached { [self] in
+            let result = await ProviderTeam.result(of: query, at: provider)
+            let jitter = random(MemberHealth.jitterSteps)
+            let now = timeSource.now()
+            update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: now) }
+        }
+        let sentAt = query.sentAt ?? query.startedAt
+        let timer = Task.detached { [self] in
+            guard (try? await timeSource.sleep(until: sentAt + limit)) != nil else { return }
+            let jitter = random(MemberHealth.jitterSteps)
+            let expiredAt = timeSource.now()
+            update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
+            // A provider that keeps its contract comes back now. One that does not keeps its place a while longer.
+            guard (try? await timeSource.sleep(until: sentAt + limit + ProviderTeam.patience)) != nil else { return }
+            let now = timeSource.now()
+            update(ending: query.id) { $0.abandon(query.id, at: now) }
+        }
+        let tasks = Tasks(work: work, timer: timer)
+        // It may have come back, or been given up, since the lock was let go.
+        let current: TeamQuery? = guarded.withLock { guarded in
+            let current = guarded.team.queries[query.id]
+            if current != nil { guarded.running[query.id] = tasks }
+            return current
+        }
+        if current == nil { timer.cancel() }
+        if current?.isEnded ?? true { work.cancel() }
+    }
+
+    private static func result(of query: TeamQuery, at provider: any Provider) async -> TeamQuery.Result {
+        // On a busy machine a query may be given up before its task begins.
+        if Task.isCancelled { return .cancelled }
+        do {
+            guard let batch = query.batch else { return .answered(try await provider.resolve(query.question)) }
+            return .answeredBatch(try await provider.resolve(query.question, batch: batch))
+        } catch is CancellationError {
+            return .cancelled
+        } catch let error as ProviderError {
+            return .failed(error)
+        } catch {
+            return .failed(ProviderError(code: .badResponse, message: "\(error)"))
+        }
     }
 }

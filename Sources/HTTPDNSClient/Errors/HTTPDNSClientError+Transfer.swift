@@ -91,7 +91,7 @@ extension HTTPDNSClientError {
         case .bodyConsumedTwice: readOnceHint
         case .shutDown: shutDownHint
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
-        case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .transport: nil
+        case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .heldBack, .transport: nil
         }
     }
 
@@ -120,7 +120,7 @@ extension HTTPDNSClientError.Code {
         case .requestBodyFailed: self = .requestBodyFailed
         case .bodyConsumedTwice: self = .bodyConsumedTwice
         case .shutDown: self = .shutDown
-        case .transport: self = .transportFailed
+        case .heldBack, .transport: self = .transportFailed
         }
     }
 }

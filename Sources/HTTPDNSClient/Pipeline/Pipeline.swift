@@ -200,6 +200,7 @@ final class Pipeline: Sendable {
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.limits.deadline = deadline
+        transfer.stopsBeforeSending = request.options.stopsBeforeSending
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))

@@ -20,6 +20,8 @@ public struct RequestOptions: Hashable, Sendable {
     public var maximumResponseBody: ByteCount?
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?
+    /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
+    package var stopsBeforeSending = false
 
     /// Creates options that change nothing.
     public init() {}

@@ -39,7 +39,7 @@ final class TagIssuer: Sendable {
         self.mappings = mappings
         self.timeSource = timeSource
         self.providers = Dictionary(
-            providers.map { ($0.name, ($0 is DoHProvider ? "doh" : "provider", $0.serviceScope)) },
+            providers.map { ($0.name, ($0.kind, $0.serviceScope)) },
             uniquingKeysWith: { first, _ in first }
         )
     }
@@ -47,6 +47,6 @@ final class TagIssuer: Sendable {
     /// How private the service of a provider is, by the provider's name.
     func scope(ofProvider name: String?) -> AddressScope? { name.flatMap { providers[$0]?.scope } }
 
-    /// What kind of provider a name stands for: `doh`, or `provider` for kinds that are not the library's own.
+    /// What kind of provider a name stands for: `doh`, `json`, or `provider` for kinds that are not the library's own.
     func kind(ofProvider name: String) -> String { providers[name]?.kind ?? "provider" }
 }

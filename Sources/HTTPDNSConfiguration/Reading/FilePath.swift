@@ -26,4 +26,12 @@ enum FilePath {
         guard stat(path, &status) == 0, access(path, R_OK) == 0 else { return FileContents.reason(errno) }
         return status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
     }
+
+    /// Why a path can never be that of a file; nil when it can, whether or not there is one yet.
+    static func whyNoFile(_ path: String) -> String? {
+        guard !path.utf8.contains(0) else { return "the path holds a NUL" }
+        var status = stat()
+        if path.hasSuffix("/") { return "it is a folder" }
+        return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR ? "it is a folder" : nil
+    }
 }

@@ -9,18 +9,43 @@ package struct KeyTable: Sendable {
 
     package static let top = KeyTable(
         name: "the top level",
-        keys: ["version", "providers", "routes", "mappings", "policy", "cache", "client"],
+        keys: ["version", "providers", "routes", "mappings", "policy", "cache", "resolver", "client"],
         later: ["enabled", "metrics"]
     )
-    package static let provider = KeyTable(
-        name: "a provider",
-        keys: ["kind", "url", "bootstrap", "method", "ca_file"],
-        later: ["account", "secret", "region"]
+    package static let dohProvider = KeyTable(
+        name: "a provider of kind doh",
+        keys: ["kind", "url", "bootstrap", "method", "ca_file", "limits"],
+        later: ["region"]
     )
+    package static let jsonProvider = KeyTable(
+        name: "a provider of kind json-google or json-cloudflare",
+        keys: dohProvider.keys.filter { $0 != "method" },
+        later: ["region"]
+    )
+    package static let alidnsProvider = KeyTable(
+        name: "a provider of kind json-alidns",
+        keys: jsonProvider.keys + ["account", "access_key", "secret"],
+        later: ["region"]
+    )
+    package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
+    package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
+
+    /// The keys of a kind of provider.
+    static func provider(_ kind: String) -> KeyTable {
+        switch kind {
+        case "json-google", "json-cloudflare": jsonProvider
+        case "json-alidns": alidnsProvider
+        default: dohProvider
+        }
+    }
+
     package static let route = KeyTable(
         name: "a route",
-        keys: ["providers", "fallback", "families"],
-        later: ["rollout", "mode", "stale"]
+        keys: [
+            "providers", "fallback", "families", "order", "second_opinion", "stale", "client_subnet", "https_records",
+            "allow", "only",
+        ],
+        later: ["rollout", "mode"]
     )
     package static let mapping = KeyTable(
         name: "a mapping",
@@ -31,10 +56,14 @@ package struct KeyTable: Sendable {
     package static let policy = KeyTable(name: "policy", keys: ["providers_may_answer", "allow"])
     package static let cache = KeyTable(
         name: "cache",
-        keys: ["entries", "ttl"],
-        later: ["stale", "refresh_idle_names"]
+        keys: [
+            "entries", "bytes", "ttl", "stale", "stale_after", "refresh_ahead", "refresh_idle_names", "preresolve",
+            "snapshot",
+        ]
     )
     package static let cacheTimeToLive = KeyTable(name: "cache.ttl", keys: ["min", "max"])
+    package static let snapshot = KeyTable(name: "cache.snapshot", keys: ["file"])
+    package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
         keys: ["timeouts", "ca_file", "connections", "http", "max_response"],
@@ -52,7 +81,8 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, provider, route, mapping, via, policy, cache, cacheTimeToLive, client, timeouts, connections,
+        top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, mapping, via, policy, cache,
+        cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
     ]
 }
 
@@ -64,7 +94,7 @@ package struct WordTable: Sendable {
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
-        words: ["doh"],
+        words: ["doh", "json-google", "json-cloudflare", "json-alidns"],
         later: ["alibaba-v1", "alibaba-v2", "tencent"]
     )
     package static let methods = WordTable(words: ["get", "post"])
@@ -72,5 +102,10 @@ package struct WordTable: Sendable {
     package static let families = WordTable(words: ["v4", "v6", "both"])
     package static let kept = WordTable(words: ["host"])
     package static let scopes = WordTable(words: ["public", "private", "loopback"])
+    package static let orders = WordTable(words: ["given", "fastest"])
+    /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.
+    package static let truth = WordTable(words: ["true", "false"])
+    /// Whether names that nobody asks for are kept alive.
+    package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
     package static let httpVersions = WordTable(words: ["auto", "1.1"])
 }

@@ -34,7 +34,8 @@ struct MistakeList {
             return
         }
         let location = SourceLocation(file: file, line: position?.line, column: position?.column)
-        mistakes.append((position, ConfigurationFileError.Mistake(location: location, message: message, hint: hint)))
+        let mistake = ConfigurationFileError.Mistake(location: location, message: message, hint: hint.map(oneLine))
+        mistakes.append((position, mistake))
     }
 
     /// All of it as an error, in the order of the file; nil when there is no mistake.

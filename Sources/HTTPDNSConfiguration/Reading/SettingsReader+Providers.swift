@@ -29,15 +29,17 @@ extension SettingsReader {
         }
     }
 
-    private mutating func checkName(_ name: String, _ node: ConfigurationNode, path: String) {
-        let isWord = name.utf8.allSatisfy { byte in
-            switch byte {
-            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
-                true
-            default: false
-            }
+    static func isNameOctet(_ octet: UInt8) -> Bool {
+        switch octet {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+            true
+        default: false
         }
+    }
+
+    private mutating func checkName(_ name: String, _ node: ConfigurationNode, path: String) {
+        let isWord = name.utf8.allSatisfy(Self.isNameOctet)
         if !isWord || !(1...64).contains(name.utf8.count) {
             mistakes.add(
                 "\(path): the name is not allowed; allowed: 1 to 64 of a-z, A-Z, 0-9, -, _ and .",
@@ -57,35 +59,43 @@ extension SettingsReader {
     {
         if let url = entry.value.text, url.contains("://") {
             mistakes.add(
-                "\(path): found a URL; allowed: a mapping with the keys \(KeyTable.provider.keys.joined(separator: ", "))",
+                "\(path): found a URL; allowed: a mapping with the keys \(KeyTable.dohProvider.keys.joined(separator: ", "))",
                 at: entry.value.position,
                 hint: "write { kind: doh, url: ... }"
             )
             return nil
         }
-        guard let kind = kind(entry, path: path), kind == "doh",
-            let fields = fields(of: entry.value, .provider, path: path)
+        guard let kind = kind(entry, path: path),
+            let fields = fields(of: entry.value, KeyTable.provider(kind), path: path)
         else { return nil }
-        var provider = FileSettings.Provider(name: name, url: "", position: entry.key.position)
-        if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") ?? [] }
-        if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
-            provider.method = DoHProvider.Method(rawValue: word) ?? .get
-        }
+        var provider = FileSettings.Provider(name: name, kind: .doh(method: .get), position: entry.key.position)
+        if let node = fields["bootstrap"] { provider.bootstrap = readBootstrap(node, path: "\(path).bootstrap") }
         if let node = fields["ca_file"] { provider.certificateFile = readableFile(of: node, path: "\(path).ca_file") }
+        provider.limits = fields["limits"].flatMap { readLimits($0, path: "\(path).limits") }
+        switch kind {
+        case "json-google": provider.kind = .google
+        case "json-cloudflare": provider.kind = .cloudflare
+        case "json-alidns": provider.kind = .alidns(readAlidnsAccount(fields, entry, path: path))
+        default:
+            if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
+                provider.kind = .doh(method: DoHProvider.Method(rawValue: word) ?? .get)
+            }
+        }
+        let example = kind == "doh" ? "https://doh.example/dns-query" : "https://dns.example/resolve"
         guard let node = fields["url"] else {
+            guard kind == "doh" else { return provider }
             mistakes.add(
                 "\(path): the key \"url\" is missing",
                 at: entry.key.position,
-                hint: "such as url: https://doh.example/dns-query"
+                hint: "such as url: \(example)"
             )
             return nil
         }
         let hasBootstrap = fields["bootstrap"] != nil
-        let url = value(of: node, path: "\(path).url", "an https URL") { text throws(ValueMistake) in
-            try ServiceURLText.check(text, hasBootstrap: hasBootstrap)
+        provider.url = value(of: node, path: "\(path).url", "an https URL") { text throws(ValueMistake) in
+            try ServiceURLText.check(text, hasBootstrap: hasBootstrap, example: example)
             return text
         }
-        provider.url = url ?? ""
         return provider
     }
 
@@ -93,7 +103,7 @@ extension SettingsReader {
     private mutating func kind(_ entry: ConfigurationNode.Entry, path: String) -> String? {
         guard case .mapping(let entries) = entry.value.content else {
             mistakes.add(
-                "\(path): found \(entry.value.found); allowed: a mapping with the keys \(KeyTable.provider.keys.joined(separator: ", "))",
+                "\(path): found \(entry.value.found); allowed: a mapping with the keys \(KeyTable.dohProvider.keys.joined(separator: ", "))",
                 at: entry.value.position
             )
             return nil

@@ -61,7 +61,7 @@ extension SettingsReader {
             return nil
         }
         let fallback = fields["fallback"].flatMap { word(of: $0, .fallbacks, path: "\(path).fallback") }
-        let families = fields["families"].flatMap { word(of: $0, .families, path: "\(path).families") }
+        let families = fields["families"].flatMap { self.families(of: $0, path: "\(path).families") }
         guard let list = fields["providers"] else {
             mistakes.add(
                 "\(path): the key \"providers\" is missing",
@@ -80,12 +80,42 @@ extension SettingsReader {
             )
         }
         let names = readProviderNames(list, path: "\(path).providers", known: providers)
-        return Route(
+        var route = Route(
             pattern,
             .providers(names, fallback: fallback.flatMap(Route.Fallback.init(rawValue:)) ?? .none),
-            families: families.flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] },
+            families: families,
             location: location(entry.key)
         )
+        readAsking(fields, into: &route, path: path)
+        if route.wantsSecondOpinion, names.count == 1 {
+            mistakes.add(
+                "\(path).second_opinion: there is one provider, and a second opinion needs another",
+                at: fields["second_opinion"]?.position,
+                hint: "name two providers, or leave second_opinion out"
+            )
+        }
+        return route
+    }
+
+    /// How the providers are asked, and what they may answer.
+    private mutating func readAsking(_ fields: Fields, into route: inout Route, path: String) {
+        if let node = fields["order"], let word = word(of: node, .orders, path: "\(path).order") {
+            route.order = Route.Order(rawValue: word) ?? .given
+        }
+        if let node = fields["second_opinion"], let wants = truth(of: node, path: "\(path).second_opinion") {
+            route.wantsSecondOpinion = wants
+        }
+        if let node = fields["https_records"], let uses = truth(of: node, path: "\(path).https_records") {
+            route.usesServices = uses
+        }
+        route.staleLimit = fields["stale"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "\(path).stale") }
+        route.clientSubnet = fields["client_subnet"].flatMap { node in
+            value(of: node, path: "\(path).client_subnet", "a network such as 203.0.113.0/24") {
+                text throws(ValueMistake) in try AddressBlockText.parseSubnet(text)
+            }
+        }
+        if let node = fields["allow"] { route.allowed = blocks(of: node, path: "\(path).allow") }
+        if let node = fields["only"] { route.only = blocks(of: node, path: "\(path).only") }
     }
 
     private mutating func readProviderNames(_ node: ConfigurationNode, path: String, known: [String]) -> [String] {

@@ -1,3 +1,4 @@
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// Makes settings of the tree of a file, and notes every mistake instead of stopping at the first.
@@ -39,7 +40,8 @@ struct SettingsReader {
         }
         if let node = fields["mappings"] { settings.mappings = readMappings(node) }
         if let node = fields["policy"] { settings.policy = readPolicy(node) }
-        if let node = fields["cache"] { settings.cache = readCache(node) }
+        if let node = fields["cache"] { readCache(node, into: &settings) }
+        if let node = fields["resolver"] { readResolver(node, into: &settings) }
         if let node = fields["client"] { readClient(node, into: &settings) }
         return settings
     }
@@ -197,6 +199,42 @@ extension SettingsReader {
         }
     }
 
+    /// `true` or `false`; nil after a mistake.
+    mutating func truth(of node: ConfigurationNode, path: String) -> Bool? {
+        value(of: node, path: path, "true, false") { text throws(ValueMistake) in
+            if text == "true" { return true }
+            if text == "false" { return false }
+            let meant = Self.otherTruths[text.lowercased()]
+            throw ValueMistake("found \(quoted(text)); allowed: true, false", hint: meant.map { "write \($0)" })
+        }
+    }
+
+    /// What people write for a truth value, and what they mean; YAML 1.1 read most of these as one.
+    private static let otherTruths = [
+        "yes": "true", "on": "true", "y": "true", "1": "true", "true": "true",
+        "no": "false", "off": "false", "n": "false", "0": "false", "false": "false",
+    ]
+
+    /// One of `v4`, `v6` and `both`; nil after a mistake.
+    mutating func families(of node: ConfigurationNode, path: String) -> AddressFamilies? {
+        word(of: node, .families, path: path).flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] }
+    }
+
+    /// Blocks of addresses, one or a list, without those that are mistakes.
+    mutating func blocks(of node: ConfigurationNode, path: String) -> [AddressBlock] {
+        var blocks: [AddressBlock] = []
+        let allowed = "blocks of addresses such as 10.0.0.0/8, one or a list"
+        for node in elements(of: node, path: path, allowed) ?? [] {
+            let block = value(of: node, path: path, "a block of addresses such as 10.0.0.0/8") {
+                text throws(ValueMistake) in try AddressBlockText.parse(text)
+            }
+            guard let block else { continue }
+            if blocks.contains(block) { mistakes.add("\(path): \(block) is listed twice", at: node.position) }
+            blocks.append(block)
+        }
+        return blocks
+    }
+
     /// A duration; nil after a mistake.
     mutating func duration(of node: ConfigurationNode, in range: ClosedRange<Duration>, path: String) -> Duration? {
         value(of: node, path: path, "a duration such as 30s") { text throws(ValueMistake) in
@@ -212,10 +250,14 @@ extension SettingsReader {
     }
 
     /// The path of a readable file, relative to the folder of the configuration file; nil after a mistake.
-    mutating func readableFile(of node: ConfigurationNode, path: String) -> String? {
+    mutating func readableFile(
+        of node: ConfigurationNode,
+        path: String,
+        _ allowed: String = "the path of a PEM file"
+    ) -> String? {
         let file = file
-        return value(of: node, path: path, "the path of a PEM file") { text throws(ValueMistake) in
-            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: the path of a PEM file") }
+        return value(of: node, path: path, allowed) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(allowed)") }
             let resolved = FilePath.resolve(text, besideFile: file)
             guard let reason = FilePath.whyUnreadable(resolved) else { return resolved }
             throw ValueMistake(

@@ -4,22 +4,21 @@ package import HTTPDNSPrimitives
 
 /// What a configuration file says, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
-    /// A provider of kind `doh`.
-    package struct Provider: Hashable, Sendable {
-        package var name: String
-        package var url: String
-        package var bootstrap: [IPAddress] = []
-        package var method: DoHProvider.Method = .get
-        package var certificateFile: String?
-        /// Where its name stands.
-        package var position: Position
-    }
-
     package var providers: [Provider] = []
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]
     package var policy = AddressPolicy()
     package var cache = ResolverConfiguration.Cache()
+    /// Names that are resolved at start.
+    package var preresolve: [HostName] = []
+    /// Where the cache survives a restart.
+    package var snapshotFile: String?
+    /// The families asked for; nil here and below means the resolver's own default.
+    package var families: AddressFamilies?
+    package var hedgeAfter: Duration?
+    package var attemptLimit: Duration?
+    /// How long one resolution may take in all.
+    package var timeLimit: Duration?
     package var timeouts = HTTPDNSClient.Configuration.Timeouts()
     package var certificateFile: String?
     package var maximumIdleConnections: Int?
@@ -34,15 +33,9 @@ package struct FileSettings: Sendable {
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()
         for provider in providers {
-            var settings = DoHProvider.Configuration(
-                name: provider.name,
-                url: provider.url,
-                bootstrap: provider.bootstrap
-            )
-            settings.method = provider.method
-            settings.trustRoots = provider.certificateFile.map(TrustRoots.file) ?? .system
             do {
-                configuration.resolver.providers.append(try DoHProvider(settings))
+                configuration.resolver.providers.append(try provider.live())
+                configuration.resolver.providerLimits[provider.name] = provider.limits
             } catch {
                 mistakes.add("providers[\"\(provider.name)\"]: \(error.message)", at: provider.position)
             }
@@ -51,12 +44,23 @@ package struct FileSettings: Sendable {
         configuration.resolver.routes = routes
         configuration.resolver.mappings = mappings
         configuration.resolver.policy = policy
-        configuration.resolver.cache = cache
+        apply(to: &configuration.resolver)
         configuration.trustRoots = certificateFile.map(TrustRoots.file) ?? .system
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration
+    }
+
+    /// What is said about resolving apart from providers, routes and mappings.
+    private func apply(to resolver: inout ResolverConfiguration) {
+        resolver.cache = cache
+        resolver.preresolve = preresolve
+        resolver.snapshotPath = snapshotFile
+        if let families { resolver.families = families }
+        if let hedgeAfter { resolver.hedgeAfter = hedgeAfter }
+        if let attemptLimit { resolver.attemptLimit = attemptLimit }
+        if let timeLimit { resolver.timeLimit = timeLimit }
     }
 }

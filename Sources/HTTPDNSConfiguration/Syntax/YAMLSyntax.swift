@@ -31,13 +31,15 @@ enum YAMLSyntax {
                 hint: "remove it"
             )
         case .duplicatedKeysInMapping(let keys, let context):
-            for key in keys {
-                list.add(
-                    "\(quoted(key)) is written more than once in the same mapping",
-                    at: keys.count == 1 ? Position(context.mark) : nil,
-                    hint: "keep one of them"
-                )
-            }
+            // The place is that of the first key; Yams does not tell those of the others.
+            let others = keys.count - 1
+            list.add(
+                quoted(keys.first ?? "")
+                    + (others > 0 ? " and \(counted(others, "other key")) are" : " is")
+                    + " written more than once in the same mapping",
+                at: Position(context.mark),
+                hint: others > 0 ? "keep one of each" : "keep one of them"
+            )
         default:
             list.add("the file cannot be read as YAML: \(error)", at: nil)
         }

@@ -17,4 +17,16 @@ enum AddressBlockText {
         }
         throw ValueMistake("\(quoted(text)) is not a block of addresses; \(allowed)")
     }
+
+    /// Reads the network on whose behalf is asked (RFC 7871). A bare address is refused: it would name one machine.
+    static func parseSubnet(_ text: String) throws(ValueMistake) -> AddressBlock {
+        let block = try parse(text)
+        guard !text.contains("/") else { return block }
+        // RFC 7871 section 11.1 recommends no more than these.
+        let length = block.address.family == .v4 ? 24 : 56
+        throw ValueMistake(
+            "\(quoted(text)) is one machine; allowed: a network in CIDR such as 203.0.113.0/24 or \"2001:db8::/56\"",
+            hint: AddressBlock(block.address, prefixLength: length).map { "did you mean \($0)?" }
+        )
+    }
 }

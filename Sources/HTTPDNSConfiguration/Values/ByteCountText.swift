@@ -12,8 +12,8 @@ package enum ByteCountText {
         "g": "GiB", "G": "GiB", "gb": "GiB", "GB": "GiB", "gib": "GiB", "Gi": "GiB",
     ]
 
-    /// Reads `512B`, `64KiB`, `4MiB`, `1GiB`: 1 byte to 1,024 GiB.
-    package static func parse(_ text: String) throws(ValueMistake) -> Int {
+    /// Reads `512B`, `64KiB`, `4MiB`, `1GiB`: 1 byte to 1,024 GiB, or what of that is in `range`.
+    package static func parse(_ text: String, in range: ClosedRange<Int> = 1...(1 << 40)) throws(ValueMistake) -> Int {
         let digits = text.prefix { $0.isASCII && $0.isNumber }
         let unit = String(text.dropFirst(digits.count))
         guard !digits.isEmpty else { throw ValueMistake("\(quoted(text)) is not a byte count; \(allowed)") }
@@ -32,10 +32,18 @@ package enum ByteCountText {
         }
         guard digits.utf8.count <= 13, let number = Int(digits),
             case (let bytes, false) = number.multipliedReportingOverflow(by: 1 << (10 * power)),
-            1...(1 << 40) ~= bytes
+            range.contains(bytes)
         else {
-            throw ValueMistake("\(quoted(text)) is out of range; allowed: 1B to 1024GiB")
+            throw ValueMistake(
+                "\(quoted(text)) is out of range; allowed: \(write(range.lowerBound)) to \(write(range.upperBound))"
+            )
         }
         return bytes
+    }
+
+    /// The byte count in its largest whole unit.
+    private static func write(_ bytes: Int) -> String {
+        let power = (0..<units.count).last { bytes % (1 << (10 * $0)) == 0 } ?? 0
+        return "\(bytes >> (10 * power))\(units[power])"
     }
 }

@@ -27,14 +27,15 @@ package enum HostKeyText {
         return try parse(text)
     }
 
-    /// Reads the name behind `via`, where neither suffix nor port nor address is allowed.
-    package static func parseName(_ text: String) throws(ValueMistake) -> HostName {
+    /// Reads one name, where neither suffix nor port nor address is allowed.
+    /// - Parameter addressHint: What to do with an address.
+    package static func parseName(
+        _ text: String,
+        addressHint: String = "an address stands alone, without via"
+    ) throws(ValueMistake) -> HostName {
         let allowed = "allowed: one name, without * and port"
         guard !TargetText.isAddress(text) else {
-            throw ValueMistake(
-                "\(quoted(text)) is an address; \(allowed)",
-                hint: "an address stands alone, without via"
-            )
+            throw ValueMistake("\(quoted(text)) is an address; \(allowed)", hint: addressHint)
         }
         let key = try parse(text)
         guard case .exact(let name) = key.pattern else { throw ValueMistake("\(quoted(text)) is a suffix; \(allowed)") }

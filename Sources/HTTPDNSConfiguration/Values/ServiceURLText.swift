@@ -1,7 +1,8 @@
 /// URLs of providers. Only what can be told with a hint of its own is checked here; the provider reads the URL in full.
 enum ServiceURLText {
-    static func check(_ text: String, hasBootstrap: Bool) throws(ValueMistake) {
-        let allowed = "allowed: an https URL such as https://doh.example/dns-query"
+    /// - Parameter example: A URL of this kind of service, for errors.
+    static func check(_ text: String, hasBootstrap: Bool, example: String) throws(ValueMistake) {
+        let allowed = "allowed: an https URL such as \(example)"
         let authority = (text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...])
             .prefix { $0 != "/" && $0 != "?" && $0 != "#" }
         // What stands before @ may be a secret: it is not repeated.

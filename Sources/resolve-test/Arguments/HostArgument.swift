@@ -6,11 +6,13 @@ struct HostArgument: Sendable {
     let text: String
     /// The host without its port.
     let host: Host
-    /// 443 unless it was written.
+    /// The default unless it was written.
     let port: UInt16
 
     /// Reads `name`, `name:port`, `203.0.113.7`, `203.0.113.7:port`, `2001:db8::7`, `[2001:db8::7]:port`.
-    init(_ text: String) throws(CommandFailure) {
+    /// - Parameter defaultPort: The port of a host without one. Resolving depends on the port only where a mapping does;
+    ///   https is what a bare name means.
+    init(_ text: String, defaultPort: UInt16 = 443) throws(CommandFailure) {
         self.text = text
         guard !text.contains("://") else {
             throw .usage("\"\(text)\" is a URL, not a host", hint: "resolve-test explain \(ShellText.quoted(text))")
@@ -23,8 +25,7 @@ struct HostArgument: Sendable {
             }
             port = number
         } else {
-            // Resolving depends on the port only where a mapping does; https is what a bare name means.
-            port = 443
+            port = defaultPort
         }
         if let address = IPAddress(hostText) {
             host = .address(address)

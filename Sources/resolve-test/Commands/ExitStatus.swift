@@ -7,6 +7,9 @@ enum ExitStatus {
     /// The arguments or the configuration cannot be used; nothing was sent.
     static let usage: Int32 = 2
 
+    /// `compare`: an answer is suspicious.
+    static let suspicious: Int32 = 3
+
     /// Ended by a signal, as shells count it.
     static func signal(_ number: Int32) -> Int32 { 128 + number }
 }

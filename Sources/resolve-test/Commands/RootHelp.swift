@@ -5,13 +5,14 @@ enum RootHelp {
           resolve HOST...   addresses, source, time left
           explain URL       the rewritten request; nothing is sent to the origin
           fetch URL         send it, show every phase
+          compare HOST...   HTTP-DNS beside system DNS, with proof (--probe)
           check FILE        validate a configuration file, with line and column
           export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
           --cacert FILE    --allow CIDR    --family v4|v6|both    --fail    --json    -v
-        Exit: 0 done  1 failed  2 usage or configuration.
+        Exit: 0 done  1 failed  2 usage or configuration  3 compare: answer suspicious.
         Nothing leaves for public DNS without --public.
 
         """

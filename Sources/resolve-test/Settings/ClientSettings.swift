@@ -6,7 +6,7 @@ internal import HTTPDNSConfiguration
 struct ClientSettings: Sendable {
     /// The client's settings.
     var configuration: HTTPDNSClient.Configuration
-    /// The kinds of the providers by their names: `doh`.
+    /// The kinds of the providers by their names: `doh`, `json`.
     var providerKinds: [String: String] = [:]
     /// Whether anything but the system resolver can answer.
     private(set) var hasSources = false
@@ -27,8 +27,8 @@ struct ClientSettings: Sendable {
         let providers = try FlagProviders(options, taken: Set(configuration.resolver.providers.map(\.name)))
         providers.apply(to: &configuration.resolver)
         if options.usesSystemFallback { addSystemFallback() }
-        for provider in configuration.resolver.providers where provider is DoHProvider {
-            providerKinds[provider.name] = "doh"
+        for provider in configuration.resolver.providers where provider.kind != "provider" {
+            providerKinds[provider.name] = provider.kind
         }
         hasSources = readsFile || !options.maps.isEmpty || !providers.isEmpty
     }

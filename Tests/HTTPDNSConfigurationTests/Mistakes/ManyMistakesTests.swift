@@ -87,6 +87,16 @@ struct ManyMistakesTests {
         )
     }
 
+    @Test("Of several keys that are written twice, and cannot be told apart, the first has a place")
+    func twoKeysTwice() throws {
+        let keys = [":8443", "b.example", ":8443", "b.example"]
+        let error = try #require(mistakes("version: 1\nmappings:\n" + keys.map { "  \($0): bypass\n" }.joined()))
+        #expect(
+            error.description == "f.yaml:3:3: \":8443\" and 1 other key are written more than once in the same mapping "
+                + "(keep one of each)"
+        )
+    }
+
     @Test("Keys that are equal but not scalars are an error, too", arguments: ["[a]", "{a: b}"])
     func complexKeys(key: String) throws {
         let error = try #require(

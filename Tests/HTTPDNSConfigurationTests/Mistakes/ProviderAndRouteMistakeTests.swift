@@ -26,7 +26,8 @@ struct ProviderAndRouteMistakeTests {
                   ali: { kind: alibaba-v2, account: "100000" }
                 """,
                 """
-                f.yaml:3:16: providers["ali"].kind: "alibaba-v2" comes in a later version; allowed now: doh
+                f.yaml:3:16: providers["ali"].kind: "alibaba-v2" comes in a later version; allowed now: doh, json-google, \
+                json-cloudflare, json-alidns
                 """
             ),
             MistakeCase(
@@ -37,7 +38,8 @@ struct ProviderAndRouteMistakeTests {
                   backup: { kind: dhoh }
                 """,
                 """
-                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh (did you mean "doh"?)
+                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, \
+                json-alidns (did you mean "doh"?)
                 """
             ),
             MistakeCase(
@@ -60,7 +62,7 @@ struct ProviderAndRouteMistakeTests {
                 """,
                 """
                 f.yaml:3:11: providers["backup"]: found a URL; allowed: a mapping with the keys kind, url, bootstrap, \
-                method, ca_file (write { kind: doh, url: ... })
+                method, ca_file, limits (write { kind: doh, url: ... })
                 """
             ),
             MistakeCase(
@@ -168,6 +170,71 @@ struct ProviderAndRouteMistakeTests {
                 """
                 f.yaml:3:62: providers["backup"].bootstrap: found an empty list; allowed: the service's addresses, one \
                 or a list
+                """
+            ),
+            MistakeCase(
+                "Keys of another kind of provider",
+                """
+                version: 1
+                providers:
+                  g: { kind: json-google, method: post }
+                  d: { kind: doh, url: https://192.0.2.53/, account: x }
+                """,
+                """
+                f.yaml:3:27: "method" is not a key of a provider of kind json-google or json-cloudflare; allowed: kind, \
+                url, bootstrap, ca_file (it is a key of a provider of kind doh)
+                f.yaml:4:45: "account" is not a key of a provider of kind doh; allowed: kind, url, bootstrap, method, \
+                ca_file (it is a key of a provider of kind json-alidns)
+                """
+            ),
+            MistakeCase(
+                "A JSON DNS service of one's own by name without bootstrap",
+                """
+                version: 1
+                providers:
+                  own: { kind: json-google, url: https://dns.example/resolve }
+                """,
+                """
+                f.yaml:3:34: providers["own"].url: "https://dns.example/resolve" is by name, and the service's own name \
+                is never looked up (add bootstrap: [ADDRESS] with the service's addresses)
+                """
+            ),
+            MistakeCase(
+                "Half an account of Alidns",
+                """
+                version: 1
+                providers:
+                  ali: { kind: json-alidns, account: "9 9", secret: { file: missing } }
+                """,
+                """
+                f.yaml:3:3: providers["ali"]: the key "access_key" is missing (an account needs account, access_key and \
+                secret; without all three it is the free service)
+                f.yaml:3:38: providers["ali"].account: found "9 9"; allowed: 1 to 128 of a-z, A-Z, 0-9, -, _ and .
+                f.yaml:3:61: providers["ali"].secret.file: "missing" cannot be read: No such file or directory (a \
+                relative path begins at the folder of this file)
+                """
+            ),
+            MistakeCase(
+                "Secrets that are not where they belong; none is repeated",
+                """
+                version: 1
+                providers:
+                  a: { kind: json-alidns, account: x, access_key: y, secret: canary-3141 }
+                  b: { kind: json-alidns, account: x, access_key: y, secret: [canary-3141] }
+                  c: { kind: json-alidns, account: x, access_key: y, secret: }
+                  d: { kind: json-alidns, account: x, access_key: y, secret: { file: f, env: E } }
+                  e: { kind: json-alidns, account: x, access_key: y, secret: { env: "A=B" } }
+                """,
+                """
+                f.yaml:3:62: providers["a"].secret: found a value; allowed: { file: PATH } or { env: NAME } (a secret \
+                itself does not belong into this file)
+                f.yaml:4:62: providers["b"].secret: found a value; allowed: { file: PATH } or { env: NAME } (a secret \
+                itself does not belong into this file)
+                f.yaml:5:62: providers["c"].secret: found nothing; allowed: { file: PATH } or { env: NAME } (a secret \
+                itself does not belong into this file)
+                f.yaml:6:62: providers["d"].secret: it must have one of the keys file and env (such as \
+                { file: /run/secrets/alidns })
+                f.yaml:7:69: providers["e"].secret.env: found "A=B"; allowed: the name of an environment variable
                 """
             ),
             MistakeCase(
@@ -338,13 +405,13 @@ struct ProviderAndRouteMistakeTests {
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example: { providers: backup, rollout: { percent: 25 }, stale: 10m }
+                  shop.example: { providers: backup, rollout: { percent: 25 }, mode: shadow }
                 """,
                 """
-                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families \
-                (leave it out until then)
-                f.yaml:5:64: "stale" comes in a later version; allowed now in a route: providers, fallback, families \
-                (leave it out until then)
+                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families, \
+                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
+                f.yaml:5:64: "mode" comes in a later version; allowed now in a route: providers, fallback, families, \
+                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
                 """
             ),
             MistakeCase(

@@ -14,7 +14,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds a list, not keys with values; allowed: version, providers, routes, mappings, \
-                policy, cache, client (begin with: version: 1)
+                policy, cache, resolver, client (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -24,7 +24,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, providers, routes, \
-                mappings, policy, cache, client (begin with: version: 1)
+                mappings, policy, cache, resolver, client (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -34,7 +34,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, providers, routes, \
-                mappings, policy, cache, client (put a space behind the colon)
+                mappings, policy, cache, resolver, client (put a space behind the colon)
                 """
             ),
             MistakeCase(
@@ -96,7 +96,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, providers, routes, mappings, \
-                policy, cache, client (did you mean "mappings"?)
+                policy, cache, resolver, client (did you mean "mappings"?)
                 """
             ),
             MistakeCase(
@@ -108,7 +108,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, providers, routes, \
-                mappings, policy, cache, client (a name belongs below mappings: or routes:, indented)
+                mappings, policy, cache, resolver, client (a name belongs below mappings: or routes:, indented)
                 """
             ),
             MistakeCase(
@@ -120,9 +120,9 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:1: "enabled" comes in a later version; allowed now in the top level: version, providers, \
-                routes, mappings, policy, cache, client (leave it out until then)
+                routes, mappings, policy, cache, resolver, client (leave it out until then)
                 f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, providers, \
-                routes, mappings, policy, cache, client (leave it out until then)
+                routes, mappings, policy, cache, resolver, client (leave it out until then)
                 """
             ),
             MistakeCase(
@@ -169,13 +169,12 @@ struct SectionMistakeTests {
                 "Wrong cache",
                 """
                 version: 1
-                cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale: 1h }
+                cache: { entries: 0, ttl: { min: 2h, max: 10m }, stale: 169h }
                 """,
                 """
                 f.yaml:2:19: cache.entries: "0" is out of range; allowed: a whole number from 1 to 10000000
                 f.yaml:2:27: cache.ttl: min (2h) is above max (10m)
-                f.yaml:2:50: "stale" comes in a later version; allowed now in cache: entries, ttl (leave it out until \
-                then)
+                f.yaml:2:57: cache.stale: "169h" is out of range; allowed: 0s to 168h
                 """
             ),
             MistakeCase(
@@ -310,7 +309,8 @@ struct SectionMistakeTests {
                 f.yaml:2:9: routes: found "all"; allowed: a mapping with a name, *.suffix or "*" for each route
                 f.yaml:3:11: mappings: found "none"; allowed: a mapping with a name or *.suffix for each rule
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
-                f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, ttl
+                f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
+                refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, connections, http, \
                 max_response
                 """

@@ -24,6 +24,59 @@ struct ProviderSettingsTests {
         for provider in providers { await provider.shutdown() }
     }
 
+    @Test("JSON DNS services need no more than their kind; other addresses and an account are taken")
+    func json() async throws {
+        let text = """
+            version: 1
+            providers:
+              g: { kind: json-google }
+              c: { kind: json-cloudflare, bootstrap: 1.0.0.1 }
+              a: { kind: json-alidns }
+              own: { kind: json-google, url: https://dns.example/resolve, bootstrap: [127.0.0.9, 10.0.0.1] }
+            """
+        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        #expect(settings.providers.map(\.kind) == [.google, .cloudflare, .alidns(nil), .google])
+        #expect(settings.providers.map { $0.bootstrap?.count } == [nil, 1, nil, 2])
+        #expect(settings.providers.map(\.url) == [nil, nil, nil, "https://dns.example/resolve"])
+        let providers = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
+        #expect(providers.allSatisfy { $0 is JSONDNSProvider })
+        #expect(providers.map(\.serviceScope) == [.public, .public, .public, .private])
+        for provider in providers { await provider.shutdown() }
+
+        let paid = try ConfigurationFile.settings(
+            """
+            version: 1
+            providers:
+              a: { kind: json-alidns, account: 9999, access_key: key, secret: { env: ALIDNS_SECRET } }
+            """,
+            name: "f.yaml"
+        )
+        let account = FileSettings.AlidnsAccount(
+            account: "9999",
+            accessKey: "key",
+            secret: .environment("ALIDNS_SECRET")
+        )
+        #expect(paid.providers.map(\.kind) == [.alidns(account)])
+    }
+
+    #if !Signing
+    @Test("An account needs the trait Signing, which the error names at the provider's place")
+    func withoutSigning() {
+        let error = #expect(throws: ConfigurationFileError.self) {
+            try ConfigurationFile.parse(
+                """
+                version: 1
+                providers:
+                  a: { kind: json-alidns, account: 9999, access_key: key, secret: { env: ALIDNS_SECRET } }
+                """,
+                name: "f.yaml"
+            )
+        }
+        #expect(error?.description.hasPrefix("f.yaml:3:3: providers[\"a\"]: ") == true)
+        #expect(error?.description.contains("trait Signing") == true)
+    }
+    #endif
+
     @Test(
         "What only the provider itself refuses is told with the provider's place",
         arguments: ["https://192.0.2.53:99999/dns-query", "http://192.0.2.53/dns-query", "https://192.0.2.53/a b"]

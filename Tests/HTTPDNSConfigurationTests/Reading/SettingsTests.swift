@@ -141,9 +141,9 @@ struct SettingsTests {
             ]
         )
         #expect(settings.providers.map(\.name) == ["two", "one", "unused"])
-        #expect(settings.providers[0].method == .post)
-        #expect(settings.providers[1].method == .get)
-        #expect(settings.providers[1].bootstrap.map(\.description) == ["192.0.2.53", "2001:db8::53"])
+        #expect(settings.providers[0].kind == .doh(method: .post))
+        #expect(settings.providers[1].kind == .doh(method: .get))
+        #expect(settings.providers[1].bootstrap?.map(\.description) == ["192.0.2.53", "2001:db8::53"])
         #expect(settings.providers[1].position.line == 9)
     }
 

@@ -33,6 +33,13 @@ struct SchemaTests {
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [dns.example] } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, method: GET } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, secret: x } }",
+            "providers: { a: { kind: json } }", "providers: { a: { kind: json-google, method: get } }",
+            "providers: { a: { kind: json-cloudflare, account: b } }",
+            "providers: { a: { kind: json-google, url: 192.0.2.53 } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: d } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: {} } }",
+            "providers: { a: { kind: json-alidns, account: b, access_key: c, secret: { env: D, file: e } } }",
+            "providers: { a: { kind: json-alidns, account: b c, access_key: c, secret: { env: D } } }",
             "routes: { x: backup }", "routes: { x: [a] }", "routes: { x: { fallback: none } }",
             "routes: { x: { providers: [] } }",
             "routes: { x: { providers: [a], fallback: sys } }", "routes: { x: { providers: [a], families: ipv4 } }",
@@ -57,7 +64,19 @@ struct SchemaTests {
             "policy: { providers_may_answer: all }", "policy: { allow: [office] }", "policy: { allow: [] }",
             "policy: { deny: [10.0.0.0/8] }",
             "cache: { entries: 0 }", "cache: { entries: many }", "cache: { ttl: 30s }",
-            "cache: { ttl: { min: 1 } }", "cache: { stale: 1h }",
+            "cache: { ttl: { min: 1 } }", "cache: { stale: 1 }", "cache: { bytes: 4MB }",
+            "cache: { stale_after: soon }",
+            "cache: { refresh_ahead: yes }", "cache: { refresh_idle_names: true }", "cache: { preresolve: [] }",
+            "cache: { preresolve: [\"*.a\"] }", "cache: { preresolve: [a, a] }", "cache: { snapshot: a }",
+            "cache: { snapshot: { path: a } }", "resolver: { hedge_after: 50 }", "resolver: { families: ipv4 }",
+            "resolver: { retries: 3 }", "providers: { a: { kind: doh, url: https://192.0.2.53/, limits: 5 } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, limits: { in_flight: 0 } } }",
+            "providers: { a: { kind: doh, url: https://192.0.2.53/, limits: { per_second: 0.5 } } }",
+            "routes: { x: { providers: [a], order: fast } }", "routes: { x: { providers: [a], second_opinion: 1 } }",
+            "routes: { x: { providers: [a], stale: 10 } }",
+            "routes: { x: { providers: [a], client_subnet: 10.0.0.1 } }",
+            "routes: { x: { providers: [a], https_records: on } }", "routes: { x: { providers: [a], allow: [] } }",
+            "routes: { x: { providers: [a], only: [office] } }",
             "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
@@ -83,12 +102,19 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
+        let providers = objects(definitions["provider"])
+        try #require(providers.count == 3)
         let pairs: [(Set<String>, KeyTable)] = [
-            (keys(schema.root), .top), (keys(definitions["provider"]), .provider),
+            (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
+            (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
+            (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
+            (keys(definitions["limits"]), .limits),
             (keys(objects(definitions["route"]).first), .route),
             (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
             (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
-            (keys(top["cache"]?["properties"]?["ttl"]), .cacheTimeToLive), (keys(top["client"]), .client),
+            (keys(top["cache"]?["properties"]?["ttl"]), .cacheTimeToLive),
+            (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
+            (keys(top["client"]), .client),
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
         ]
         #expect(pairs.count == KeyTable.all.count)
@@ -97,13 +123,18 @@ struct SchemaTests {
 
     @Test("The schema has the parser's words, and no others")
     func words() throws {
-        let provider = schema.root["$defs"]?["provider"]?["properties"]
+        let providers = (schema.root["$defs"]?["provider"]?["anyOf"]?.items ?? []).map { $0["properties"] }
+        let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
+        #expect(kinds == WordTable.providerKinds.words)
+        let provider = providers.first ?? nil
         let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
         let top = schema.root["properties"]
         let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["kind"], .providerKinds), (provider?["method"], .methods), (route?["fallback"], .fallbacks),
+            (provider?["method"], .methods), (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
-            (top?["client"]?["properties"]?["http"], .httpVersions),
+            (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
+            (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
+            (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
         ]
         for (node, table) in pairs {
             #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
@@ -131,7 +162,9 @@ struct ReferenceTests {
                 "\(key)"
             )
         }
-        let tables: [WordTable] = [.providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions]
+        let tables: [WordTable] = [
+            .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
+        ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }
 }

@@ -56,6 +56,25 @@ struct DNSMessageBuilder {
         append(Self.record(Self.name(owner), type: 5, timeToLive: timeToLive, data: Self.name(target)))
     }
 
+    /// A record of type HTTPS whose data is well-formed as far as `parameters` are.
+    mutating func service(
+        _ owner: String = "one.test",
+        priority: UInt16 = 1,
+        target: String = "",
+        parameters: [(UInt16, [UInt8])] = [],
+        timeToLive: UInt32 = 60,
+        type: UInt16 = 65,
+        in section: Section = .answer
+    ) {
+        let data = priority.octets + Self.name(target) + Self.parameters(parameters)
+        append(Self.record(Self.name(owner), type: type, timeToLive: timeToLive, data: data), to: section)
+    }
+
+    /// Parameters of a record of type HTTPS, in the order given.
+    static func parameters(_ parameters: [(UInt16, [UInt8])]) -> [UInt8] {
+        parameters.flatMap { $0.0.octets + UInt16($0.1.count).octets + $0.1 }
+    }
+
     mutating func startOfAuthority(_ owner: String, timeToLive: UInt32, minimum: UInt32) {
         let data = Self.name("ns." + owner) + Self.name("admin." + owner) + [UInt8](repeating: 1, count: 16)
         append(
@@ -91,6 +110,10 @@ extension DNSQuestion {
         DNSQuestion(name: DNSName(validatedOctets: DNSMessageBuilder.name(name)), type: .a)
     }
 
+    static func https(_ name: String) -> DNSQuestion {
+        DNSQuestion(name: DNSName(validatedOctets: DNSMessageBuilder.name(name)), type: .https)
+    }
+
     static func aaaa(_ name: String) -> DNSQuestion {
         DNSQuestion(name: DNSName(validatedOctets: DNSMessageBuilder.name(name)), type: .aaaa)
     }
@@ -108,4 +131,13 @@ func parsingError(_ octets: [UInt8], _ question: DNSQuestion = .a("one.test")) -
 
 func outcome(_ builder: DNSMessageBuilder, _ question: DNSQuestion = .a("one.test")) throws -> DNSOutcome {
     try DNSResponse(parsing: builder.octets, to: question).outcome()
+}
+
+func serviceOutcome(
+    to question: DNSQuestion = .https("one.test"),
+    _ build: (inout DNSMessageBuilder) -> Void
+) throws -> DNSServiceOutcome {
+    var builder = DNSMessageBuilder(to: question)
+    build(&builder)
+    return try DNSResponse(parsing: builder.octets, to: question).serviceOutcome()
 }

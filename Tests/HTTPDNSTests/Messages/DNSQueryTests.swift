@@ -1,4 +1,5 @@
 import HTTPDNS
+import HTTPDNSPrimitives
 import Testing
 
 @Suite("Encoding of queries")
@@ -35,6 +36,22 @@ struct DNSQueryTests {
             #expect(padding == dataLength - 4)
         }
         #expect(lengths == [128, 256, 384])
+    }
+
+    @Test("the client's network stands before the padding, which makes up for it", arguments: [1, 70, 100, 200, 255])
+    func clientSubnet(octets: Int) throws {
+        let question = DNSQuestion(name: DNSName(validatedOctets: Self.name(octets: octets)), type: .a)
+        let subnet = DNSClientSubnet(try #require(AddressBlock("2001:db8:1:2::/64")))
+        let message = DNSQuery.encoded(question, clientSubnet: subnet)
+        #expect(message.count % 128 == 0)
+        let options = 12 + octets + 4
+        #expect(Int(message[options + 9]) << 8 | Int(message[options + 10]) == message.count - options - 11)
+        // RFC 7871 section 6: code 8, length, family 2, 56 bits, scope 0, seven octets of address.
+        let expected: [UInt8] = [0, 8, 0, 11, 0, 2, 56, 0, 0x20, 0x01, 0x0d, 0xb8, 0, 1, 0]
+        #expect(Array(message[options + 11..<options + 26]) == expected)
+        let padding = options + 26
+        #expect(Array(message[padding..<padding + 2]) == [0, 12])
+        #expect(Int(message[padding + 2]) << 8 | Int(message[padding + 3]) == message.count - padding - 4)
     }
 
     /// A name of so many octets; 2 cannot be.

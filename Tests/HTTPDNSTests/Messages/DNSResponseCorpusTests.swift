@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNS
+import HTTPDNSPrimitives
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.
@@ -17,6 +18,7 @@ struct DNSResponseCorpusTests {
         for file in files {
             let octets = [UInt8](try Data(contentsOf: file))
             let question = Self.question(in: octets)
+            guard !question.type.bindsServices else { continue }
             do {
                 let outcome = try DNSResponse(parsing: octets, to: question).outcome()
                 #expect(isWellFormed(outcome, question: question), "\(file.lastPathComponent)")
@@ -30,18 +32,50 @@ struct DNSResponseCorpusTests {
         // Too long a message is the one thing that the fuzzer does not make.
         #expect(
             Set(DNSMessageError.Code.allCases).subtracting(refusals).isSubset(of: [
-                .tooLong, .wrongQuestion, .aliasChainTooLong,
+                .tooLong, .wrongQuestion, .aliasChainTooLong, .badService, .wrongClientSubnet,
             ])
         )
         #expect(accepted >= 12)
+    }
+
+    @Test("every input is read as an answer about services too, by the same rules")
+    func services() throws {
+        let subnet = DNSClientSubnet(try #require(AddressBlock("203.0.113.0/24")))
+        var outcomes: Set<String> = []
+        var faults: Set<DNSMessageError.Code> = []
+        for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
+            let octets = [UInt8](try Data(contentsOf: file))
+            let question = Self.question(in: octets)
+            guard question.type.bindsServices else { continue }
+            do {
+                let response = try DNSResponse(parsing: octets, to: question, clientSubnet: subnet)
+                for record in response.answers {
+                    if case .malformedService(let error) = record.content { faults.insert(error.code) }
+                }
+                switch try response.serviceOutcome() {
+                case .bindings(let bindings, _):
+                    #expect((1...16).contains(bindings.count), "\(file.lastPathComponent)")
+                    outcomes.insert("bindings")
+                case .aliases: outcomes.insert("aliases")
+                case .unavailable: outcomes.insert("unavailable")
+                case .none: outcomes.insert("none")
+                case .failed: outcomes.insert("failed")
+                }
+            } catch {
+                faults.insert(error.code)
+            }
+        }
+        #expect(outcomes.isSuperset(of: ["bindings", "aliases", "unavailable", "none"]))
+        #expect(faults.isSuperset(of: [.badService, .truncated, .badPointer, .wrongClientSubnet]))
     }
 
     /// The question that the message itself has, as the fuzzer's target takes it.
     private static func question(in octets: [UInt8]) -> DNSQuestion {
         var reader = DNSMessageReader(octets)
         guard (try? reader.readOctets(12)) != nil, let name = try? reader.readName(),
-            let type = try? reader.readUInt16()
+            let number = try? reader.readUInt16()
         else { return DNSQuestion(name: .root, type: .a) }
-        return DNSQuestion(name: name, type: type == DNSRecordType.aaaa.number ? .aaaa : .a)
+        let type = DNSRecordType(number: number)
+        return DNSQuestion(name: name, type: type == .aaaa || type.bindsServices ? type : .a)
     }
 }

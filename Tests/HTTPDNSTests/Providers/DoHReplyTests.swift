@@ -20,12 +20,13 @@ struct DoHReplyTests {
     )
     func status(status: Int, advice: String) async throws {
         let scripted = try ScriptedDoHService { sent in
-            var reply = DoHReply.loopback(to: sent)
+            var reply = ServiceReply.loopback(to: sent)
             reply.status = status
             return reply
         }
         let error = try #require(await scripted.error())
-        #expect(error.code == .httpStatus)
+        #expect(error.code == (status == 429 ? .rateLimited : .httpStatus))
+        #expect(error.retryAfter == nil)
         #expect(error.message.hasPrefix("HTTP \(status) from 192.0.2.1:443: "))
         #expect(error.message.contains(advice))
     }
@@ -33,14 +34,18 @@ struct DoHReplyTests {
     @Test(
         "a time to wait is named when the service gives it in seconds, and nothing else of it",
         arguments: [
-            ("30", "too many queries, it wants to be left alone for 30 s"), ("-1", "too many queries"),
-            ("Fri, 31 Dec 1999 23:59:59 GMT", "too many queries"), ("30\u{1b}[2J", "too many queries"),
-            ("99999999999999999999", "too many queries"),
-        ]
+            (429, "30", 30, "too many queries, it wants to be left alone for 30 s"),
+            (503, "120", 120, "the service failed, it wants to be left alone for 120 s"),
+            (429, "-1", nil, "too many queries"), (429, "Fri, 31 Dec 1999 23:59:59 GMT", nil, "too many queries"),
+            (429, "30\u{1b}[2J", nil, "too many queries"), (429, "99999999999999999999", nil, "too many queries"),
+            (403, "30", nil, "the service does not let this client ask"),
+        ] as [(Int, String, Int?, String)]
     )
-    func retryAfter(value: String, expected: String) async throws {
-        let scripted = try ScriptedDoHService { .status(429, to: $0, fields: [.retryAfter: value]) }
-        #expect(try await scripted.error()?.message == "HTTP 429 from 192.0.2.1:443: \(expected)")
+    func retryAfter(status: Int, value: String, seconds: Int?, expected: String) async throws {
+        let scripted = try ScriptedDoHService { .status(status, to: $0, fields: [.retryAfter: value]) }
+        let error = try await scripted.error()
+        #expect(error?.message == "HTTP \(status) from 192.0.2.1:443: \(expected)")
+        #expect(error?.retryAfter == seconds.map { .seconds($0) })
     }
 
     @Test(

@@ -4,9 +4,9 @@ import HTTPDNSPrimitives
 import HTTPTypes
 
 /// Carries requests to a function in place of a service, and keeps them.
-final class ScriptedExchange: DoHExchanging {
+final class ScriptedExchange: ServiceExchanging {
     struct Sent: Sendable {
-        let request: DoHRequest
+        let request: ServiceRequest
         let endpoint: Endpoint
         let deadline: MonotonicTime
         let question: DNSQuestion
@@ -18,16 +18,18 @@ final class ScriptedExchange: DoHExchanging {
     }
 
     private let state = Lock(State())
-    private let answer: @Sendable (Sent) async throws -> DoHReply
+    private let answer: @Sendable (Sent) async throws -> ServiceReply
 
-    init(_ answer: @escaping @Sendable (Sent) async throws -> DoHReply) {
+    init(_ answer: @escaping @Sendable (Sent) async throws -> ServiceReply) {
         self.answer = answer
     }
 
     var sent: [Sent] { state.withLock { $0.sent } }
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    func exchange(_ request: DoHRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws -> DoHReply {
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
         let sent = Sent(
             request: request,
             endpoint: endpoint,
@@ -42,8 +44,11 @@ final class ScriptedExchange: DoHExchanging {
         state.withLock { $0.isShutDown = true }
     }
 
-    /// Reads the question as a server does.
-    private static func question(of request: DoHRequest) throws -> DNSQuestion {
+    /// Reads the question as a server does: from the parameters of JSON DNS, or from a message.
+    private static func question(of request: ServiceRequest) throws -> DNSQuestion {
+        if let name = request.parameters["name"], let type = request.parameters["type"].flatMap(UInt16.init) {
+            return DNSQuestion(try HostName(name), type: DNSRecordType(number: type))
+        }
         var reader = DNSMessageReader(request.body ?? Self.decodeBase64URL(request.dnsParameter ?? ""))
         _ = try reader.readOctets(12)
         return DNSQuestion(name: try reader.readName(), type: DNSRecordType(number: try reader.readUInt16()))
@@ -62,35 +67,28 @@ final class ScriptedExchange: DoHExchanging {
     }
 }
 
-extension DoHRequest {
+extension ServiceRequest {
     /// The value of the `dns` parameter in the URL.
-    var dnsParameter: String? {
-        guard let range = url.target.range(of: "dns=") else { return nil }
-        return String(url.target[range.upperBound...])
+    var dnsParameter: String? { parameters["dns"] }
+
+    /// The parameters of the URL; the first of several equal ones.
+    var parameters: [String: String] {
+        let query = url.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let pairs = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        return Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { first, _ in first })
     }
 }
 
-extension String {
-    fileprivate func range(of part: String) -> Range<String.Index>? {
-        var start = startIndex
-        while start < endIndex {
-            if self[start...].hasPrefix(part) { return start..<index(start, offsetBy: part.count) }
-            start = index(after: start)
-        }
-        return nil
-    }
-}
-
-extension DoHReply {
+extension ServiceReply {
     /// A good response with the message that `build` makes.
     static func message(
         to sent: ScriptedExchange.Sent,
         fields: HTTPFields = [.contentType: "application/dns-message"],
         _ build: (inout DNSMessageBuilder) -> Void = { _ in }
-    ) -> DoHReply {
+    ) -> ServiceReply {
         var builder = DNSMessageBuilder(to: sent.question)
         build(&builder)
-        return DoHReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
+        return ServiceReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
     }
 
     static func status(
@@ -98,8 +96,8 @@ extension DoHReply {
         to sent: ScriptedExchange.Sent,
         fields: HTTPFields = [:],
         body: [UInt8] = []
-    ) -> DoHReply {
-        DoHReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
+    ) -> ServiceReply {
+        ServiceReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
     }
 
     /// 127.0.0.2 to A, ::1 to AAAA.
@@ -107,7 +105,7 @@ extension DoHReply {
         to sent: ScriptedExchange.Sent,
         timeToLive: UInt32 = 60,
         fields: HTTPFields = [.contentType: "application/dns-message"]
-    ) -> DoHReply {
+    ) -> ServiceReply {
         .message(to: sent, fields: fields) { builder in
             let octets: [UInt8] = sent.question.type == .a ? [127, 0, 0, 2] : [UInt8](repeating: 0, count: 15) + [1]
             builder.address("one.test", octets, timeToLive: timeToLive)
@@ -131,9 +129,14 @@ final class StoppedTime: TimeSource {
     }
 }
 
-/// A provider with a service at `addresses`, whose exchange is scripted.
-struct ScriptedDoHService {
-    let provider: DoHProvider
+/// A provider whose exchange with its service is scripted.
+protocol ScriptedService {
+    var provider: any Provider { get }
+}
+
+/// A DoH provider with a service at `addresses`.
+struct ScriptedDoHService: ScriptedService {
+    let provider: any Provider
     let exchange: ScriptedExchange
     let time = StoppedTime()
 
@@ -141,22 +144,25 @@ struct ScriptedDoHService {
         url: String = "https://doh.test/dns-query",
         addresses: [IPAddress] = [IPAddress(v4: 192, 0, 2, 1)],
         method: DoHProvider.Method = .get,
-        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> DoHReply
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
     ) throws {
         var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
         configuration.method = method
         exchange = ScriptedExchange(answer)
         provider = try DoHProvider(configuration, exchange: exchange, time: time)
     }
+}
 
+extension ScriptedService {
     func resolve(
         _ name: String = "one.test",
         _ families: AddressFamilies = .both,
-        timeLimit: Duration = .seconds(3)
+        timeLimit: Duration = .seconds(3),
+        clientSubnet: AddressBlock? = nil
     ) async throws -> ProviderAnswer {
-        try await provider.resolve(
-            ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
-        )
+        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        query.clientSubnet = clientSubnet
+        return try await provider.resolve(query)
     }
 
     /// The error that the whole query throws; nil when it gives an answer.

@@ -1,7 +1,8 @@
 import HTTPDNS
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
 import Testing
+
+@testable import HTTPDNSTestKit
 
 @Suite("The suite that every provider must pass", .timeLimit(.minutes(2)))
 struct ProviderCompatibilityTests {
@@ -16,16 +17,38 @@ struct ProviderCompatibilityTests {
         var name: String { inner.name }
         var serviceScope: AddressScope { inner.serviceScope }
         let bend: @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer
+        /// Nil leaves batches to the default.
+        var bendBatch:
+            (@Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer])?
+        var batchLimit: Int { bendBatch == nil ? 1 : inner.batchLimit }
+        func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+            if let bendBatch { return try await bendBatch(inner, query, batch) }
+            return try await DefaultBatches(provider: self).resolve(query, batch: batch)
+        }
         func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await bend(inner, query) }
         func shutdown() async { await inner.shutdown() }
     }
 
+    /// Has nothing but the default for batches.
+    private struct DefaultBatches: Provider {
+        let provider: BentProvider
+        var name: String { provider.name }
+        var serviceScope: AddressScope { provider.serviceScope }
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await provider.resolve(query) }
+        func shutdown() async {}
+    }
+
+    private typealias BatchBend =
+        @Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer]
+
     private func violations(
         isStubborn: Bool = false,
         name: String = "scripted",
+        batchLimit: Int = 1,
         bend: @escaping @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer = {
             try await $0.resolve($1)
-        }
+        },
+        bendBatch: BatchBend? = nil
     ) async throws -> [String] {
         let silent = try HostName("silent.test")
         let dual = try HostName("dual.test")
@@ -45,9 +68,10 @@ struct ProviderCompatibilityTests {
                     single: .answer(.addresses(Array(addresses.prefix(2)), timeToLive: .seconds(60))),
                     silent: .silence,
                 ],
-                isStubborn: isStubborn
+                isStubborn: isStubborn,
+                batchLimit: batchLimit
             )
-            return BentProvider(inner: inner, bend: bend)
+            return BentProvider(inner: inner, bend: bend, bendBatch: bendBatch)
         }
         fixture.shortTimeLimit = .milliseconds(20)
         // A provider that breaks a rule about time never comes back; one that keeps them has ten seconds on a busy machine.
@@ -66,6 +90,7 @@ struct ProviderCompatibilityTests {
         #expect(
             found == [
                 "a query ends at its time limit", "a cancelled query ends with CancellationError",
+                "a batch ends at its time limit",
                 "a shutdown ends queries, and refuses later ones with code shut-down",
             ]
         )
@@ -83,7 +108,11 @@ struct ProviderCompatibilityTests {
             query.families = .both
             return try await inner.resolve(query)
         }
-        #expect(found == ["only the families asked for have an outcome"])
+        #expect(
+            found == [
+                "only the families asked for have an outcome", "a batch has outcomes only for the families asked for",
+            ]
+        )
     }
 
     @Test("a provider that calls an unknown name empty is found out")
@@ -130,6 +159,90 @@ struct ProviderCompatibilityTests {
             if inner.isShutDown, query.host == dual { return .addresses(addresses, timeToLive: .seconds(1)) }
             return try await inner.resolve(query)
         }
-        #expect(found == ["a shutdown ends queries, and refuses later ones with code shut-down"])
+        #expect(
+            found == [
+                "a shutdown ends queries, and refuses later ones with code shut-down",
+                "a shutdown refuses later batches with code shut-down",
+            ]
+        )
+    }
+
+    @Test("a provider with batches passes, whatever their size", arguments: [1, 2, 3, 100])
+    func passesWithBatches(_ limit: Int) async throws {
+        #expect(try await violations(batchLimit: limit, bendBatch: { try await $0.resolve($1, batch: $2) }).isEmpty)
+    }
+
+    @Test("a provider that loses a name of a batch, or changes its answer, or answers about another, is found out")
+    func findsBrokenBatches() async throws {
+        let stranger = try HostName("stranger.test")
+        let rule = "a batch answers about its names what single queries do, and about no others"
+        let breaks: [@Sendable ([HostName: ProviderAnswer], [HostName]) -> [HostName: ProviderAnswer]] = [
+            { answers, batch in answers.filter { $0.key != batch.last || batch.count < 3 } },
+            { answers, batch in
+                guard batch.count > 1, let last = batch.last else { return answers }
+                return answers.merging([last: answers[batch[0]] ?? ProviderAnswer()]) { $1 }
+            },
+            { answers, batch in answers.merging(batch.count > 2 ? [stranger: ProviderAnswer()] : [:]) { $1 } },
+        ]
+        for broken in breaks {
+            let found = try await violations(
+                batchLimit: 10,
+                bendBatch: { broken(try await $0.resolve($1, batch: $2), $2) }
+            )
+            #expect(found == [rule])
+        }
+    }
+
+    @Test("a provider whose batches pass over families, time limit or shutdown is found out")
+    func findsCarelessBatches() async throws {
+        let dual = try HostName("dual.test")
+        let silent = try HostName("silent.test")
+        let families = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                var query = query
+                query.families = .both
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(families == ["a batch has outcomes only for the families asked for"])
+        let limit = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                if batch.contains(silent) { return [silent: ProviderAnswer(v4: .nameError(timeToLive: nil))] }
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(limit == ["a batch ends at its time limit"])
+        let undead = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                if inner.isShutDown { return [dual: ProviderAnswer()] }
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(undead == ["a shutdown refuses later batches with code shut-down"])
+    }
+
+    @Test("a provider that allows no name in a batch is found out")
+    func findsEmptyBatches() async throws {
+        struct Empty: Provider {
+            let inner: ScriptedProvider
+            var name: String { inner.name }
+            var serviceScope: AddressScope { inner.serviceScope }
+            var batchLimit: Int { 0 }
+            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await inner.resolve(query) }
+            func shutdown() async { await inner.shutdown() }
+        }
+        let name = try HostName("dual.test")
+        let fixture = ProviderCompatibility.Fixture(
+            dualStackName: name,
+            dualStackAddresses: [],
+            v4OnlyName: name,
+            unknownName: name,
+            silentName: name
+        ) { Empty(inner: ScriptedProvider()) }
+        #expect(await ProviderCompatibility(fixture).allowsBatches(Empty(inner: ScriptedProvider())) != nil)
+        #expect(await ProviderCompatibility(fixture).allowsBatches(ScriptedProvider()) == nil)
     }
 }

@@ -12,7 +12,7 @@ extension ServerRig {
         case openssl
         /// Clients that are not ours, as witnesses: curl and dig.
         case witnesses
-        /// A C compiler, for ``Tripwire``.
+        /// A C compiler, for ``Tripwire`` and ``SystemAnswers``.
         case compiler
 
         var isInstalled: Bool {
@@ -23,7 +23,7 @@ extension ServerRig {
             case .bind: Command.find("named") != nil && Command.find("nsupdate") != nil && Part.openssl.isInstalled
             case .openssl: Command.find("openssl") != nil
             case .witnesses: Command.find("curl") != nil && Command.find("dig") != nil
-            case .compiler: Tripwire.compiler != nil
+            case .compiler: PreloadedLibrary.compiler != nil
             }
         }
 

@@ -5,8 +5,6 @@ internal import Glibc
 public struct Tripwire: Sendable {
     private let library: String
 
-    static var compiler: String? { ["cc", "clang", "gcc"].lazy.compactMap(Command.find).first }
-
     /// The tripwire, compiled once per process.
     /// - Throws: ``RigError`` without a C compiler.
     public static func shared() async throws -> Tripwire { try await compiled.value }
@@ -14,14 +12,7 @@ public struct Tripwire: Sendable {
     private static let compiled = Task { try await compile() }
 
     private static func compile() async throws -> Tripwire {
-        guard let compiler else { throw RigError("no C compiler is installed, and the tripwire needs one") }
-        let source = "/" + #filePath.split(separator: "/").dropLast(4).joined(separator: "/") + "/Scripts/tripwire.c"
-        let library = try FileDescriptor.newFile("tripwire", ".so").name
-        let result = try await Command(compiler, ["-shared", "-fPIC", "-O2", "-o", library, source, "-ldl"]).run()
-        guard result.status == 0 else { throw RigError("the tripwire does not compile: \(result.error)") }
-
-        removeAtExit(library)
-        return Tripwire(library: library)
+        Tripwire(library: try await PreloadedLibrary.compile("tripwire"))
     }
 
     /// Runs a command with the tripwire in front.
@@ -37,10 +28,7 @@ public struct Tripwire: Sendable {
         guarded.environment["LD_PRELOAD"] = library
         guarded.environment["TRIPWIRE_LOG"] = log
         let result = try await guarded.run(within: limit)
-        // Without the library in front, silence would mean nothing.
-        guard !result.error.contains("cannot be preloaded") else {
-            throw RigError("preloading failed: \(result.error)")
-        }
+        try PreloadedLibrary.check(result)
         return (result, try LogFile(path: log).lines(since: .beginning).map(String.init))
     }
 }

@@ -3,14 +3,23 @@ internal import HTTPDNSPrimitives
 @testable internal import HTTPDNS
 
 extension FuzzTarget {
-    /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing.
+    /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing; every
+    /// message is also read as if services had been asked for (RFC 9460), on behalf of a network (RFC 7871).
     static let dnsResponse = FuzzTarget(name: "dns-response") { octets in
-        let question = question(in: octets)
+        let asked = question(in: octets)
+        if asked.type == .a || asked.type == .aaaa { checkAddresses(octets, asked) }
+        checkServices(octets, asked)
+        if asked.type == .a { checkServices(withType(.https, in: octets), DNSQuestion(name: asked.name, type: .https)) }
+    }
+
+    private static let subnet = AddressBlock("203.0.113.0/24").map(DNSClientSubnet.init)
+
+    private static func checkAddresses(_ octets: [UInt8], _ question: DNSQuestion) {
         let outcome: DNSOutcome
         do throws(DNSMessageError) {
             outcome = try DNSResponse(parsing: octets, to: question).outcome()
         } catch {
-            precondition(!error.description.utf8.contains { $0 < 0x20 || $0 > 0x7e }, "an error is one line of ASCII")
+            checkError(error)
             return
         }
         precondition(octets.count <= DNSWireFormat.maximumMessageOctets)
@@ -30,11 +39,60 @@ extension FuzzTarget {
         precondition((try? DNSResponse(parsing: octets.dropLast(), to: question)) == nil)
     }
 
+    private static func checkServices(_ octets: [UInt8], _ question: DNSQuestion) {
+        let outcome: DNSServiceOutcome
+        do throws(DNSMessageError) {
+            let response = try DNSResponse(parsing: octets, to: question, clientSubnet: subnet)
+            precondition((0...32).contains(response.clientSubnetScope ?? 0))
+            outcome = try response.serviceOutcome()
+        } catch {
+            checkError(error)
+            return
+        }
+        guard question.type.bindsServices else { return }
+        switch outcome {
+        case .bindings(let bindings, let timeToLive):
+            precondition((1...DNSResponse.maximumServices).contains(bindings.count))
+            precondition(zip(bindings, bindings.dropFirst()).allSatisfy { $0.priority <= $1.priority })
+            precondition(timeToLive <= DNSTimeToLive.maximumSeconds)
+            for binding in bindings {
+                precondition(binding.priority > 0 && binding.port != 0)
+                precondition((1...ServiceParameters.maximumProtocols + 1).contains(binding.applicationProtocols.count))
+                precondition(max(binding.v4Hints.count, binding.v6Hints.count) <= DNSResponse.maximumAddresses)
+                precondition(binding.v4Hints.allSatisfy { $0.family == .v4 })
+                precondition(binding.v6Hints.allSatisfy { $0.family == .v6 })
+            }
+        case .aliases(let targets, _):
+            precondition((1...DNSResponse.maximumServices).contains(targets.count))
+        case .unavailable, .none:
+            break
+        case .failed(let code):
+            precondition(code != .noError && code != .nameError)
+        }
+    }
+
+    private static func checkError(_ error: DNSMessageError) {
+        precondition(!error.description.utf8.contains { $0 < 0x20 || $0 > 0x7e }, "an error is one line of ASCII")
+    }
+
     private static func question(in octets: [UInt8]) -> DNSQuestion {
         var reader = DNSMessageReader(octets)
         guard (try? reader.readOctets(DNSWireFormat.headerOctets)) != nil, let name = try? reader.readName(),
-            let type = try? reader.readUInt16()
+            let number = try? reader.readUInt16()
         else { return DNSQuestion(name: .root, type: .a) }
-        return DNSQuestion(name: name, type: type == DNSRecordType.aaaa.number ? .aaaa : .a)
+        let type = DNSRecordType(number: number)
+        return DNSQuestion(name: name, type: type == .aaaa || type.bindsServices ? type : .a)
+    }
+
+    /// The message with another type in its question.
+    private static func withType(_ type: DNSRecordType, in octets: [UInt8]) -> [UInt8] {
+        var reader = DNSMessageReader(octets)
+        guard (try? reader.readOctets(DNSWireFormat.headerOctets)) != nil, (try? reader.readName()) != nil,
+            reader.remaining >= 2
+        else { return octets }
+        var changed = octets
+        changed[reader.offset] = UInt8(truncatingIfNeeded: type.number >> 8)
+        changed[reader.offset + 1] = UInt8(truncatingIfNeeded: type.number)
+        return changed
     }
 }

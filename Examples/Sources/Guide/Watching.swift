@@ -1,0 +1,31 @@
+import HTTPDNS
+import HTTPDNSMetrics
+
+/// How many of the questions of one minute were answered without waiting.
+func hitRate(of resolver: some ObservedResolver) async throws -> Double {
+    let earlier = resolver.counters
+    try await Task.sleep(for: .seconds(60))
+    let minute = resolver.counters - earlier
+    let atOnce = minute.hits + minute.staleHits + minute.immediate
+    return minute.questions > 0 ? Double(atOnce) / Double(minute.questions) : 1
+}
+
+/// Tells when a name moves, and when a provider is given up.
+func report(_ resolver: some ObservedResolver) async {
+    for await event in resolver.events {
+        if event.missedBefore > 0 { print("\(event.missedBefore) events missed") }
+        switch event.kind {
+        case .changed:
+            print("\(event.host?.description ?? "-"): \(event.previousAddresses) -> \(event.addresses)")
+        case .providerQuarantined:
+            print("\(event.provider ?? "-") is left alone: \(event.code ?? "-")")
+        default:
+            break
+        }
+    }
+}
+
+/// Runs until the resolver is shut down or the task is cancelled.
+func export(_ resolver: some ObservedResolver) async {
+    await ResolverMetrics(resolver, interval: .seconds(15)).run()
+}

@@ -1,0 +1,116 @@
+package import HTTPDNSPrimitives
+
+/// The parameters of a record in service mode.
+package struct ServiceParameters: Hashable, Sendable {
+    /// The most protocols that are kept; RFC 9460 sets no bound, and three are in use.
+    package static let maximumProtocols = 16
+
+    /// The keys that are there, in rising order.
+    package private(set) var keys: [ServiceParameterKey] = []
+    /// The keys of the parameter `mandatory`, in rising order.
+    package private(set) var mandatory: [ServiceParameterKey] = []
+    /// The identifiers of the parameter `alpn`, one scalar an octet.
+    package private(set) var protocols: [String] = []
+    package private(set) var port: UInt16?
+    package private(set) var v4Hints: [IPAddress] = []
+    package private(set) var v6Hints: [IPAddress] = []
+
+    /// No parameters.
+    init() {}
+
+    /// Reads parameters to the end of the data.
+    /// - Throws: ``DNSMessageError`` when a parameter does not end within the data, keys do not strictly rise, or a value
+    ///   does not have the form of its key (RFC 9460 section 2.2).
+    init(parsing data: inout DNSMessageReader) throws(DNSMessageError) {
+        while data.remaining > 0 {
+            let start = data.offset
+            let key = ServiceParameterKey(number: try data.readUInt16())
+            let length = Int(try data.readUInt16())
+            var value = try data.readSection(length)
+            if let last = keys.last, key <= last {
+                throw DNSMessageError(.badService, at: start, "parameter \(key) after \(last); keys must strictly rise")
+            }
+            keys.append(key)
+            try read(key, from: &value)
+        }
+    }
+
+    /// Whether the parameters agree with each other (RFC 9460 section 2.4.3), and a client that acts on
+    /// ``ServiceParameterKey/implemented`` can connect with them (RFC 9460 section 8). `ech` is not acted on: a record
+    /// that has it is used without, unless it says that it must not be.
+    package var areUsable: Bool {
+        mandatory.allSatisfy { ServiceParameterKey.implemented.contains($0) && keys.contains($0) }
+            && (!protocols.isEmpty || !excludesDefaultProtocol)
+            && port != 0
+    }
+
+    /// Whether `no-default-alpn` is there.
+    package var excludesDefaultProtocol: Bool { keys.contains(.noDefaultALPN) }
+
+    /// Whether `ech` is there.
+    package var offersEncryptedHello: Bool { keys.contains(.ech) }
+
+    private mutating func read(
+        _ key: ServiceParameterKey,
+        from value: inout DNSMessageReader
+    ) throws(DNSMessageError) {
+        let start = value.offset
+        func fault(_ reason: String) -> DNSMessageError {
+            DNSMessageError(.badService, at: start, "parameter \(key): \(reason)")
+        }
+        switch key {
+        case .mandatory:
+            guard value.remaining > 0, value.remaining.isMultiple(of: 2) else {
+                throw fault("\(value.remaining) octets; each of its keys has 2, and there is at least one")
+            }
+            var last = ServiceParameterKey.mandatory
+            while value.remaining > 0 {
+                let listed = ServiceParameterKey(number: try value.readUInt16())
+                guard listed > last else { throw fault("\(listed) after \(last); its keys must strictly rise") }
+                mandatory.append(listed)
+                last = listed
+            }
+        case .alpn:
+            guard value.remaining > 0 else { throw fault("no protocol; there must be at least one") }
+            while value.remaining > 0 {
+                let length = Int(try value.readOctets(1).reduce(0) { $1 })
+                guard length > 0, length <= value.remaining else {
+                    throw fault("a protocol of \(length) octets, and \(value.remaining) are left")
+                }
+                let octets = try value.readOctets(length)
+                guard protocols.count < Self.maximumProtocols else { continue }
+                protocols.append(String(String.UnicodeScalarView(octets.map { Unicode.Scalar($0) })))
+            }
+        case .noDefaultALPN:
+            guard value.remaining == 0 else { throw fault("\(value.remaining) octets; it has no value") }
+        case .port:
+            guard value.remaining == 2 else { throw fault("\(value.remaining) octets; a port has 2") }
+            port = try value.readUInt16()
+        case .ipv4Hint:
+            v4Hints = try Self.addresses(in: &value, octets: 4, fault: fault)
+        case .ipv6Hint:
+            v6Hints = try Self.addresses(in: &value, octets: 16, fault: fault)
+        default:
+            break
+        }
+    }
+
+    /// The addresses, each once, at most ``DNSResponse/maximumAddresses``.
+    private static func addresses(
+        in value: inout DNSMessageReader,
+        octets: Int,
+        fault: (String) -> DNSMessageError
+    ) throws(DNSMessageError) -> [IPAddress] {
+        guard value.remaining > 0, value.remaining.isMultiple(of: octets) else {
+            throw fault("\(value.remaining) octets; each address has \(octets), and there is at least one")
+        }
+        var addresses: [IPAddress] = []
+        while value.remaining > 0, addresses.count < DNSResponse.maximumAddresses {
+            guard let address = IPAddress(bytes: try value.readOctets(octets)), !addresses.contains(address) else {
+                continue
+            }
+            addresses.append(address)
+        }
+        return addresses
+    }
+}

@@ -1,0 +1,91 @@
+internal import HTTPDNSPrimitives
+internal import Logging
+
+/// Tells a logger about events: constant messages, and what they are about as metadata.
+///
+/// It is quiet while all is well: what is normal is told at debug or trace level. A quarantine is a warning, and its end is
+/// told at info level; a store that fails is a warning once for each cause, until it works again.
+struct EventLog: Sendable {
+    private let logger: Logger
+    private let warnedStoreFailures = SeenCauses()
+
+    init(_ logger: Logger) { self.logger = logger }
+
+    /// Whether an event of this kind has to be written: it could be told, or it ends what was told.
+    func wants(_ kind: ResolverEvent.Kind) -> Bool {
+        logger.logLevel <= EventLog.level(of: kind) || kind == .snapshotSaved
+    }
+
+    /// Writes an event. Never under a lock: what a logger does is a user's code.
+    func write(_ event: ResolverEvent) {
+        var level = EventLog.level(of: event.kind)
+        if event.kind == .storeFailed, !warnedStoreFailures.insert(event.code ?? "") { level = .debug }
+        if event.kind == .snapshotSaved { warnedStoreFailures.removeAll() }
+        guard logger.logLevel <= level else { return }
+        logger.log(level: level, EventLog.message(for: event.kind), metadata: EventLog.metadata(of: event))
+    }
+
+    /// The level at which a kind of event is told the first time.
+    static func level(of kind: ResolverEvent.Kind) -> Logger.Level {
+        switch kind {
+        case .providerQuarantined, .storeFailed: .warning
+        case .providerRecovered: .info
+        case .failed, .refreshFailed, .servedStale, .changed, .providerFailed, .restored, .cleared, .snapshotSaved:
+            .debug
+        default: .trace
+        }
+    }
+
+    private static func message(for kind: ResolverEvent.Kind) -> Logger.Message {
+        switch kind {
+        case .answered: "name resolved"
+        case .failed: "name not resolved"
+        case .refreshStarted: "cached answer is asked for anew"
+        case .refreshed: "cached answer renewed"
+        case .refreshFailed: "cached answer could not be renewed"
+        case .servedStale: "answer past its time to live serves"
+        case .changed: "name has other addresses"
+        case .providerFailed: "provider failed"
+        case .providerQuarantined: "provider is left alone after failures"
+        case .providerRecovered: "provider answers again"
+        case .evicted: "cached answers made room"
+        case .restored: "answers restored from the store"
+        case .snapshotSaved: "cache saved to the store"
+        case .storeFailed: "store failed; going on without it"
+        case .cleared: "cache cleared"
+        default: "resolver event"
+        }
+    }
+
+    private static func metadata(of event: ResolverEvent) -> Logger.Metadata {
+        var metadata: Logger.Metadata = [:]
+        metadata["host"] = event.host.map { .string($0.description) }
+        metadata["route"] = event.route.map { .string($0) }
+        metadata["provider"] = event.provider.map { .string($0) }
+        metadata["source"] = event.source.map { .string($0.description) }
+        if !event.addresses.isEmpty { metadata["addresses"] = .array(event.addresses.map { .string("\($0)") }) }
+        if !event.previousAddresses.isEmpty {
+            metadata["previous"] = .array(event.previousAddresses.map { .string("\($0)") })
+        }
+        metadata["elapsed"] = event.elapsed.map { .string($0.shortText) }
+        metadata["duration"] = event.duration.map { .string($0.shortText) }
+        metadata["error"] = event.code.map { .string($0) }
+        metadata["message"] = event.message.map { .string($0) }
+        metadata["count"] = event.count.map { .stringConvertible($0) }
+        return metadata
+    }
+}
+
+/// Causes that were told already. A bounded number: codes are few, and whoever makes up more is told about no more.
+private final class SeenCauses: Sendable {
+    private static let limit = 64
+
+    private let causes = Lock<Set<String>>([])
+
+    /// - Returns: Whether the cause is new.
+    func insert(_ cause: String) -> Bool {
+        causes.withLock { $0.count < SeenCauses.limit && $0.insert(cause).inserted }
+    }
+
+    func removeAll() { causes.withLock { $0.removeAll() } }
+}

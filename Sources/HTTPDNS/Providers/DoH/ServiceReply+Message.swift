@@ -1,0 +1,72 @@
+internal import HTTPTypes
+
+extension ServiceReply {
+    /// What the response says about a question for addresses.
+    /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
+    func messageAnswer(
+        to question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?
+    ) throws(ProviderError) -> FamilyAnswer {
+        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+            try response.outcome()
+        }
+        return familyAnswer(outcome, to: question)
+    }
+
+    /// What the response says about a question for services.
+    /// - Parameter generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
+    /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
+    func messageServices(
+        for question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        using generator: inout some RandomNumberGenerator
+    ) throws(ProviderError) -> ServiceAnswer {
+        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+            try response.serviceOutcome()
+        }
+        let freshness = HTTPFreshness(headerFields)
+        switch outcome {
+        case .bindings(let bindings, let timeToLive):
+            return .bindings(bindings, timeToLive: freshness.remaining(of: timeToLive))
+        case .aliases(let targets, let timeToLive):
+            let life = freshness.remaining(of: timeToLive)
+            guard let target = targets.randomElement(using: &generator) else { return .none(timeToLive: life) }
+            return .alias(target, timeToLive: life)
+        case .unavailable(let timeToLive):
+            return .unavailable(timeToLive: freshness.remaining(of: timeToLive))
+        case .none(let timeToLive):
+            return .none(timeToLive: timeToLive.map(freshness.remaining(of:)))
+        case .failed(let code):
+            return .failed(failure(code, question: question, comment: nil))
+        }
+    }
+
+    private func read<Outcome>(
+        _ question: DNSQuestion,
+        clientSubnet: DNSClientSubnet?,
+        as outcome: (DNSResponse) throws(DNSMessageError) -> Outcome
+    ) throws(ProviderError) -> Outcome {
+        try checkStatus(DoHService.words)
+        try checkContentType()
+        do throws(DNSMessageError) {
+            return try outcome(DNSResponse(parsing: body, to: question, clientSubnet: clientSubnet))
+        } catch {
+            throw badResponse(ForeignText.excerpt(error.description, limit: 300))
+        }
+    }
+
+    /// The type must be there (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
+    /// Parameters are allowed and mean nothing.
+    private func checkContentType() throws(ProviderError) {
+        guard let field = headerFields[.contentType] else {
+            throw badResponse("no Content-Type; it must be \(DoHService.mediaType)")
+        }
+        let type = field.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
+        guard type.lowercased() == DoHService.mediaType else {
+            throw badResponse(
+                "Content-Type \(ForeignText.excerpt(field)) in place of \(DoHService.mediaType): "
+                    + "a captive portal or another service may answer; check the url"
+            )
+        }
+    }
+}

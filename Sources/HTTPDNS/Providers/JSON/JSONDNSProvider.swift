@@ -1,0 +1,83 @@
+package import HTTPDNSPrimitives
+
+/// DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it beside RFC 8484, through a transport of
+/// its own that is pinned to the service's addresses.
+///
+/// A and AAAA are two requests at the same time, which share one connection where the service speaks HTTP/2. Addresses of
+/// the service, time limits, statuses and the life of answers are treated as by ``DoHProvider``.
+///
+/// Records of type HTTPS are not asked for: ``ProviderAnswer/services`` stays nil.
+public final class JSONDNSProvider: Provider {
+    /// The name from the settings.
+    public let name: String
+
+    /// The scope of the most public of the service's addresses, as ``DoHProvider/serviceScope``.
+    public var serviceScope: AddressScope { service.location.scope }
+
+    private let service: JSONDNSService
+    private let channel: ServiceChannel
+    private let time: any TimeSource
+    private let clock: WallClock
+
+    /// Creates the provider. Nothing is sent until the first query.
+    /// - Throws: ``ProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback address), is
+    ///   by name without bootstrap addresses, or has a user name, a fragment or a parameter of the query in it; for an
+    ///   account of Alidns also when its secret cannot be read, its identifiers are no words, or the package trait `Signing`
+    ///   is off.
+    public convenience init(_ configuration: Configuration) throws(ProviderConfigurationError) {
+        try self.init(
+            configuration,
+            exchange: ServiceTransportExchange(
+                trustRoots: configuration.trustRoots,
+                threadName: "httpdns-json",
+                maximumBodyOctets: JSONDNSService.maximumBodyOctets
+            )
+        )
+    }
+
+    /// - Parameters:
+    ///   - exchange: What carries the requests; tests put a scripted one here.
+    ///   - clock: When requests are signed.
+    package init(
+        _ configuration: Configuration,
+        exchange: any ServiceExchanging,
+        time: any TimeSource = SystemTimeSource(),
+        clock: WallClock = .system
+    ) throws(ProviderConfigurationError) {
+        service = try JSONDNSService(configuration)
+        name = configuration.name
+        channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
+        self.time = time
+        self.clock = clock
+    }
+
+    /// Asks for every family of the query at once.
+    ///
+    /// A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and passed on to services that take one; Cloudflare does
+    /// not. Without one, a service does as it likes: Google and Alidns go by the address that the request comes from.
+    ///
+    /// A family whose answer says that the server failed or refused has ``FamilyAnswer/failed(_:)``, and so has one whose
+    /// request failed while the other's did not, or that has no answer 500 ms after the other's addresses.
+    /// - Throws: ``ProviderError`` when no family's request brought an answer; `CancellationError` when the task is
+    ///   cancelled.
+    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        let deadline = time.now() + query.timeLimit
+        return try await FamilyQuestions(families: query.families, deadline: deadline, time: time).answers {
+            [service, channel, clock] family in
+            let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
+            let request = try service.request(
+                for: query.host,
+                type: question.type,
+                clientSubnet: query.clientSubnet,
+                clock: clock
+            )
+            return try await channel.reply(to: request, limit: query.timeLimit, deadline: deadline)
+                .jsonAnswer(to: question)
+        }
+    }
+
+    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    public func shutdown() async {
+        await channel.shutdown()
+    }
+}

@@ -1,0 +1,60 @@
+internal import HTTPDNSPrimitives
+
+/// A query of a provider whose protocol asks for one type of record at a time: one question for each, at the same time.
+struct FamilyQuestions {
+    let families: AddressFamilies
+    let deadline: MonotonicTime
+    let time: any TimeSource
+
+    /// Asks for every family, and for services where there is a way to, and puts the outcomes together. What fails does not
+    /// fail the rest.
+    /// - Throws: ``ProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
+    func answers(
+        services: (@Sendable () async throws -> ServiceAnswer)? = nil,
+        _ ask: @escaping @Sendable (IPAddress.Family) async throws -> FamilyAnswer
+    ) async throws -> ProviderAnswer {
+        var gathering = QuestionGathering(
+            families: families,
+            wantsServices: services != nil,
+            since: time.now(),
+            deadline: deadline
+        )
+        await withTaskGroup(of: QuestionGathering.Event.self) { group in
+            for family in IPAddress.Family.allCases where families.contains(family) {
+                let question: QuestionGathering.Question = family == .v4 ? .v4 : .v6
+                group.addTask { .outcome(question, await Self.outcome { .addresses(try await ask(family)) }) }
+            }
+            if let services {
+                group.addTask { .outcome(.services, await Self.outcome { .services(try await services()) }) }
+            }
+            while !gathering.isComplete, let event = await group.next() {
+                switch gathering.received(event, at: time.now()) {
+                case .keepWaiting: continue
+                case .giveUp: group.cancelAll()
+                case .wait(let end):
+                    group.addTask { [time] in
+                        try? await time.sleep(until: end)
+                        return .patienceEnded
+                    }
+                }
+            }
+            group.cancelAll()
+        }
+        if Task.isCancelled { throw CancellationError() }
+        return try gathering.answer()
+    }
+
+    private static func outcome(
+        _ ask: () async throws -> QuestionGathering.Outcome
+    ) async -> QuestionGathering.Outcome {
+        do {
+            return try await ask()
+        } catch let error as ProviderError {
+            return .failure(error)
+        } catch is CancellationError {
+            return .cancelled
+        } catch {
+            return .failure(ProviderError(code: .unreachable, message: "\(error)"))
+        }
+    }
+}

@@ -1,0 +1,84 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+/// Where a service is, checked: its URL, and the addresses to connect to.
+struct ServiceLocation {
+    /// The URL as written, in one spelling.
+    let url: ParsedURL
+    /// Where to connect, in the order to try; at least one.
+    let endpoints: [Endpoint]
+    /// The most public scope among the endpoints: with one loopback address among public ones, answers must still be
+    /// public. Link-local and other special addresses count as private, since they open no machine's own addresses.
+    let scope: AddressScope
+
+    /// - Parameters:
+    ///   - url: An https URL; http is for loopback literals alone.
+    ///   - bootstrap: The service's addresses; required unless the URL has a literal.
+    ///   - provider: The provider's name, for errors.
+    init(
+        url text: String,
+        bootstrap: [IPAddress],
+        provider: String
+    ) throws(ProviderConfigurationError) {
+        func refusal(_ message: String) -> ProviderConfigurationError {
+            ProviderConfigurationError(provider: provider, message: message)
+        }
+        do throws(URLFailure) {
+            url = try ParsedURL(text)
+        } catch {
+            throw refusal("its url cannot be used: \(error)")
+        }
+        guard url.credential == nil else {
+            throw refusal("its url has a user name or password in it, which the protocol has no use for; remove it")
+        }
+        guard url.fragment == nil else {
+            throw refusal("its url has a fragment, which is never sent; remove the # and what follows")
+        }
+        endpoints = Self.endpoints(of: url, bootstrap: bootstrap)
+        guard let scope = Self.scope(of: endpoints) else {
+            throw refusal(
+                "its url has the name \(url.hostText), which is never looked up; "
+                    + "give the addresses of the service as bootstrap, or put an address in the url"
+            )
+        }
+        guard url.scheme == .https || Self.isLoopbackLiteral(url) && scope == .loopback else {
+            throw refusal(
+                "its url must begin with https://; http:// is for a loopback address such as http://127.0.0.1"
+            )
+        }
+        self.scope = scope
+    }
+
+    /// The URL with parameters behind its own query.
+    /// - Parameter parameters: `name=value` pairs in the characters that a query may have, joined by `&`.
+    func url(adding parameters: String) throws(ProviderError) -> ParsedURL {
+        let text = url.description
+        let separator = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
+        do throws(URLFailure) {
+            return try ParsedURL("\(text)\(separator)\(parameters)")
+        } catch {
+            // The failure is not repeated: it may quote the text, and with it a signature.
+            throw ProviderError(code: .unreachable, message: "the query does not fit into the url")
+        }
+    }
+
+    private static func endpoints(of url: ParsedURL, bootstrap: [IPAddress]) -> [Endpoint] {
+        var addresses: [IPAddress] = []
+        if case .address(let literal) = url.host { addresses.append(literal) }
+        for address in bootstrap where !addresses.contains(address) { addresses.append(address) }
+        return addresses.map { Endpoint(address: $0, port: url.port) }
+    }
+
+    /// The most public scope among the endpoints; nil when there are none.
+    private static func scope(of endpoints: [Endpoint]) -> AddressScope? {
+        endpoints.map { endpoint in
+            let scope = AddressScope(of: endpoint.address)
+            return scope == .special ? .private : scope
+        }.min()
+    }
+
+    private static func isLoopbackLiteral(_ url: ParsedURL) -> Bool {
+        guard case .address(let literal) = url.host else { return false }
+        return AddressScope(of: literal) == .loopback
+    }
+}

@@ -1,0 +1,42 @@
+internal import HTTPDNSPrimitives
+
+extension ServiceReply {
+    /// What a DNS response says about a family, with the HTTP response's Age taken off its life.
+    /// - Parameter comment: What the service says about a failure, in its own words.
+    func familyAnswer(
+        _ outcome: DNSOutcome,
+        to question: DNSQuestion,
+        comment: String? = nil
+    ) -> FamilyAnswer {
+        let freshness = HTTPFreshness(headerFields)
+        switch outcome {
+        case .addresses(let addresses, let timeToLive, let canonicalName):
+            return .addresses(
+                addresses,
+                timeToLive: freshness.remaining(of: timeToLive),
+                canonicalName: canonicalName
+            )
+        case .noData(let timeToLive):
+            return .noData(timeToLive: timeToLive.map(freshness.remaining(of:)))
+        case .nameError(let timeToLive):
+            return .nameError(timeToLive: timeToLive.map(freshness.remaining(of:)))
+        case .failed(let code):
+            return .failed(failure(code, question: question, comment: comment))
+        }
+    }
+
+    func failure(_ code: DNSResponseCode, question: DNSQuestion, comment: String?) -> ProviderError {
+        let name = ForeignText.excerpt("\(question)", limit: 200)
+        let said = comment.map { " (\(ForeignText.excerpt($0, limit: 200)))" } ?? ""
+        return code == .refused
+            ? ProviderError(
+                code: .refused,
+                message: "\(code) from \(endpoint) for \(name): "
+                    + "the service does not answer this question to this client\(said)"
+            )
+            : ProviderError(
+                code: .serverFailure,
+                message: "\(code) from \(endpoint) for \(name): the service could not find an answer\(said)"
+            )
+    }
+}

@@ -1,0 +1,51 @@
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension ServiceReply {
+    /// Refuses every status but 200. RFC 8484 section 4.2.1 lets any 2xx carry an answer, but the others mean something
+    /// that a query does not ask for.
+    func checkStatus(_ words: ServiceWords) throws(ProviderError) {
+        guard status != 200 else { return }
+        throw ProviderError(
+            code: status == 429 ? .rateLimited : .httpStatus,
+            message: "HTTP \(status) from \(endpoint): \(meaning(words))",
+            retryAfter: retryAfter.map { .seconds(Int64($0)) }
+        )
+    }
+
+    /// An error about the body.
+    func badResponse(_ message: String) -> ProviderError {
+        ProviderError(code: .badResponse, message: "\(message), from \(endpoint)")
+    }
+
+    private func meaning(_ words: ServiceWords) -> String {
+        switch status {
+        case 204, 205:
+            "no content, where a \(words.answer) belongs; check that the url has the path of the \(words.service)"
+        case 304: "not modified, although nothing conditional was asked"
+        case 300..<400: "redirects are not followed; put the final url in the settings"
+        case 400: "the service did not understand the query; check that the url has the path of its \(words.service)"
+        case 401, 403, 407: "the service does not let this client ask"
+        case 404, 410: "there is no \(words.service) at this path; check the url"
+        case 405: "the service does not take this method; \(words.methodAdvice)"
+        case 413, 414: "the query is too long for the service; \(words.methodAdvice)"
+        case 415: "the service does not take \(words.mediaType); check that the url is that of a \(words.service)"
+        case 421: "the server does not serve this name; check url and bootstrap"
+        case 429: "too many queries" + waitingTime
+        case 500..<600: "the service failed" + waitingTime
+        default: "200 and a \(words.answer) were expected"
+        }
+    }
+
+    /// `, it wants to be left alone for 30 s` where the service says so.
+    private var waitingTime: String {
+        retryAfter.map { ", it wants to be left alone for \($0) s" } ?? ""
+    }
+
+    /// The wait that 429 and 5xx may ask for (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it
+    /// would need a clock that agrees with the service's.
+    private var retryAfter: UInt32? {
+        guard status == 429 || (500..<600).contains(status) else { return nil }
+        return headerFields[.retryAfter].flatMap { UInt32($0) }
+    }
+}

@@ -1,0 +1,51 @@
+internal import HTTPDNSPrimitives
+
+/// Collects endpoints in the order to try.
+struct ServiceCandidateList {
+    let families: AddressFamilies
+    private(set) var endpoints: [ServiceEndpoint] = []
+    /// The lives of the answers whose addresses are in the list.
+    private(set) var lives: [Duration] = []
+    /// The first failure among the answers.
+    private(set) var failure: ProviderError?
+    private var known: Set<ServiceEndpoint> = []
+    private var counts: [IPAddress.Family: Int] = [:]
+
+    init(families: AddressFamilies) { self.families = families }
+
+    /// Appends what `answer` says about a family; the hints only where there is no answer (RFC 9460 section 7.3).
+    mutating func append(
+        _ answer: FamilyAnswer?,
+        family: IPAddress.Family,
+        port: UInt16?,
+        hints: [IPAddress] = []
+    ) {
+        guard families.contains(family) else { return }
+        switch answer {
+        case .addresses(let addresses, let timeToLive, _):
+            if append(addresses, family: family, port: port) { lives.append(timeToLive) }
+        case .noData, .nameError:
+            break
+        case .failed(let error):
+            failure = failure ?? error
+            _ = append(hints, family: family, port: port)
+        case nil:
+            _ = append(hints, family: family, port: port)
+        }
+    }
+
+    /// Says whether an address of the family was there.
+    private mutating func append(_ addresses: [IPAddress], family: IPAddress.Family, port: UInt16?) -> Bool {
+        var isThere = false
+        for address in addresses where address.family == family {
+            isThere = true
+            let endpoint = ServiceEndpoint(address: address, port: port)
+            guard counts[family, default: 0] < AnswerReading.maximumAddressesPerFamily,
+                known.insert(endpoint).inserted
+            else { continue }
+            counts[family, default: 0] += 1
+            endpoints.append(endpoint)
+        }
+        return isThere
+    }
+}

@@ -1,0 +1,87 @@
+internal import HTTPDNSPrimitives
+
+/// Runs blocking work, one piece after the other in the order of arrival, on a thread that is there only while there is work.
+final class SerialWork: Sendable {
+    /// Runs its argument on a new thread, or returns false.
+    typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
+
+    /// The system gave no thread.
+    struct NoThread: Error {}
+
+    private let queue = Lock(WorkQueue<Job>())
+    private let startThread: StartThread
+
+    private struct Job: Sendable {
+        let run: @Sendable () -> Void
+        let refuse: @Sendable () -> Void
+    }
+
+    init(startThread: @escaping StartThread = DetachedThread.start) { self.startThread = startThread }
+
+    /// Runs `work` after all that was given before, and returns what it returns.
+    /// - Throws: What `work` throws; ``NoThread``; and `CancellationError` as soon as the task is cancelled: then the work may
+    ///   still run, and nobody hears of it.
+    func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        try Task.checkCancellation()
+        let outcome = OneShot<Result<Value, any Error>>()
+        let job = Job(
+            run: { outcome.deliver(Result { try work() }) },
+            refuse: { outcome.deliver(.failure(NoThread())) }
+        )
+        if queue.withLock({ $0.submit(job) }) == .startThread { start() }
+        return try await withTaskCancellationHandler {
+            await outcome.value()
+        } onCancel: {
+            outcome.deliver(.failure(CancellationError()))
+        }.get()
+    }
+
+    /// How many pieces wait for the one that runs.
+    var waitingCount: Int { queue.withLock { $0.count } }
+
+    private func start() {
+        let isStarted = startThread { [self] in
+            while let job = queue.withLock({ $0.next() }) { job.run() }
+        }
+        guard !isStarted else { return }
+        for job in queue.withLock({ $0.threadDidNotStart() }) { job.refuse() }
+    }
+}
+
+/// Which work waits, and whether there is a thread for it. A value: it starts nothing itself.
+struct WorkQueue<Job> {
+    enum Action: Hashable {
+        case none
+        /// Start a thread that calls ``next()`` until there is nothing; it counts as there already.
+        case startThread
+    }
+
+    private var waiting: [Job] = []
+    private var hasThread = false
+
+    var count: Int { waiting.count }
+
+    mutating func submit(_ job: Job) -> Action {
+        waiting.append(job)
+        guard !hasThread else { return .none }
+        hasThread = true
+        return .startThread
+    }
+
+    /// What the thread does next; nil means that it ends.
+    mutating func next() -> Job? {
+        guard !waiting.isEmpty else {
+            hasThread = false
+            return nil
+        }
+        return waiting.removeFirst()
+    }
+
+    /// Notes that there is no thread after all.
+    /// - Returns: The work that nobody will do.
+    mutating func threadDidNotStart() -> [Job] {
+        hasThread = false
+        defer { waiting = [] }
+        return waiting
+    }
+}

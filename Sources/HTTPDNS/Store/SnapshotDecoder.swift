@@ -1,0 +1,146 @@
+internal import HTTPDNSPrimitives
+
+/// Reads a snapshot: the answers, or what is wrong with the octets. Either all of a file is used or nothing.
+///
+/// Every step takes octets and none is read twice, so time and memory are linear in the length of the file, whatever it says
+/// about itself.
+struct SnapshotDecoder {
+    private let file: [UInt8]
+    private var offset = 0
+
+    /// The answers in the order of the file.
+    static func decode(_ file: [UInt8]) throws(SnapshotFault) -> [StoredResolution] {
+        var decoder = SnapshotDecoder(file: file)
+        let count = try decoder.readHeader()
+        var resolutions: [StoredResolution] = []
+        resolutions.reserveCapacity(count)
+        for _ in 0..<count { resolutions.append(try decoder.readEntry()) }
+        guard decoder.offset == file.count else {
+            throw .corrupt(
+                offset: decoder.offset,
+                "\(file.count - decoder.offset) bytes are left behind the last entry"
+            )
+        }
+        return resolutions
+    }
+
+    private init(file: [UInt8]) { self.file = file }
+
+    /// - Returns: The number of entries, for which there is room.
+    private mutating func readHeader() throws(SnapshotFault) -> Int {
+        guard file.starts(with: SnapshotFormat.magic) else {
+            // A file that was cut off in the magic, or an empty one.
+            if SnapshotFormat.magic.starts(with: file) { throw fault("the header is cut off") }
+            throw .foreign
+        }
+        offset = SnapshotFormat.magic.count
+        let version = try read(UInt32.self)
+        guard version == SnapshotFormat.version else { throw .unsupportedVersion(version) }
+        let count = try read(UInt32.self)
+        let length = try read(UInt64.self)
+        let checksum = try read(UInt32.self)
+        let actual = UInt64(file.count - offset)
+        guard length == actual else { throw fault("\(length) bytes belong behind the header, and there are \(actual)") }
+        guard checksum == SnapshotFormat.checksum(of: file) else { throw fault("the checksum does not match") }
+        guard UInt64(count) <= actual / UInt64(SnapshotFormat.minimumEntryOctets) else {
+            throw fault("\(count) entries cannot stand in \(actual) bytes")
+        }
+        return Int(count)
+    }
+
+    private mutating func readEntry() throws(SnapshotFault) -> StoredResolution {
+        let receivedAt = try read(Int64.self)
+        let timeToLive = Duration.nanoseconds(try read(Int64.self))
+        let families = AddressFamilies(rawValue: try read(UInt8.self))
+        guard !families.isEmpty, AddressFamilies.both.isSuperset(of: families) else {
+            throw fault("\(families.rawValue) is no set of address families")
+        }
+        let scope = try readScope()
+        guard let host = try readName() else { throw fault("an entry has no name") }
+        let canonicalName = try readName()
+        let route = try readText()
+        let provider = try readText()
+        let subnet = try readSubnet()
+        let count = try read(UInt16.self)
+        guard count > 0 else { throw fault("an entry has no address") }
+        var addresses: [IPAddress] = []
+        for _ in 0..<count {
+            guard let address = try readAddress(), families.contains(address.family) else {
+                throw fault("an address is not of the families asked for")
+            }
+            addresses.append(address)
+        }
+        return StoredResolution(
+            host: host,
+            families: families,
+            route: route,
+            clientSubnet: subnet,
+            addresses: addresses,
+            provider: provider,
+            providerScope: scope,
+            canonicalName: canonicalName,
+            receivedAt: receivedAt,
+            timeToLive: timeToLive
+        )
+    }
+
+    private mutating func readScope() throws(SnapshotFault) -> AddressScope? {
+        let octet = try read(UInt8.self)
+        guard octet > 0 else { return nil }
+        guard let scope = AddressScope(rawValue: Int(octet) - 1) else { throw fault("\(octet) is no address scope") }
+        return scope
+    }
+
+    /// A name, which must stand there in its canonical spelling; nil for one of no length.
+    private mutating func readName() throws(SnapshotFault) -> HostName? {
+        let octets = try readOctets(Int(try read(UInt8.self)))
+        guard !octets.isEmpty else { return nil }
+        // Letters outside ASCII are in no canonical name, and their mapping is costly.
+        guard octets.allSatisfy({ $0 < 0x80 }) else { throw fault("a name has bytes outside ASCII") }
+        let text = String(decoding: octets, as: UTF8.self)
+        guard let name = try? HostName(text), name.description == text else {
+            throw fault("\"\(text.escaped(limit: 80))\" is no canonical host name")
+        }
+        return name
+    }
+
+    private mutating func readText() throws(SnapshotFault) -> String {
+        let octets = try readOctets(Int(try read(UInt16.self)))
+        guard let text = String(validating: octets, as: UTF8.self) else { throw fault("a text is not UTF-8") }
+        return text
+    }
+
+    private mutating func readSubnet() throws(SnapshotFault) -> AddressBlock? {
+        guard let address = try readAddress() else { return nil }
+        let length = try read(UInt8.self)
+        guard let block = AddressBlock(address, prefixLength: Int(length)), block.address == address else {
+            throw fault("\(address)/\(length) is no block of addresses")
+        }
+        return block
+    }
+
+    /// An address; nil for the mark that there is none.
+    private mutating func readAddress() throws(SnapshotFault) -> IPAddress? {
+        let mark = try read(UInt8.self)
+        switch mark {
+        case 0: return nil
+        case SnapshotFormat.v4Mark: return IPAddress(bytes: try readOctets(4))
+        case SnapshotFormat.v6Mark: return IPAddress(bytes: try readOctets(16))
+        default: throw fault("\(mark) is no mark of an address")
+        }
+    }
+
+    private mutating func read<Value: FixedWidthInteger>(_: Value.Type) throws(SnapshotFault) -> Value {
+        try readOctets(Value.bitWidth / 8).reduce(0) { $0 << 8 | Value(truncatingIfNeeded: $1) }
+    }
+
+    private mutating func readOctets(_ count: Int) throws(SnapshotFault) -> ArraySlice<UInt8> {
+        guard count <= file.count - offset else {
+            throw fault("\(count) bytes are needed and \(file.count - offset) are left")
+        }
+        defer { offset += count }
+        return file[offset..<offset + count]
+    }
+
+    private func fault(_ reason: String) -> SnapshotFault { .corrupt(offset: offset, reason) }
+}

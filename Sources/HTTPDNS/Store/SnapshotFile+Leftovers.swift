@@ -1,0 +1,43 @@
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+extension SnapshotFile {
+    /// How old a temporary file must be to count as left behind: no living process takes that long to write some MiB.
+    static let leftoverAge: Duration = .seconds(600)
+
+    /// Removes temporary files of this snapshot whose writers ended before they were done.
+    ///
+    /// Nothing depends on it, so it has no errors: what cannot be removed stays.
+    /// - Parameter wallNow: The calendar time in milliseconds, which the files' own times are compared with.
+    func removeLeftovers(wallNow: Int64) {
+        guard fault == nil, let stream = opendir(folder) else { return }
+        defer { closedir(stream) }
+        let descriptor = dirfd(stream)
+        while let entry = readdir(stream) {
+            let found = withUnsafePointer(to: &entry.pointee.d_name) {
+                $0.withMemoryRebound(to: CChar.self, capacity: MemoryLayout.size(ofValue: $0.pointee)) {
+                    String(cString: $0)
+                }
+            }
+            guard TemporaryName.isOne(found, for: name) else { continue }
+            var status = stat()
+            guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.isRegularFile,
+                status.st_uid == geteuid()
+            else { continue }
+            #if canImport(Darwin)
+            let changed = Int64(status.st_mtimespec.tv_sec)
+            #else
+            let changed = Int64(status.st_mtim.tv_sec)
+            #endif
+            guard .milliseconds(wallNow) - .seconds(changed) > Self.leftoverAge else { continue }
+            _ = unlinkat(descriptor, found, 0)
+        }
+    }
+}

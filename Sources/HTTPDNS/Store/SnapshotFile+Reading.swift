@@ -1,0 +1,81 @@
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+extension SnapshotFile {
+    /// The octets of the file, if only this process's user can have written them; nil when there is no file.
+    ///
+    /// A file of `maximumBytes` is read at most, and nothing of a larger one. Neither a pipe nor a device can hold it up.
+    func contents(maximumBytes: Int) throws(ResolutionStoreError) -> [UInt8]? {
+        if let fault { throw failure(.notReadable, fault) }
+        guard let descriptor = OpenDescriptor(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
+        else {
+            let systemError = errno
+            if systemError == ENOENT { return nil }
+            guard systemError != ELOOP else { throw symbolicLink(.unsafePermissions) }
+            throw failure(.notReadable, systemError: systemError, during: "it cannot be opened")
+        }
+        var status = stat()
+        guard fstat(descriptor.number, &status) == 0 else {
+            throw failure(.notReadable, systemError: errno, during: "its status cannot be read")
+        }
+        try check(status)
+        guard status.st_size <= maximumBytes else {
+            throw failure(
+                .tooLarge,
+                "it has \(status.st_size) bytes, and \(maximumBytes) are allowed; raise the limit, or remove the file"
+            )
+        }
+        return try octets(of: descriptor, count: Int(status.st_size))
+    }
+
+    func symbolicLink(_ code: ResolutionStoreError.Code) -> ResolutionStoreError {
+        failure(code, "it is a symbolic link, which others could turn elsewhere; give the path of the file itself")
+    }
+
+    /// Whoever may write the file decides where requests go, within the address policy; so it must be this user alone.
+    private func check(_ status: stat) throws(ResolutionStoreError) {
+        guard status.isRegularFile else {
+            throw failure(.notReadable, "it is no regular file; give the path of a file of its own")
+        }
+        guard status.st_uid == geteuid() else {
+            throw failure(
+                .unsafePermissions,
+                "it belongs to user \(status.st_uid), and this process runs as user \(geteuid()); remove it"
+            )
+        }
+        guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {
+            let mode = String(status.st_mode & 0o7777, radix: 8)
+            throw failure(.unsafePermissions, "others may write it (mode \(mode)); remove it if that was not meant")
+        }
+    }
+
+    private func octets(of descriptor: borrowing OpenDescriptor, count: Int) throws(ResolutionStoreError) -> [UInt8] {
+        let number = descriptor.number
+        var systemError: Int32 = 0
+        let octets = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in
+            while initialized < count {
+                let part = UnsafeMutableRawBufferPointer(buffer)[initialized...]
+                let step = read(number, UnsafeMutableRawBufferPointer(rebasing: part).baseAddress, count - initialized)
+                if step < 0, errno == EINTR { continue }
+                if step < 0 { systemError = errno }
+                // An end before the count is a file that somebody cuts off just now; its length does not fit then.
+                guard step > 0 else { return }
+                initialized += step
+            }
+        }
+        guard systemError == 0 else { throw failure(.notReadable, systemError: systemError, during: "reading") }
+        return octets
+    }
+}
+
+extension stat {
+    var isRegularFile: Bool { st_mode & S_IFMT == S_IFREG }
+    var isSymbolicLink: Bool { st_mode & S_IFMT == S_IFLNK }
+}

@@ -1,0 +1,98 @@
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+extension SnapshotFile {
+    /// Puts `octets` in the place of the file in one step: whoever opens the path at any moment, also after a loss of power,
+    /// gets the old contents or the new ones.
+    func replace(with octets: [UInt8]) throws(ResolutionStoreError) {
+        if let fault { throw failure(.notWritable, fault) }
+        guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
+            throw failure(.notWritable, systemError: errno, during: "its folder cannot be opened")
+        }
+        try checkReplaceable(in: folder)
+
+        let temporary = TemporaryName(for: name)
+        let flags = O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC
+        guard let descriptor = OpenDescriptor(openat(folder.number, temporary.text, flags, S_IRUSR | S_IWUSR)) else {
+            throw failure(.notWritable, systemError: errno, during: "no file can be created in its folder")
+        }
+        do throws(ResolutionStoreError) {
+            try write(octets, to: descriptor)
+            guard renameat(folder.number, temporary.text, folder.number, name) == 0 else {
+                throw failure(.notWritable, systemError: errno, during: "putting the new file in its place")
+            }
+        } catch {
+            _ = unlinkat(folder.number, temporary.text, 0)
+            throw error
+        }
+        // Only with this is the new name on the disk. Some file systems know no such thing for folders (EINVAL).
+        guard fsync(folder.number) == 0 || errno == EINVAL else {
+            throw failure(.notWritable, systemError: errno, during: "writing its folder to the disk")
+        }
+    }
+
+    /// A wrong path must not cost a file that has nothing to do with this: a snapshot replaces snapshots, and what a crash
+    /// of the machine makes of one, which is nothing or zeros.
+    private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(ResolutionStoreError) {
+        var status = stat()
+        guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
+            guard errno != ENOENT else { return }
+            throw failure(.notWritable, systemError: errno, during: "its status cannot be read")
+        }
+        if status.isSymbolicLink { throw symbolicLink(.notWritable) }
+        guard status.isRegularFile else {
+            throw failure(.notWritable, "it is no regular file; give the path of a file of its own")
+        }
+        guard
+            let descriptor = OpenDescriptor(openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))
+        else {
+            guard errno != ENOENT else { return }
+            throw failure(.notWritable, systemError: errno, during: "the file that is there cannot be opened")
+        }
+        var beginning = [UInt8](repeating: 0, count: SnapshotFormat.magic.count)
+        let count = pread(descriptor.number, &beginning, beginning.count, 0)
+        guard count >= 0 else {
+            throw failure(.notWritable, systemError: errno, during: "the file that is there cannot be read")
+        }
+        let isSnapshot = SnapshotFormat.magic.starts(with: beginning.prefix(count))
+        guard isSnapshot || beginning.prefix(count).allSatisfy({ $0 == 0 }) else {
+            throw failure(
+                .notWritable,
+                "there is a file that is no snapshot; give the path of a file of its own, or remove it"
+            )
+        }
+    }
+
+    private func write(
+        _ octets: [UInt8],
+        to descriptor: borrowing OpenDescriptor
+    ) throws(ResolutionStoreError) {
+        // The umask may have taken away more than it should.
+        guard fchmod(descriptor.number, S_IRUSR | S_IWUSR) == 0 else {
+            throw failure(.notWritable, systemError: errno, during: "setting its mode")
+        }
+        var offset = 0
+        while offset < octets.count {
+            let step = octets[offset...].withUnsafeBytes { writeSome(descriptor.number, $0) }
+            if step < 0, errno == EINTR { continue }
+            guard step >= 0 else { throw failure(.notWritable, systemError: errno, during: "writing") }
+            offset += step
+        }
+        // Before the new name: else a loss of power could leave the name with nothing behind it.
+        guard fsync(descriptor.number) == 0 else {
+            throw failure(.notWritable, systemError: errno, during: "writing it to the disk")
+        }
+    }
+}
+
+/// `write` under a name that the functions above do not hide.
+private func writeSome(_ descriptor: Int32, _ octets: UnsafeRawBufferPointer) -> Int {
+    write(descriptor, octets.baseAddress, octets.count)
+}

@@ -1,0 +1,39 @@
+/// Elements in the order of their arrival, with removal from the middle. Each may stand in it once.
+struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
+    private var order: [Element] = []
+    private var members: Set<Element> = []
+    private var head = 0
+
+    var isEmpty: Bool { members.isEmpty }
+    var count: Int { members.count }
+
+    mutating func append(_ element: Element) {
+        order.append(element)
+        members.insert(element)
+    }
+
+    mutating func popFirst() -> Element? {
+        while head < order.count {
+            let element = order[head]
+            head += 1
+            compact()
+            if members.remove(element) != nil { return element }
+        }
+        return nil
+    }
+
+    /// - Returns: Whether it was there.
+    @discardableResult
+    mutating func remove(_ element: Element) -> Bool {
+        defer { compact() }
+        return members.remove(element) != nil
+    }
+
+    /// Removed elements stay in `order` until they outnumber the rest, so that every operation is constant on average and
+    /// the memory stays in proportion to the members.
+    private mutating func compact() {
+        guard order.count > 2 * members.count + 16 else { return }
+        order = order[head...].filter(members.contains)
+        head = 0
+    }
+}

@@ -1,0 +1,75 @@
+internal import HTTPDNSPrimitives
+
+/// How latencies are distributed, in buckets that grow with them: four to each doubling, so that a percentile read from
+/// them is at most a quarter too high, from 0.1 ms to 52 s in 288 bytes.
+struct LatencyHistogram: Sendable {
+    private static let unitInNanoseconds: Int64 = 100_000
+    private static let bucketCount = 72
+    /// Below this weight a 95th percentile says nothing but the greatest of a few.
+    private static let leastWeight: Float = 5
+    /// At this weight all buckets are halved: what was seen long ago counts less and less.
+    private static let greatestWeight: Float = 512
+    /// After so much time, too.
+    private static let halfLife = Duration.seconds(300)
+
+    private var buckets = [Float](repeating: 0, count: bucketCount)
+    private var weight: Float = 0
+    private var halvedAt: MonotonicTime
+
+    init(at now: MonotonicTime) {
+        halvedAt = now
+    }
+
+    mutating func add(_ latency: Duration, at now: MonotonicTime) {
+        age(to: now)
+        buckets[LatencyHistogram.bucket(of: latency)] += 1
+        weight += 1
+        if weight >= LatencyHistogram.greatestWeight { halve() }
+    }
+
+    /// The latency that 95 of 100 do not pass; nil as long as too few were seen.
+    var percentile95: Duration? {
+        guard weight >= LatencyHistogram.leastWeight else { return nil }
+        // A little less than 0.95, so that the sum of many small weights is not rounded past the last bucket.
+        var left = weight * 0.9499
+        for (index, count) in buckets.enumerated() {
+            left -= count
+            if left <= 0 { return LatencyHistogram.upperBound(ofBucket: index) }
+        }
+        return LatencyHistogram.upperBound(ofBucket: LatencyHistogram.bucketCount - 1)
+    }
+
+    private mutating func age(to now: MonotonicTime) {
+        // After ten halvings there is nothing left worth halving.
+        for _ in 0..<10 where now - halvedAt >= LatencyHistogram.halfLife {
+            halve()
+            halvedAt = halvedAt + LatencyHistogram.halfLife
+        }
+        if now - halvedAt >= LatencyHistogram.halfLife { halvedAt = now }
+    }
+
+    private mutating func halve() {
+        weight = 0
+        for index in buckets.indices {
+            buckets[index] = buckets[index] < 0.05 ? 0 : buckets[index] / 2
+            weight += buckets[index]
+        }
+    }
+
+    /// The four values of the first two octaves have a bucket each; from there on the two bits below the highest one choose
+    /// among the four buckets of an octave.
+    private static func bucket(of latency: Duration) -> Int {
+        let units = max(0, latency.wholeNanoseconds) / unitInNanoseconds
+        guard units >= 4 else { return Int(units) }
+        let octave = Int64.bitWidth - 1 - units.leadingZeroBitCount
+        let quarter = Int(units >> (octave - 2)) & 3
+        return min((octave - 1) * 4 + quarter, bucketCount - 1)
+    }
+
+    private static func upperBound(ofBucket index: Int) -> Duration {
+        guard index >= 4 else { return .nanoseconds(Int64(index + 1) * unitInNanoseconds) }
+        let octave = index / 4 + 1
+        let quarter = Int64(index % 4)
+        return .nanoseconds(((4 + quarter + 1) << (octave - 2)) * unitInNanoseconds)
+    }
+}

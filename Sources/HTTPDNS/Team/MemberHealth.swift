@@ -1,0 +1,164 @@
+internal import HTTPDNSPrimitives
+
+/// What one provider's answers and failures say about whether to ask it. A value: it is told what happened and when, and
+/// does nothing itself.
+///
+/// Three rules keep one bad name from bringing a good provider down. A server failure or a refusal is about the name, until
+/// three different names had one with no answer between. A time-out is about the name, if the provider answered something
+/// else meanwhile. And however many queries fail together, they count as one failure.
+struct MemberHealth: Sendable {
+    /// Where it stands among the others, first to last.
+    enum Standing: Int, Comparable, Sendable {
+        case healthy
+        /// It owes an answer for longer than its hedge delay, and said nothing since.
+        case suspect
+        /// Its quarantine is over, and nobody has tried it yet.
+        case probeDue
+        /// It rests, or is being tried.
+        case quarantined
+
+        static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    /// A time in which it is left alone.
+    struct Rest: Sendable, Equatable {
+        var since: MonotonicTime
+        var until: MonotonicTime
+        var why: String
+        /// Whether the service itself asked for it. Then it is kept, also when there is nobody else.
+        var isWished: Bool
+    }
+
+    /// The first quarantine. RFC 9520, section 3.2: a failure is remembered for one second at least.
+    static let shortestRest = Duration.seconds(1)
+    /// Quarantines double up to this.
+    static let longestRest = Duration.seconds(30)
+    /// The longest `Retry-After` that is believed: RFC 9520 remembers failures for five minutes at most.
+    static let longestWish = Duration.seconds(300)
+    /// How many different names must fail in a row at a server that does answer.
+    static let failingNames = 3
+    /// `jitter` is in 0..<`jitterSteps`; the middle one changes nothing.
+    static let jitterSteps: UInt64 = 2001
+
+    private let hedgeAfter: Duration
+    private let attemptLimit: Duration
+    private(set) var latency: LatencyTrack
+    private(set) var consecutiveFailures = 0
+    private(set) var rest: Rest?
+    /// The query that tries it after a quarantine.
+    private(set) var probe: UInt64?
+    /// When the queries without an answer were sent, as far as it was silent since.
+    private var unheard: [UInt64: MonotonicTime] = [:]
+    private var silentSince: MonotonicTime?
+    private var heardAt: MonotonicTime?
+    private var failedHosts: [HostName] = []
+
+    init(hedgeAfter: Duration, attemptLimit: Duration, at now: MonotonicTime) {
+        self.hedgeAfter = hedgeAfter
+        self.attemptLimit = attemptLimit
+        latency = LatencyTrack(at: now)
+    }
+
+    /// How long it is waited for before the next one is asked as well.
+    var hedgeDelay: Duration {
+        max(min(max(hedgeAfter, latency.percentile95 ?? .zero), attemptLimit), .milliseconds(1))
+    }
+
+    func standing(at now: MonotonicTime) -> Standing {
+        if let rest { return now < rest.until || probe != nil ? .quarantined : .probeDue }
+        if let silentSince, now - silentSince > hedgeDelay { return .suspect }
+        return .healthy
+    }
+
+    func isResting(at now: MonotonicTime) -> Bool {
+        rest.map { now < $0.until } ?? false
+    }
+
+    mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {
+        unheard[query] = now
+        silentSince = silentSince ?? now
+        if isProbe { probe = query }
+    }
+
+    /// Notes a definite answer.
+    /// - Parameter latency: Nil when it says nothing about the next query's.
+    mutating func succeeded(_ query: UInt64, latency: Duration?, at now: MonotonicTime) {
+        if let latency { self.latency.learn(latency, at: now) }
+        forget(query)
+        // It speaks: what else it owes is slow for reasons of its own.
+        unheard.removeAll(keepingCapacity: true)
+        silentSince = nil
+        heardAt = now
+        consecutiveFailures = 0
+        failedHosts = []
+        if let rest, rest.isWished, now < rest.until { return }
+        rest = nil
+    }
+
+    /// Notes the failure of a query.
+    /// - Parameters:
+    ///   - limit: How long it was given.
+    ///   - jitter: A random number in 0..<``jitterSteps``.
+    mutating func failed(
+        _ query: UInt64,
+        _ error: ProviderError,
+        about host: HostName,
+        sentAt: MonotonicTime,
+        limit: Duration,
+        jitter: UInt64,
+        at now: MonotonicTime
+    ) {
+        let delay = hedgeDelay
+        forget(query)
+        switch error.code {
+        case .shutDown:
+            return
+        case .rateLimited:
+            let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
+            rest(since: now, for: wish, error, isWished: true)
+        case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil:
+            if !failedHosts.contains(host) { failedHosts.append(host) }
+            if failedHosts.count >= MemberHealth.failingNames { count(error, sentAt, jitter, at: now) }
+        case .timedOut where limit < delay || (heardAt.map { $0 > sentAt } ?? false):
+            return
+        default:
+            count(error, sentAt, jitter, at: now)
+        }
+    }
+
+    /// Notes that a query ended with nobody the wiser.
+    mutating func dropped(_ query: UInt64) {
+        forget(query)
+    }
+
+    private mutating func count(
+        _ error: ProviderError,
+        _ sentAt: MonotonicTime,
+        _ jitter: UInt64,
+        at now: MonotonicTime
+    ) {
+        if let rest, sentAt < rest.since { return }
+        failedHosts = []
+        consecutiveFailures += 1
+        let doublings = min(consecutiveFailures - 1, 5)
+        let plain = min(MemberHealth.shortestRest * (1 << doublings), MemberHealth.longestRest)
+        let jittered =
+            plain * (9 * Int(MemberHealth.jitterSteps - 1) + 2 * Int(jitter)) / (10 * Int(MemberHealth.jitterSteps - 1))
+        let backoff = max(jittered, MemberHealth.shortestRest)
+        let wish = error.retryAfter.map { min($0, MemberHealth.longestWish) }
+        rest(since: now, for: max(backoff, wish ?? .zero), error, isWished: (wish ?? .zero) > .zero)
+    }
+
+    /// A rest never ends earlier because of another one.
+    private mutating func rest(since now: MonotonicTime, for length: Duration, _ error: ProviderError, isWished: Bool) {
+        let isKept = rest.map { $0.isWished && now < $0.until } ?? false
+        let until = max(now + length, isKept ? rest?.until ?? now : now)
+        rest = Rest(since: now, until: until, why: error.message, isWished: isWished || isKept)
+    }
+
+    private mutating func forget(_ query: UInt64) {
+        if probe == query { probe = nil }
+        guard let sentAt = unheard.removeValue(forKey: query), sentAt == silentSince else { return }
+        silentSince = unheard.values.min()
+    }
+}

@@ -1,0 +1,36 @@
+internal import HTTPDNSPrimitives
+
+/// How many queries may still be sent: a bucket that fills with tokens at a steady rate and holds those of one second.
+struct QueryBudget: Sendable {
+    let queriesPerSecond: Double
+    private var tokens: Double
+    private var filledAt: MonotonicTime
+
+    /// A full bucket. It holds one query at least, or a rate below one a second would never let any through.
+    init(queriesPerSecond: Double, at now: MonotonicTime) {
+        self.queriesPerSecond = queriesPerSecond
+        tokens = max(1, queriesPerSecond)
+        filledAt = now
+    }
+
+    func hasOne(at now: MonotonicTime) -> Bool { level(at: now) >= 1 }
+
+    /// - Returns: False when there is none.
+    mutating func take(at now: MonotonicTime) -> Bool {
+        let level = level(at: now)
+        guard level >= 1 else { return false }
+        tokens = level - 1
+        filledAt = max(filledAt, now)
+        return true
+    }
+
+    /// Gives back what was taken for a query that was never sent.
+    mutating func giveBack() {
+        tokens = min(max(1, queriesPerSecond), tokens + 1)
+    }
+
+    private func level(at now: MonotonicTime) -> Double {
+        let elapsed = max(now - filledAt, .zero).inSeconds
+        return min(max(1, queriesPerSecond), tokens + elapsed * queriesPerSecond)
+    }
+}

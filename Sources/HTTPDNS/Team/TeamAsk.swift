@@ -1,0 +1,31 @@
+internal import HTTPDNSPrimitives
+
+/// One question to the team, until it is answered.
+struct TeamAsk: Sendable {
+    typealias ID = UInt64
+
+    var assignment: ProviderTeam.Assignment
+    /// The names, if it is a batch. Then one provider is asked, once.
+    var batch: [HostName]?
+    var startedAt: MonotonicTime
+    /// The providers that were not asked yet, in the order that the route gives.
+    var remaining: [Int]
+    /// The queries whose answers are waited for.
+    var pending: [TeamQuery.ID] = []
+    /// The query by which the next hedge is timed: the one asked last, copies apart.
+    var latest: TeamQuery.ID?
+    /// When the next provider is asked as well.
+    var hedgeAt: MonotonicTime?
+    /// How many providers were asked because the one before kept silent.
+    var hedges = 0
+    var failedAttempts: [ProviderAttempt] = []
+    /// "No such name", or "no addresses", as long as a second opinion may overrule it.
+    var tentative: ProviderTeam.Answer?
+    /// Whether a provider that rests was asked, for want of others.
+    var hadLastHope = false
+    /// Whether to begin with a provider whose latency is not known.
+    var explores: Bool
+
+    /// The moment at which something has to be done without any answer.
+    var wakeAt: MonotonicTime { min(hedgeAt ?? assignment.deadline, assignment.deadline) }
+}

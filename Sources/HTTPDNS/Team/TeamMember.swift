@@ -1,0 +1,99 @@
+internal import HTTPDNSPrimitives
+
+/// One provider of a team: its health, its places for queries under way, and its budget.
+struct TeamMember: Sendable {
+    /// Whether a query may be sent.
+    enum Admission: Sendable, Equatable {
+        case send
+        /// All places are taken; it has its turn when one is free.
+        case queued
+        case overBudget(ProviderError)
+    }
+
+    let provider: any Provider
+    let maximumInFlight: Int
+    var health: MemberHealth
+    private var budget: QueryBudget?
+    private var waiting = ArrivalQueue<UInt64>()
+    private(set) var inFlight = 0
+    private(set) var queries = 0
+    private(set) var successes = 0
+    private(set) var failures = 0
+
+    init(
+        _ provider: any Provider,
+        limits: ProviderLimits,
+        hedgeAfter: Duration,
+        attemptLimit: Duration,
+        at now: MonotonicTime
+    ) {
+        self.provider = provider
+        maximumInFlight = max(1, limits.maximumInFlight)
+        budget = limits.queriesPerSecond.map { QueryBudget(queriesPerSecond: $0, at: now) }
+        health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+    }
+
+    var name: String { provider.name }
+    var hasFreePlace: Bool { inFlight < maximumInFlight }
+
+    func hasBudget(at now: MonotonicTime) -> Bool { budget?.hasOne(at: now) ?? true }
+
+    mutating func admit(_ query: UInt64, at now: MonotonicTime) -> Admission {
+        if budget?.take(at: now) == false, let budget {
+            let rate = budget.queriesPerSecond
+            let text = rate == rate.rounded() && rate < 1e9 ? "\(Int(rate))" : "\(rate)"
+            return .overBudget(
+                ProviderError(code: .rateLimited, message: "over its budget of \(text) queries a second")
+            )
+        }
+        guard hasFreePlace else {
+            waiting.append(query)
+            return .queued
+        }
+        inFlight += 1
+        return .send
+    }
+
+    /// Frees the place of a query that was sent, and gives it to the one that waits longest.
+    /// - Returns: The query to be sent now.
+    mutating func free() -> UInt64? {
+        inFlight -= 1
+        guard hasFreePlace, let next = waiting.popFirst() else { return nil }
+        inFlight += 1
+        return next
+    }
+
+    /// Takes a query that was not sent out of the queue.
+    mutating func leaveQueue(_ query: UInt64) {
+        if waiting.remove(query) { budget?.giveBack() }
+    }
+
+    mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {
+        queries += 1
+        health.sent(query, isProbe: isProbe, at: now)
+    }
+
+    mutating func count(success: Bool) {
+        if success { successes += 1 } else { failures += 1 }
+    }
+
+    func report(at now: MonotonicTime) -> ProviderHealth {
+        let state: ProviderHealth.State =
+            if let rest = health.rest {
+                .quarantined(until: rest.until, why: rest.why)
+            } else {
+                health.standing(at: now) == .suspect ? .suspect : .healthy
+            }
+        return ProviderHealth(
+            name: name,
+            state: state,
+            latency: health.latency.mean,
+            percentile95: health.latency.percentile95,
+            successes: successes,
+            failures: failures,
+            inFlight: inFlight,
+            queued: waiting.count,
+            queries: queries
+        )
+    }
+}

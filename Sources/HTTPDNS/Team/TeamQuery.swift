@@ -1,0 +1,101 @@
+internal import HTTPDNSPrimitives
+
+/// One query to one provider.
+struct TeamQuery: Sendable {
+    typealias ID = UInt64
+
+    /// How it came back.
+    enum Result: Sendable {
+        case answered(ProviderAnswer)
+        case answeredBatch([HostName: ProviderAnswer])
+        case failed(ProviderError)
+        /// It ended because it was told to.
+        case cancelled
+    }
+
+    /// Why it is sent.
+    enum Purpose: Sendable {
+        /// It is its asker's turn to ask this provider.
+        case turn
+        /// The one before keeps silent.
+        case hedge
+        /// To see whether the provider is back. The asker has another one to count on.
+        case copy
+        /// There is nobody else.
+        case lastHope
+    }
+
+    var id: ID
+    /// The number of the provider in its team.
+    var member: Int
+    /// Who wants the answer; nil when nobody does any more.
+    var ask: TeamAsk.ID?
+    var question: ProviderQuery
+    var batch: [HostName]?
+    var purpose: Purpose
+    /// Whether its provider's quarantine was over and nobody had tried it.
+    var isProbe: Bool
+    var startedAt: MonotonicTime
+    /// The asker's deadline.
+    var deadline: MonotonicTime
+    /// Nil as long as it waits for its turn.
+    var sentAt: MonotonicTime?
+    /// Whether its outcome is known. It keeps its place until the provider lets go of it.
+    var isEnded = false
+
+    /// Whether it went to a provider that rests or has rested, and may well be dead.
+    var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
+
+    /// How long it may take from its sending on.
+    func limit(_ attemptLimit: Duration) -> Duration {
+        min(attemptLimit, deadline - (sentAt ?? startedAt))
+    }
+
+    /// What a result comes to.
+    enum Verdict: Sendable {
+        case definite(ProviderAnswer, AnswerReading)
+        case batch([HostName: ProviderAnswer])
+        case failed(ProviderError)
+        case cancelled
+    }
+
+    /// Reads a result.
+    func verdict(_ result: Result) -> Verdict {
+        switch result {
+        case .cancelled: return .cancelled
+        case .failed(let error): return .failed(error)
+        case .answered(let answer):
+            let reading = AnswerReading(answer, families: question.families)
+            if case .failed(let text) = reading { return .failed(answer.failure(saying: text)) }
+            return .definite(answer, reading)
+        case .answeredBatch(let answers):
+            let known = answers.filter { _, answer in
+                if case .failed = AnswerReading(answer, families: question.families) { false } else { true }
+            }
+            if known.isEmpty {
+                let text = "no name of the batch was answered"
+                return .failed(
+                    answers.values.first?.failure(saying: text) ?? ProviderError(code: .badResponse, message: text)
+                )
+            }
+            return .batch(known)
+        }
+    }
+}
+
+extension AnswerReading {
+    /// Whether there is no address, for whatever reason.
+    var isNegative: Bool {
+        if case .addresses = self { false } else { true }
+    }
+}
+
+extension ProviderAnswer {
+    /// The failure of an answer that answers nothing, with the kind of the family that failed.
+    fileprivate func failure(saying text: String) -> ProviderError {
+        for case .failed(let error)? in [v4, v6] {
+            return ProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
+        }
+        return ProviderError(code: .badResponse, message: text)
+    }
+}

@@ -1,0 +1,198 @@
+internal import HTTPDNSPrimitives
+
+/// Who is asked next, and when.
+extension TeamState {
+    /// Asks the best of the providers that are left, or the one after it when that one cannot be asked. Ends the question
+    /// if nobody can be, and nobody is waited for.
+    mutating func askNext(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        while let ask = asks[id] {
+            if let number = best(for: ask, at: now) {
+                if self.ask(number, id, .turn, at: now, &actions) { return }
+            } else if !ask.pending.isEmpty {
+                limitDoubt(id, at: now, &actions)
+                return
+            } else if let number = lastHope(for: ask, at: now) {
+                if self.ask(number, id, .lastHope, at: now, &actions) { return }
+            } else {
+                conclude(exhausted: id, at: now, &actions)
+                return
+            }
+        }
+    }
+
+    /// The provider that would be asked first, if there is one that does not rest.
+    func first(for assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> (any Provider)? {
+        let numbers = assignment.providers.compactMap { self.numbers[$0] }
+        let ask = TeamAsk(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
+        return best(for: ask, at: now).map { members[$0].provider }
+    }
+
+    /// Copies the question to each provider whose quarantine is over, to see whether it is back. Nobody waits for it, as
+    /// long as there is another one to wait for.
+    mutating func copyToProbe(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let ask = asks[id] else { return }
+        for number in ask.remaining {
+            let member = members[number]
+            guard member.health.standing(at: now) == .probeDue, member.hasFreePlace, member.hasBudget(at: now) else {
+                continue
+            }
+            _ = self.ask(number, id, .copy, at: now, &actions)
+        }
+    }
+
+    /// Asks the next provider as well, because the last one keeps silent. While that one only waits for its turn, another
+    /// is asked if it has a place that is free now.
+    mutating func hedge(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        let waiting = asks[id]?.latest.flatMap { queries[$0] }.flatMap { $0.sentAt == nil ? $0 : nil }
+        while let ask = asks[id] {
+            let next = best(for: ask, at: now) { member in
+                member.health.standing(at: now) <= .suspect && (waiting == nil || member.hasFreePlace)
+            }
+            if let next {
+                if self.ask(next, id, .hedge, at: now, &actions) { return }
+                continue
+            }
+            // It looks again after as long as it has waited: thousands may stand in one queue.
+            asks[id]?.hedgeAt = waiting.map { now + max(members[$0.member].health.hedgeDelay, now - $0.startedAt) }
+            limitDoubt(id, at: now, &actions)
+            return
+        }
+    }
+
+    /// Times the next hedge from the sending of a query, or from its joining the queue.
+    ///
+    /// Each delay is half as long as it would be without the hedges before, so that any number of dead providers at the
+    /// head of a route costs no more than two delays, and the steps of ``leastHedgeStep``.
+    mutating func timeHedge(_ id: TeamAsk.ID, after query: TeamQuery.ID, at now: MonotonicTime) {
+        guard let ask = asks[id], let query = queries[query] else { return }
+        guard !ask.remaining.isEmpty else {
+            asks[id]?.hedgeAt = nil
+            return
+        }
+        let delay = members[query.member].health.hedgeDelay
+        let step = max(delay / (1 << min(ask.hedges, 10)), min(delay, TeamState.leastHedgeStep))
+        asks[id]?.hedgeAt = now + step
+    }
+
+    /// Sends a query that has its place.
+    mutating func send(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard var query = queries[id] else { return }
+        query.sentAt = now
+        // Several may have waited in the queue of one provider, but one probe at a time is enough.
+        query.isProbe = query.isProbe && members[query.member].health.probe == nil
+        let limit = query.limit(attemptLimit)
+        query.question.timeLimit = limit
+        queries[id] = query
+        members[query.member].sent(id, isProbe: query.isProbe, at: now)
+        actions.append(.send(query, limit: limit))
+    }
+
+    /// Asks one provider.
+    /// - Returns: False when it could not be asked, which is noted.
+    private mutating func ask(
+        _ number: Int,
+        _ id: TeamAsk.ID,
+        _ purpose: TeamQuery.Purpose,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) -> Bool {
+        guard var ask = asks[id] else { return false }
+        lastID += 1
+        let query = TeamQuery(
+            id: lastID,
+            member: number,
+            ask: id,
+            question: ask.assignment.query,
+            batch: ask.batch,
+            purpose: purpose,
+            isProbe: members[number].health.standing(at: now) == .probeDue,
+            startedAt: now,
+            deadline: ask.assignment.deadline
+        )
+        ask.remaining.removeAll { $0 == number }
+        ask.explores = false
+        if purpose == .lastHope { ask.hadLastHope = true }
+        if purpose == .hedge { ask.hedges += 1 }
+        let admission = members[number].admit(query.id, at: now)
+        if case .overBudget(let error) = admission {
+            ask.failedAttempts.append(
+                ProviderAttempt(provider: members[number].name, failure: error.message, elapsed: .zero)
+            )
+            asks[id] = ask
+            actions.append(.report(report(on: query, .failed(error), at: now)))
+            return false
+        }
+        ask.pending.append(query.id)
+        if purpose != .copy { ask.latest = query.id }
+        asks[id] = ask
+        queries[query.id] = query
+        if admission == .send { send(query.id, at: now, &actions) }
+        if purpose != .copy { timeHedge(id, after: query.id, at: now) }
+        if ask.tentative != nil { limitDoubt(id, at: now, &actions) }
+        return true
+    }
+
+    /// Where a negative answer stands against the silence of providers that rest, or are being tried, it does not wait for
+    /// them longer than for a healthy one: who is dead must not delay every "no such name".
+    private mutating func limitDoubt(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let ask = asks[id], ask.tentative != nil else { return }
+        let pending = ask.pending.compactMap { queries[$0] }
+        guard pending.allSatisfy(\.isDoubtful) else { return }
+        let end = pending.map { ($0.sentAt ?? $0.startedAt) + members[$0.member].health.hedgeDelay }.max()
+        guard let end, now < end else {
+            giveUp(id, at: now, &actions)
+            return
+        }
+        asks[id]?.hedgeAt = end
+    }
+
+    /// The first of the providers left that does not rest and passes `condition`: by standing, then by the route's order.
+    private func best(
+        for ask: TeamAsk,
+        at now: MonotonicTime,
+        where condition: (TeamMember) -> Bool = { _ in true }
+    ) -> Int? {
+        let candidates = ask.remaining.enumerated().compactMap { position, number -> Candidate? in
+            let member = members[number]
+            let standing = member.health.standing(at: now)
+            guard standing != .quarantined, condition(member) else { return nil }
+            let mean = ask.assignment.order == .fastest ? member.health.latency.knownMean(at: now) : .zero
+            return Candidate(number: number, standing: standing, mean: mean, position: position)
+        }
+        if ask.explores, let unknown = candidates.first(where: { $0.standing == .healthy && $0.mean == nil }) {
+            return unknown.number
+        }
+        return candidates.min()?.number
+    }
+
+    /// The one of the providers left whose rest ends first, without those that asked for theirs.
+    private func lastHope(for ask: TeamAsk, at now: MonotonicTime) -> Int? {
+        guard ask.batch == nil, !ask.hadLastHope else { return nil }
+        let resting = ask.remaining.filter { number in
+            guard let rest = members[number].health.rest else { return false }
+            return !rest.isWished || now >= rest.until
+        }
+        return resting.min { left, right in
+            guard let left = members[left].health.rest, let right = members[right].health.rest else { return false }
+            return left.until < right.until
+        }
+    }
+
+    private struct Candidate: Comparable {
+        var number: Int
+        var standing: MemberHealth.Standing
+        /// Nil when it is not known; those come after the others.
+        var mean: Duration?
+        var position: Int
+
+        static func < (left: Candidate, right: Candidate) -> Bool {
+            if left.standing != right.standing { return left.standing < right.standing }
+            switch (left.mean, right.mean) {
+            case (let left?, let right?) where left != right: return left < right
+            case (.some, nil): return true
+            case (nil, .some): return false
+            default: return left.position < right.position
+            }
+        }
+    }
+}

@@ -1,0 +1,69 @@
+internal import HTTPDNSPrimitives
+
+/// How questions end.
+extension TeamState {
+    /// Ends a question for which there is nobody left to ask or to wait for.
+    mutating func conclude(exhausted id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let ask = asks[id] else { return }
+        if var answer = ask.tentative {
+            answer.failedAttempts = ask.failedAttempts
+            finish(id, .outcome(.answered(answer)), at: now, &actions)
+            return
+        }
+        let unasked = ask.remaining.map { number in
+            ProviderAttempt(provider: members[number].name, failure: reasonNotToAsk(number, at: now), elapsed: .zero)
+        }
+        let outcome = ProviderTeam.Outcome.failed(
+            ask.failedAttempts + unasked,
+            isTimeout: now >= ask.assignment.deadline,
+            retryAfter: wishedRestEnd(ask.assignment.providers, at: now)
+        )
+        finish(id, .outcome(outcome), at: now, &actions)
+    }
+
+    /// Ends a question at its deadline.
+    mutating func giveUp(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let ask = asks[id] else { return }
+        for query in ask.pending.compactMap({ queries[$0] }) {
+            let member = members[query.member]
+            let failure =
+                query.sentAt == nil
+                ? "not asked: all its \(member.maximumInFlight) places were taken by other queries" : "no answer"
+            let elapsed = now - (query.sentAt ?? query.startedAt)
+            asks[id]?.failedAttempts.append(ProviderAttempt(provider: member.name, failure: failure, elapsed: elapsed))
+        }
+        conclude(exhausted: id, at: now, &actions)
+    }
+
+    /// Tells the asker. Queries that were sent go on, so that something is learnt of them; the others are not sent.
+    mutating func finish(_ id: TeamAsk.ID, _ ending: Ending, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let ask = asks.removeValue(forKey: id) else { return }
+        for query in ask.pending {
+            if queries[query]?.sentAt == nil { unqueue(query) } else { queries[query]?.ask = nil }
+        }
+        actions.append(.finish(id, ending))
+    }
+
+    mutating func unqueue(_ id: TeamQuery.ID) {
+        guard let query = queries.removeValue(forKey: id) else { return }
+        members[query.member].leaveQueue(id)
+    }
+
+    private func reasonNotToAsk(_ number: Int, at now: MonotonicTime) -> String {
+        guard let rest = members[number].health.rest, now < rest.until else { return "not asked: no time was left" }
+        let left = (rest.until - now).shortText
+        return rest.isWished
+            ? "not asked: it wants no queries for another \(left) (\(rest.why))"
+            : "not asked: in quarantine for another \(left) (\(rest.why))"
+    }
+
+    /// When the first of them wants to be asked again; nil if one of them does now.
+    private func wishedRestEnd(_ providers: [String], at now: MonotonicTime) -> MonotonicTime? {
+        var end: MonotonicTime?
+        for number in providers.compactMap({ numbers[$0] }) {
+            guard let rest = members[number].health.rest, rest.isWished, now < rest.until else { return nil }
+            end = min(end ?? rest.until, rest.until)
+        }
+        return end
+    }
+}

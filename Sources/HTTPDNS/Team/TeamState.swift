@@ -1,0 +1,291 @@
+internal import HTTPDNSPrimitives
+
+/// Who is asked, waited for and given up, for all questions to a team. A value: it sends nothing itself; its methods are
+/// told what happened and when, and return what is to be done once the lock around it is let go.
+struct TeamState: Sendable {
+    /// What to do after a change, in this order.
+    enum Action: Sendable {
+        /// Send a query, and tell how it came back; the limit is from now on.
+        case send(TeamQuery, limit: Duration)
+        /// Cancel a query that was sent.
+        case cancel(TeamQuery.ID)
+        /// Wake the question then, instead of at the time said before.
+        case wake(TeamAsk.ID, at: MonotonicTime)
+        /// Tell the asker. It is not heard of again.
+        case finish(TeamAsk.ID, Ending)
+        /// Tell whoever keeps logs and metrics.
+        case report(AttemptReport)
+    }
+
+    /// How a question ends.
+    enum Ending: Sendable {
+        case outcome(ProviderTeam.Outcome)
+        /// The names of a batch that were answered.
+        case batch([HostName: ProviderAnswer], provider: any Provider, sentAt: MonotonicTime)
+    }
+
+    /// Hedges follow each other no faster, unless they are set to (RFC 8305, section 8: the least delay between attempts).
+    static let leastHedgeStep = Duration.milliseconds(10)
+
+    let attemptLimit: Duration
+    let numbers: [String: Int]
+    var members: [TeamMember]
+    var asks: [TeamAsk.ID: TeamAsk] = [:]
+    var queries: [TeamQuery.ID: TeamQuery] = [:]
+    private(set) var isShutDown = false
+    var lastID: UInt64 = 0
+
+    init(_ members: [TeamMember], attemptLimit: Duration) {
+        self.members = members
+        self.attemptLimit = attemptLimit
+        numbers = Dictionary(members.enumerated().map { ($1.name, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    // MARK: What happens to a question
+
+    /// Takes a question in.
+    /// - Parameters:
+    ///   - batch: Names to be asked for at once, at the one provider that is named.
+    ///   - explores: Whether chance wants a provider of unknown latency to be tried, where the fastest is looked for.
+    mutating func begin(
+        _ assignment: ProviderTeam.Assignment,
+        batch: [HostName]? = nil,
+        explores: Bool,
+        at now: MonotonicTime
+    ) -> (TeamAsk.ID, [Action]) {
+        lastID += 1
+        let id = lastID
+        var actions: [Action] = []
+        asks[id] = TeamAsk(
+            assignment: assignment,
+            batch: batch,
+            startedAt: now,
+            remaining: assignment.providers.compactMap { numbers[$0] },
+            explores: explores && assignment.order == .fastest
+        )
+        if isShutDown {
+            finish(id, .outcome(.cancelled), at: now, &actions)
+        } else if now >= assignment.deadline {
+            giveUp(id, at: now, &actions)
+        } else {
+            askNext(id, at: now, &actions)
+            copyToProbe(id, at: now, &actions)
+            if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
+        }
+        return (id, actions)
+    }
+
+    /// Does what is due without any answer: hedges, or gives up at the deadline.
+    mutating func wake(_ id: TeamAsk.ID, at now: MonotonicTime) -> [Action] {
+        guard let ask = asks[id], now >= ask.wakeAt else { return [] }
+        var actions: [Action] = []
+        if now >= ask.assignment.deadline {
+            giveUp(id, at: now, &actions)
+        } else {
+            hedge(id, at: now, &actions)
+        }
+        if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
+        return actions
+    }
+
+    /// Notes that nobody wants an answer any more. Idempotent.
+    mutating func leave(_ id: TeamAsk.ID, at now: MonotonicTime) -> [Action] {
+        guard let ask = asks[id] else { return [] }
+        var actions: [Action] = []
+        for query in ask.pending { drop(query, at: now, &actions) }
+        asks[id]?.pending = []
+        finish(id, .outcome(.cancelled), at: now, &actions)
+        return actions
+    }
+
+    /// Ends all questions and all queries; later questions end at once.
+    mutating func shutdown(at now: MonotonicTime) -> [Action] {
+        isShutDown = true
+        var actions: [Action] = []
+        for id in asks.keys.sorted() { actions += leave(id, at: now) }
+        for id in queries.keys.sorted() { drop(id, at: now, &actions) }
+        return actions
+    }
+
+    // MARK: What happens to a query
+
+    /// Notes how a query that was sent came back from its provider.
+    mutating func returned(
+        _ id: TeamQuery.ID,
+        _ result: TeamQuery.Result,
+        jitter: UInt64,
+        at now: MonotonicTime
+    ) -> [Action] {
+        var actions: [Action] = []
+        end(id, result, jitter: jitter, at: now, &actions)
+        free(id, at: now, &actions)
+        return actions
+    }
+
+    /// Notes that a query that was sent had no answer within its limit.
+    mutating func expired(_ id: TeamQuery.ID, jitter: UInt64, at now: MonotonicTime) -> [Action] {
+        guard let query = queries[id], !query.isEnded else { return [] }
+        var actions: [Action] = [.cancel(id)]
+        end(id, .failed(ProviderError(code: .timedOut, message: "no answer")), jitter: jitter, at: now, &actions)
+        return actions
+    }
+
+    /// Takes the place of a query away from a provider that does not let go of it.
+    mutating func abandon(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action] {
+        guard let query = queries[id], query.isEnded else { return [] }
+        var actions: [Action] = []
+        free(id, at: now, &actions)
+        return actions
+    }
+
+    // MARK: What is known
+
+    /// Whether one of them neither rests nor has used up its budget.
+    func mayAsk(_ providers: [String], at now: MonotonicTime) -> Bool {
+        providers.contains { name in
+            guard let number = numbers[name] else { return false }
+            return !members[number].health.isResting(at: now) && members[number].hasBudget(at: now)
+        }
+    }
+
+    // MARK: Parts of these
+
+    /// Takes up an outcome, once for each query.
+    private mutating func end(
+        _ id: TeamQuery.ID,
+        _ result: TeamQuery.Result,
+        jitter: UInt64,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) {
+        guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return }
+        queries[id]?.isEnded = true
+        let verdict = query.verdict(result)
+        switch verdict {
+        case .definite:
+            members[query.member].count(success: true)
+            members[query.member].health.succeeded(id, latency: now - sentAt, at: now)
+        case .batch:
+            members[query.member].count(success: true)
+            // A batch may take longer than a single name, and be no sign of what that will take.
+            members[query.member].health.succeeded(id, latency: nil, at: now)
+        case .failed(let error):
+            members[query.member].count(success: false)
+            members[query.member].health.failed(
+                id,
+                error,
+                about: query.question.host,
+                sentAt: sentAt,
+                limit: query.limit(attemptLimit),
+                jitter: jitter,
+                at: now
+            )
+        case .cancelled:
+            members[query.member].health.dropped(id)
+        }
+        actions.append(.report(report(on: query, verdict, at: now)))
+        guard let ask = query.ask, asks[ask] != nil else { return }
+        conclude(ask, query, verdict, at: now, &actions)
+        if let ask = query.ask, let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
+    }
+
+    /// What an outcome means to the asker.
+    private mutating func conclude(
+        _ id: TeamAsk.ID,
+        _ query: TeamQuery,
+        _ verdict: TeamQuery.Verdict,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) {
+        guard var ask = asks[id] else { return }
+        let member = members[query.member]
+        let sentAt = query.sentAt ?? query.startedAt
+        ask.pending.removeAll { $0 == query.id }
+        switch verdict {
+        case .batch(let answers):
+            asks[id] = ask
+            finish(id, .batch(answers, provider: member.provider, sentAt: sentAt), at: now, &actions)
+            return
+        case .definite(let answer, let reading):
+            let answer = ProviderTeam.Answer(
+                answer: answer,
+                reading: reading,
+                provider: member.provider,
+                sentAt: sentAt,
+                failedAttempts: ask.failedAttempts
+            )
+            guard reading.isNegative, ask.assignment.wantsSecondOpinion else {
+                asks[id] = ask
+                finish(id, .outcome(.answered(answer)), at: now, &actions)
+                return
+            }
+            ask.tentative = ask.tentative ?? answer
+        case .failed(let error):
+            ask.failedAttempts.append(
+                ProviderAttempt(provider: member.name, failure: error.message, elapsed: now - sentAt)
+            )
+        case .cancelled:
+            let attempt = ProviderAttempt(
+                provider: member.name,
+                failure: "ended the query itself",
+                elapsed: now - sentAt
+            )
+            ask.failedAttempts.append(attempt)
+        }
+        asks[id] = ask
+        // While a later one is within its own delay, it is the next provider; and its delay is running.
+        guard ask.latest == query.id || ask.pending.isEmpty else { return }
+        askNext(id, at: now, &actions)
+    }
+
+    /// Frees the place of a query that was sent, for the next one in the queue.
+    private mutating func free(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let query = queries.removeValue(forKey: id), query.sentAt != nil else { return }
+        while let next = members[query.member].free() {
+            guard let waiting = queries[next], let ask = waiting.ask else { continue }
+            guard now < waiting.deadline else {
+                giveUp(ask, at: now, &actions)
+                continue
+            }
+            send(next, at: now, &actions)
+            if asks[ask]?.latest == next { timeHedge(ask, after: next, at: now) }
+            if let wakeAt = asks[ask]?.wakeAt { actions.append(.wake(ask, at: wakeAt)) }
+            return
+        }
+    }
+
+    /// Ends a query that nobody wants.
+    private mutating func drop(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
+        guard let query = queries[id], !query.isEnded else { return }
+        guard query.sentAt != nil else {
+            unqueue(id)
+            return
+        }
+        queries[id]?.isEnded = true
+        queries[id]?.ask = nil
+        members[query.member].health.dropped(id)
+        actions.append(.report(report(on: query, .cancelled, at: now)))
+        actions.append(.cancel(id))
+    }
+
+    func report(on query: TeamQuery, _ verdict: TeamQuery.Verdict, at now: MonotonicTime) -> AttemptReport {
+        let outcome: AttemptReport.Outcome =
+            switch verdict {
+            case .definite(_, let reading): reading.isNegative ? .nothing : .addresses
+            case .batch(let answers): .batch(answered: answers.count)
+            case .failed(let error): .failed(error)
+            case .cancelled: .cancelled
+            }
+        return AttemptReport(
+            provider: members[query.member].name,
+            host: query.question.host,
+            names: query.batch?.count ?? 1,
+            outcome: outcome,
+            elapsed: query.sentAt.map { now - $0 } ?? .zero,
+            queued: (query.sentAt ?? now) - query.startedAt,
+            isHedge: query.purpose == .hedge,
+            isProbe: query.isProbe,
+            isLate: query.ask == nil
+        )
+    }
+}

@@ -1,0 +1,28 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    /// The bounds of waiting for one provider before the next one is asked too; zero asks the next one at once.
+    package static let hedging: ClosedRange<Duration> = .zero...(.seconds(60))
+    /// The bounds of one query, and of one resolution. Callers have given up long before ten minutes.
+    package static let resolving: ClosedRange<Duration> = .milliseconds(1)...(.seconds(600))
+
+    mutating func readResolver(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        guard let fields = fields(of: node, .resolver, path: "resolver") else { return }
+        settings.families = fields["families"].flatMap { families(of: $0, path: "resolver.families") }
+        settings.hedgeAfter = fields["hedge_after"].flatMap {
+            duration(of: $0, in: Self.hedging, path: "resolver.hedge_after")
+        }
+        settings.attemptLimit = fields["attempt"].flatMap {
+            duration(of: $0, in: Self.resolving, path: "resolver.attempt")
+        }
+        settings.timeLimit = fields["total"].flatMap { duration(of: $0, in: Self.resolving, path: "resolver.total") }
+        if let attempt = settings.attemptLimit, let total = settings.timeLimit, attempt > total {
+            mistakes.add(
+                "resolver: attempt (\(DurationText.write(attempt))) is above total (\(DurationText.write(total)))",
+                at: fields["attempt"]?.position,
+                hint: "one query is never waited for longer than total"
+            )
+        }
+    }
+}

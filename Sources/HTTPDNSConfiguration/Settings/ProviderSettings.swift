@@ -1,0 +1,80 @@
+package import HTTPDNS
+internal import HTTPDNSClient
+package import HTTPDNSPrimitives
+
+extension FileSettings {
+    /// What a configuration file says about one provider.
+    package struct Provider: Hashable, Sendable {
+        /// What the kinds have of their own.
+        package enum Kind: Hashable, Sendable {
+            case doh(method: DoHProvider.Method)
+            case google
+            case cloudflare
+            /// Without an account it is the free service.
+            case alidns(AlidnsAccount?)
+        }
+
+        package var name: String
+        package var kind: Kind
+        /// Nil for the service's own URL.
+        package var url: String?
+        /// Nil for the addresses of the service's own URL.
+        package var bootstrap: [IPAddress]?
+        package var certificateFile: String?
+        /// How much it may be asked; nil means the defaults.
+        package var limits: ProviderLimits?
+        /// Where its name stands.
+        package var position: Position
+
+        /// The provider itself.
+        func live() throws(ProviderConfigurationError) -> any HTTPDNS.Provider {
+            let trustRoots = certificateFile.map(TrustRoots.file) ?? .system
+            let service: JSONDNSProvider.Service
+            switch kind {
+            case .doh(let method):
+                var settings = DoHProvider.Configuration(name: name, url: url ?? "", bootstrap: bootstrap ?? [])
+                settings.method = method
+                settings.trustRoots = trustRoots
+                return try DoHProvider(settings)
+            case .google: service = .google
+            case .cloudflare: service = .cloudflare
+            case .alidns(nil): service = .alidns
+            case .alidns(let account?):
+                service = .alidns(
+                    account: account.account,
+                    accessKey: account.accessKey,
+                    secret: account.secret.live
+                )
+            }
+            var settings = JSONDNSProvider.Configuration(name: name, service: service, url: url, bootstrap: bootstrap)
+            settings.trustRoots = trustRoots
+            return try JSONDNSProvider(settings)
+        }
+    }
+
+    /// An account of Alidns.
+    package struct AlidnsAccount: Hashable, Sendable {
+        package var account: String
+        package var accessKey: String
+        package var secret: SecretPlace
+
+        package init(account: String, accessKey: String, secret: SecretPlace) {
+            self.account = account
+            self.accessKey = accessKey
+            self.secret = secret
+        }
+    }
+
+    /// Where a secret is; never the secret.
+    package enum SecretPlace: Hashable, Sendable {
+        case file(String)
+        case environment(String)
+
+        var live: Secret {
+            switch self {
+            case .file(let path): .file(path)
+            case .environment(let name): .environment(name)
+            }
+        }
+    }
+}

@@ -1,0 +1,66 @@
+#if Metrics
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// One number of a snapshot, under the name and dimensions that it is exported with.
+struct CounterReading: Hashable, Sendable {
+    var series: MetricSeries
+    var value: Double
+}
+
+/// One line of a chart: a metric with the values of its dimensions.
+struct MetricSeries: Hashable, Sendable {
+    var name: MetricName
+    var values: [String] = []
+
+    /// The dimensions as swift-metrics wants them.
+    var dimensions: [(String, String)] { Array(zip(name.dimensions, values)) }
+}
+
+extension ResolverCounters {
+    /// Everything that is exported of a snapshot, or of the difference of two.
+    var readings: [CounterReading] {
+        var readings: [CounterReading] = []
+        func add(_ name: MetricName, _ values: String..., count: Int) {
+            readings.append(CounterReading(series: MetricSeries(name: name, values: values), value: Double(count)))
+        }
+        add(.cacheLookups, "hit", count: hits)
+        add(.cacheLookups, "stale", count: staleHits)
+        add(.cacheLookups, "negative", count: negativeHits)
+        add(.cacheLookups, "failure", count: failureHits)
+        add(.cacheLookups, "miss", count: misses)
+        add(.cacheLookups, "joined", count: joined)
+        add(.cacheEntries, count: cacheEntries)
+        add(.cacheBytes, count: cacheBytes)
+        add(.cacheEvictions, count: evictions)
+        add(.cacheRestored, count: restored)
+        for (source, count) in answers { add(.answers, source.description, count: count) }
+        add(.staleServed, "no", count: staleHits)
+        add(.staleServed, "yes", count: staleServedAfterWait)
+        add(.policyRefusals, count: policyRefusals)
+        add(.overloads, count: overloaded)
+        add(.refreshes, "succeeded", count: refreshesSucceeded)
+        add(.refreshes, "failed", count: refreshesFailed)
+        add(.refreshesActive, count: refreshesStarted - refreshesSucceeded - refreshesFailed)
+        add(.addressChanges, count: changes)
+        add(.systemQueries, count: systemQueries)
+        add(.systemFailures, count: systemFailures)
+        for (name, provider) in providers {
+            add(.providerQueries, name, "answer", count: provider.answers)
+            add(.providerQueries, name, "negative", count: provider.negatives)
+            add(.providerQueries, name, "cancelled", count: provider.cancelled)
+            for (code, count) in provider.failures { add(.providerQueries, name, code.description, count: count) }
+            add(.providerActive, name, count: provider.queriesInFlight)
+            add(.providerHedges, name, count: provider.hedges)
+            add(.providerProbes, name, count: provider.probes)
+            readings.append(
+                CounterReading(
+                    series: MetricSeries(name: .providerAnswerTime, values: [name]),
+                    value: provider.answerTime.inSeconds
+                )
+            )
+        }
+        return readings
+    }
+}
+#endif

@@ -1,0 +1,53 @@
+#if Metrics
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import Metrics
+
+/// Turns snapshots and events into metrics, one after the other. An actor and no lock, since what a metrics factory does is
+/// a user's code.
+actor MetricExport {
+    private var handles: MetricHandles
+    private var exported = ResolverCounters()
+
+    init(factory: any MetricsFactory) { handles = MetricHandles(factory: factory) }
+
+    /// Exports what was counted since the last snapshot.
+    func add(_ counters: ResolverCounters) {
+        for reading in (counters - exported).readings where reading.series.name.kind != .meter { handles.add(reading) }
+        for reading in counters.readings where reading.series.name.kind == .meter { handles.set(reading) }
+        exported = counters
+    }
+
+    /// Exports what no counter has: durations, quarantines, and how many events were missed.
+    func add(_ event: ResolverEvent) {
+        if event.missedBefore > 0 { count(.eventsMissed, [], by: event.missedBefore) }
+        switch event.kind {
+        case .answered, .failed: record(event, cause: "question")
+        case .refreshed, .refreshFailed: record(event, cause: "refresh")
+        case .providerQuarantined: count(.providerQuarantines, [event.provider ?? MetricExport.none], by: 1)
+        default: break
+        }
+    }
+
+    private func count(_ name: MetricName, _ values: [String], by amount: Int) {
+        handles.add(CounterReading(series: MetricSeries(name: name, values: values), value: Double(amount)))
+    }
+
+    private func record(_ event: ResolverEvent, cause: String) {
+        guard let elapsed = event.elapsed else { return }
+        let hasFailed = event.kind == .failed || event.kind == .refreshFailed
+        let series = MetricHandles.LookUpSeries(
+            cause: cause,
+            route: event.route ?? MetricExport.none,
+            source: event.source?.description ?? MetricExport.none,
+            provider: event.provider ?? MetricExport.none,
+            // The conventions' word for an error without a name of its own.
+            errorType: hasFailed ? event.code ?? "_OTHER" : nil
+        )
+        handles.record(elapsed, as: series)
+    }
+
+    /// The value of a dimension that does not apply: a series has all its dimensions, or some backends refuse it.
+    private static let none = "none"
+}
+#endif

@@ -1,0 +1,74 @@
+#if Metrics
+/// The metrics that ``ResolverMetrics`` exports, and their dimensions. Docs/Observability.md lists the same, which a test
+/// compares.
+///
+/// `dns.lookup.duration` and `error.type` are of OpenTelemetry's semantic conventions for DNS; the others are ours. The
+/// conventions' `dns.question.name` is left out on purpose: it has no bound.
+package enum MetricName: String, CaseIterable, Sendable {
+    case lookupDuration = "dns.lookup.duration"
+    case cacheLookups = "httpdns.cache.lookups"
+    case cacheEntries = "httpdns.cache.entries"
+    case cacheBytes = "httpdns.cache.bytes"
+    case cacheEvictions = "httpdns.cache.evictions"
+    case cacheRestored = "httpdns.cache.restored"
+    case answers = "httpdns.answers"
+    case staleServed = "httpdns.stale.served"
+    case policyRefusals = "httpdns.policy.refusals"
+    case overloads = "httpdns.overloads"
+    case refreshes = "httpdns.refreshes"
+    case refreshesActive = "httpdns.refreshes.active"
+    case addressChanges = "httpdns.address.changes"
+    case providerQueries = "httpdns.provider.queries"
+    case providerActive = "httpdns.provider.queries.active"
+    case providerAnswerTime = "httpdns.provider.answer.time"
+    case providerHedges = "httpdns.provider.hedges"
+    case providerProbes = "httpdns.provider.probes"
+    case providerQuarantines = "httpdns.provider.quarantines"
+    case systemQueries = "httpdns.system.queries"
+    case systemFailures = "httpdns.system.failures"
+    case eventsMissed = "httpdns.events.missed"
+
+    /// The kinds of metrics of swift-metrics that are used.
+    package enum Kind: String, Sendable {
+        case counter, meter, timer
+        case floatingPointCounter = "floating-point counter"
+    }
+
+    /// Which kind of metric it is.
+    package var kind: Kind {
+        switch self {
+        case .lookupDuration: .timer
+        case .cacheEntries, .cacheBytes, .refreshesActive, .providerActive: .meter
+        case .providerAnswerTime: .floatingPointCounter
+        default: .counter
+        }
+    }
+
+    /// The names of its dimensions, always all of them but `error.type`, which only failures have.
+    package var dimensions: [String] {
+        switch self {
+        case .lookupDuration:
+            [Dimension.cause, Dimension.route, Dimension.source, Dimension.provider, Dimension.errorType]
+        case .cacheLookups, .refreshes: [Dimension.result]
+        case .staleServed: [Dimension.waited]
+        case .answers: [Dimension.source]
+        case .providerQueries: [Dimension.provider, Dimension.outcome]
+        case .providerActive, .providerAnswerTime, .providerHedges, .providerProbes, .providerQuarantines:
+            [Dimension.provider]
+        default: []
+        }
+    }
+
+    /// The names of dimensions. Their values are words of this package, or names out of the settings: never a host.
+    package enum Dimension {
+        package static let cause = "httpdns.cause"
+        package static let errorType = "error.type"
+        package static let outcome = "httpdns.outcome"
+        package static let provider = "httpdns.provider"
+        package static let result = "httpdns.result"
+        package static let route = "httpdns.route"
+        package static let source = "httpdns.source"
+        package static let waited = "httpdns.waited"
+    }
+}
+#endif

@@ -1,0 +1,68 @@
+#if Metrics
+public import HTTPDNS
+public import HTTPDNSPrimitives
+internal import Synchronization
+public import Metrics
+
+/// Exports what a resolver does to swift-metrics, under the names of Docs/Observability.md.
+///
+/// Counters are exported as differences, at an interval and once more at the end; the duration of look-ups as they happen.
+/// No label is a host name: the number of series is bounded by the settings.
+public final class ResolverMetrics: Sendable {
+    /// How many events it may be behind. Look-ups beyond it are missing in `dns.lookup.duration`, and are counted in
+    /// `httpdns.events.missed`.
+    package static let bufferLimit = 4096
+
+    private let resolver: any ObservedResolver
+    private let interval: Duration
+    private let timeSource: any TimeSource
+    private let isRunning = Atomic(false)
+    private let export: MetricExport
+
+    /// Creates an exporter; ``run()`` makes it work.
+    /// - Parameters:
+    ///   - resolver: Whose doings are exported.
+    ///   - factory: Where to; by default the process's own factory.
+    ///   - interval: How often counters are exported; less than a millisecond counts as one.
+    ///   - timeSource: The clock of the interval.
+    public init(
+        _ resolver: some ObservedResolver,
+        factory: any MetricsFactory = MetricsSystem.factory,
+        interval: Duration = .seconds(10),
+        timeSource: any TimeSource = SystemTimeSource()
+    ) {
+        self.resolver = resolver
+        self.interval = max(interval, .milliseconds(1))
+        self.timeSource = timeSource
+        export = MetricExport(factory: factory)
+    }
+
+    /// Exports until the resolver is shut down or the task is cancelled, and then once more. While it runs, a second call
+    /// returns at once. The first export, at the beginning, has what was counted before.
+    public func run() async {
+        guard !isRunning.exchange(true, ordering: .acquiringAndReleasing) else { return }
+        defer { isRunning.store(false, ordering: .releasing) }
+        // Listening begins before the first export, so that nothing is between them.
+        var events = resolver.events.buffered(upTo: ResolverMetrics.bufferLimit).makeAsyncIterator()
+        await export.add(resolver.counters)
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                var due = self.timeSource.now() + self.interval
+                while (try? await self.timeSource.sleep(until: due)) != nil {
+                    await self.export.add(self.resolver.counters)
+                    due = self.timeSource.now() + self.interval
+                }
+            }
+            while let event = await events.next() { await export.add(event) }
+            group.cancelAll()
+        }
+        await export.add(resolver.counters)
+    }
+}
+#else
+internal import HTTPDNS
+
+/// Not in this build.
+@available(*, unavailable, message: "metrics need the trait Metrics of the package swift-httpdns")
+public final class ResolverMetrics: Sendable {}
+#endif

@@ -1,0 +1,131 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// The part of the contract that is about several names at once. A provider without batches passes it through the default,
+/// with batches of one name.
+extension ProviderCompatibility {
+    func allowsBatches(_ provider: any Provider) async -> String? {
+        provider.batchLimit < 1 ? "its limit is \(provider.batchLimit)" : nil
+    }
+
+    func answersBatches(_ provider: any Provider) async -> String? {
+        let names = [fixture.dualStackName, fixture.unknownName, fixture.v4OnlyName]
+        for batch in chunks(names, provider) {
+            let answers: [HostName: ProviderAnswer]
+            switch await self.answers(provider, batch, .both) {
+            case .success(let all): answers = all
+            case .failure(let fault): return fault.text
+            }
+            if let stranger = answers.keys.first(where: { !batch.contains($0) }) {
+                return "asked for \(batch), it answered about \(stranger)"
+            }
+            for host in batch {
+                let query = ProviderQuery(host: host, families: .both, timeLimit: fixture.timeLimit)
+                guard
+                    case .succeeded(let single) = await patiently(
+                        fixture.timeLimit,
+                        { try await provider.resolve(query) }
+                    )
+                else { return "a single query for \(host) has no answer to compare with" }
+                guard let answer = answers[host] else { return "\(host) has no answer in a batch of \(batch.count)" }
+                for (inBatch, alone) in [(answer.v4, single.v4), (answer.v6, single.v6)]
+                where Gist(inBatch) != Gist(alone) {
+                    return "\(host) is \(Gist(inBatch)) in a batch, and \(Gist(alone)) alone"
+                }
+            }
+        }
+        return nil
+    }
+
+    func honoursFamiliesInBatches(_ provider: any Provider) async -> String? {
+        for batch in chunks([fixture.dualStackName, fixture.v4OnlyName], provider) {
+            switch await answers(provider, batch, .v4) {
+            case .failure(let fault): return fault.text
+            case .success(let all):
+                for (host, answer) in all where answer.v6 != nil || answer.v4 == nil {
+                    return "asked for v4 alone, \(host) is \(Gist(answer.v4)) in v4 and \(Gist(answer.v6)) in v6"
+                }
+            }
+        }
+        return nil
+    }
+
+    func holdsTimeLimitInBatches(_ provider: any Provider) async -> String? {
+        let batch = Array([fixture.silentName, fixture.dualStackName].prefix(max(1, provider.batchLimit)))
+        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: fixture.shortTimeLimit)
+        switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query, batch: batch) }) {
+        case .failed(let error as ProviderError) where error.code == .timedOut: return nil
+        case .failed(let error): return "it threw \(error)"
+        case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
+        case .succeeded(let answers):
+            // Left out, or failed: both say that the name was not answered.
+            let outcomes = answers[fixture.silentName].map { [$0.v4, $0.v6].compactMap { $0 } } ?? []
+            let known = outcomes.first { if case .failed = $0 { false } else { true } }
+            return known.map { "it answered \($0) about a name on which its service is silent" }
+        }
+    }
+
+    func refusesBatchesAfterShutdown(_ provider: any Provider) async -> String? {
+        await provider.shutdown()
+        let query = ProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
+        let batch = [fixture.dualStackName]
+        switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
+        case .failed(let error as ProviderError) where error.code == .shutDown: return nil
+        case .failed(let error): return "a batch after it threw \(error)"
+        case .succeeded(let answers): return "a batch after it answered \(answers)"
+        case .timedOut, .cancelled: return "a batch after it was not back after \(fixture.timeLimit + fixture.patience)"
+        }
+    }
+
+    private func chunks(_ names: [HostName], _ provider: any Provider) -> [[HostName]] {
+        let size = max(1, provider.batchLimit)
+        return stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
+    }
+
+    private struct Fault: Error {
+        var text: String
+    }
+
+    private func answers(
+        _ provider: any Provider,
+        _ batch: [HostName],
+        _ families: AddressFamilies
+    ) async -> Result<[HostName: ProviderAnswer], Fault> {
+        let query = ProviderQuery(host: batch[0], families: families, timeLimit: fixture.timeLimit)
+        return switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
+        case .succeeded(let answers): .success(answers)
+        case .failed(let error): .failure(Fault(text: "it threw \(error)"))
+        case .timedOut, .cancelled: .failure(Fault(text: "it was not back \(fixture.patience) after its limit"))
+        }
+    }
+}
+
+/// What two answers about one name must have in common: not the time to live, which falls, nor the order.
+private enum Gist: Equatable, CustomStringConvertible {
+    case addresses(Set<IPAddress>)
+    case noData
+    case nameError
+    case failed
+    case notAsked
+
+    init(_ answer: FamilyAnswer?) {
+        self =
+            switch answer {
+            case .addresses(let addresses, _, _): .addresses(Set(addresses))
+            case .noData: .noData
+            case .nameError: .nameError
+            case .failed: .failed
+            case nil: .notAsked
+            }
+    }
+
+    var description: String {
+        switch self {
+        case .addresses(let addresses): "\(addresses.map(\.description).sorted())"
+        case .noData: "\"no data\""
+        case .nameError: "\"no such name\""
+        case .failed: "a failure"
+        case .notAsked: "nothing"
+        }
+    }
+}

@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import HTTPDNS
+internal import HTTPDNSClient
+
+/// `compare HOST...`: HTTP-DNS beside the system resolver.
+struct CompareCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "compare",
+        abstract: "Show HTTP-DNS beside the system resolver.",
+        discussion: """
+            Asks both about each name and shows the difference, which is normal for names with many addresses. With \
+            --probe each address has to prove the name: a TLS handshake with it as server name, and the certificate \
+            check of every request; the connection is closed before a byte of a request is sent. Exit 3 when an answer \
+            cannot prove the name; 1 when something could not be compared or reached. With --json one line for each host.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("Names, with :PORT for the port to probe.", valueName: "HOST"))
+    var hosts: [String]
+
+    @Flag(name: .customLong("probe"), help: "Let each address prove the name by TLS; no request is sent.")
+    var isProbing = false
+
+    @Flag(name: .customLong("strict"), help: "A mere difference is suspicious too (exit 3).")
+    var isStrict = false
+
+    @Option(name: .customLong("port"), help: ArgumentHelp("Port of hosts without one; 443.", valueName: "N"))
+    var port: UInt16 = 443
+
+    @OptionGroup
+    var common: CommonOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        let names = try names()
+        let settings = try settings(console)
+        let resolver = settings.configuration.resolver
+        let routes = try RouteTable(resolver.routes, providerNames: resolver.providers.map(\.name))
+        let options = settings.requestOptions(common)
+        let comparisons = try await settings.withClient { client in
+            let comparer = Comparer(
+                client: client,
+                system: SystemResolver(),
+                routes: routes,
+                policy: resolver.policy,
+                options: options,
+                families: resolver.families,
+                timeLimit: resolver.timeLimit,
+                isProbing: isProbing
+            )
+            // Each host may connect to several addresses, so fewer at once than names are resolved.
+            return try await ConcurrentWork.map(names, atMost: 16) { name in
+                try await comparer.compare(name.host, port: name.port)
+            }
+        }
+
+        let report = CompareReport(comparisons: comparisons, isStrict: isStrict)
+        let output = console.standardOutput
+        try output.write(common.output.isJSON ? report.json() : report.text(console.screen(for: output)))
+        if report.isSuspicious { return ExitStatus.suspicious }
+        if let failure = report.failure { throw settings.advised(failure) }
+        return ExitStatus.done
+    }
+
+    /// All are read before the first is asked about.
+    private func names() throws(CommandFailure) -> [(host: HostName, port: UInt16)] {
+        guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
+        var names: [(host: HostName, port: UInt16)] = []
+        for text in hosts {
+            let argument = try HostArgument(text, defaultPort: port)
+            guard case .name(let host) = argument.host else {
+                throw .usage("\"\(text)\" is an address: there is nothing to compare", hint: "name the host behind it")
+            }
+            names.append((host, argument.port))
+        }
+        return names
+    }
+
+    /// The settings in which HTTP-DNS answers for itself: without the switch that turns it off, and without the system
+    /// resolver in its place.
+    private func settings(_ console: Console) throws -> ClientSettings {
+        guard !common.usesSystemFallback else {
+            throw CommandFailure.usage(
+                "compare asks HTTP-DNS and the system resolver apart, and --system-fallback mixes them",
+                hint: "leave it out"
+            )
+        }
+        var settings = try ClientSettings(common, environment: console.environment)
+        settings.configuration.isEnabled = true
+        for index in settings.configuration.resolver.routes.indices {
+            guard case .providers(let names, fallback: _) = settings.configuration.resolver.routes[index].action,
+                !names.isEmpty
+            else { continue }
+            settings.configuration.resolver.routes[index].action = .providers(names, fallback: .none)
+        }
+        return settings
+    }
+}

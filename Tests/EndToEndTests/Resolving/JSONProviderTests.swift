@@ -1,0 +1,87 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 1 of the acceptance list with a JSON DNS service: nginx on loopback, over TLS. Nobody else knows the names.
+@Suite(
+    "Answers of a JSON DNS service",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
+    .timeLimit(.minutes(3))
+)
+struct JSONProviderTests {
+    private func service(_ rig: ServerRig, _ address: String) -> String {
+        "https://json.wild.test:\(rig.tlsPort)/resolve?v4=\(address)"
+    }
+
+    /// The questions about `name` that the service has logged.
+    private func questions(_ name: String, _ rig: ServerRig, since mark: LogMark, count: Int) async throws -> [String] {
+        try await rig.awaitAccessLog(since: mark, count: count) { $0.target.contains("&name=\(name)&") }.map(\.target)
+    }
+
+    @Test("row 1: the request reaches the address that the service gives, under its own name, with one question")
+    func library() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "json-row1.wild.test"
+        let mark = rig.accessLogMark()
+        var configuration = try rig.settings(mappings: [:])
+        var service = JSONDNSProvider.Configuration(
+            name: "own",
+            service: .google,
+            url: service(rig, "127.0.0.3"),
+            bootstrap: [IPAddress(v4: 127, 0, 0, 2)]
+        )
+        service.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.resolver.providers = [try JSONDNSProvider(service)]
+        configuration.resolver.routes = [Route(.any, .providers(["own"], fallback: .none), families: .v4)]
+        try await withClient(configuration) { client in
+            for _ in 0..<3 {
+                let response = try await client.get("https://\(name):\(rig.tlsPort)/health?json-row1")
+                #expect(response.route.hasPrefix("127.0.0.3 · json \"own\" · fresh"), "\(response.route)")
+                #expect(try await response.text() == "127.0.0.3\n")
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 3) { $0.target == "/health?json-row1" }
+        #expect(lines.allSatisfy { $0.address == "127.0.0.3" && $0.sni == name })
+        #expect(try await questions(name, rig, since: mark, count: 1).count == 1)
+    }
+
+    @Test("row 1: through the configuration file and the command line, with no look-up and no packet to port 53 at all")
+    func program() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "json-program.wild.test"
+        let system = try await Command("getent", ["ahosts", name]).run()
+        #expect(system.status == 2, "the system resolver knows \(name): \(system.output)")
+        let file = FileManager.default.temporaryDirectory.appending(path: "json-\(UUID()).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        let text = """
+            version: 1
+            providers:
+              own:
+                kind: json-cloudflare
+                url: "\(service(rig, "127.0.0.4"))"
+                bootstrap: 127.0.0.2
+                ca_file: \(rig.certificateAuthorityFile)
+            routes:
+              "*.test": { providers: own }
+            client: { ca_file: \(rig.certificateAuthorityFile) }
+            """
+        try Data(text.utf8).write(to: file)
+        let mark = rig.accessLogMark()
+        let command = Command(
+            try BuiltProduct.path("resolve-test"),
+            ["fetch", "https://\(name):\(rig.tlsPort)/health", "--config", file.path, "-o", "-"],
+            environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
+        )
+        let run = try await Tripwire.shared().run(command)
+        #expect(run.result.status == 0 && run.result.output == "127.0.0.4\n", "\(run.result)")
+        #expect(run.lookups == [])
+        let questions = try await questions(name, rig, since: mark, count: 2)
+        #expect(questions.filter { $0.hasSuffix("&type=1") }.count == 1)
+        #expect(questions.filter { $0.hasSuffix("&type=28") }.count == 1)
+        #expect(questions.count == 2)
+    }
+}

@@ -1,0 +1,90 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import Testing
+
+#if YAML
+struct ResolvingSettingsTests {
+    private let text = """
+        version: 1
+        providers:
+          one: { kind: doh, url: https://192.0.2.53/q, limits: { in_flight: 7, per_second: 50 } }
+          two: { kind: doh, url: https://192.0.2.54/q, limits: { in_flight: 8 } }
+          three: { kind: doh, url: https://192.0.2.55/q }
+        routes:
+          "*.shop.example":
+            providers: [one, two]
+            order: fastest
+            second_opinion: true
+            stale: 10m
+            client_subnet: 203.0.113.0/24
+            https_records: true
+            allow: [10.1.0.0/16, 169.254.7.7]
+            only: "2001:db8::/32"
+          pay.shop.example: { providers: one, stale: 0s, order: given, second_opinion: false, https_records: false }
+        cache:
+          entries: 12
+          bytes: 64KiB
+          stale: 30m
+          stale_after: 0s
+          refresh_ahead: false
+          refresh_idle_names: false
+          preresolve: [A.example, b.example.]
+          snapshot: { file: state/httpdns.cache }
+        resolver: { families: v6, hedge_after: 20ms, attempt: 500ms, total: 2s }
+        """
+
+    @Test("Routes say how their providers are asked, and what may be dialled")
+    func routes() throws {
+        let settings = try ConfigurationFile.settings(text, name: "conf/f.yaml")
+        let shop = try #require(settings.routes.first { "\($0.pattern)" == "*.shop.example" })
+        #expect(shop.order == .fastest)
+        #expect(shop.wantsSecondOpinion)
+        #expect(shop.staleLimit == .seconds(600))
+        #expect(shop.clientSubnet == AddressBlock("203.0.113.0/24"))
+        #expect(shop.usesServices)
+        #expect(shop.allowed.map(\.description) == ["10.1.0.0/16", "169.254.7.7/32"])
+        #expect(shop.only == [try #require(AddressBlock("2001:db8::/32"))])
+        var pay = Route(
+            .exact(try HostName("pay.shop.example")),
+            .providers(["one"], fallback: .none),
+            location: HTTPDNSPrimitives.SourceLocation(file: "conf/f.yaml", line: 16)
+        )
+        pay.staleLimit = .zero
+        #expect(settings.routes.contains(pay))
+    }
+
+    @Test("Cache, limits and time limits reach the resolver")
+    func configuration() throws {
+        let resolver = try ConfigurationFile.parse(text, name: "conf/f.yaml").resolver
+        #expect(resolver.cache.entries == 12)
+        #expect(resolver.cache.bytes == .kibibytes(64))
+        #expect(resolver.cache.staleLimit == .seconds(1800))
+        #expect(resolver.cache.staleAfter == .zero)
+        #expect(resolver.cache.refreshesAhead == false)
+        #expect(resolver.preresolve.map(\.description) == ["a.example", "b.example"])
+        #expect(resolver.snapshotPath == "conf/state/httpdns.cache")
+        #expect(resolver.families == .v6)
+        #expect(resolver.hedgeAfter == .milliseconds(20))
+        #expect(resolver.attemptLimit == .milliseconds(500))
+        #expect(resolver.timeLimit == .seconds(2))
+        let expected = [
+            "one": ProviderLimits(maximumInFlight: 7, queriesPerSecond: 50), "two": ProviderLimits(maximumInFlight: 8),
+        ]
+        #expect(resolver.providerLimits == expected)
+    }
+
+    @Test("A file that says nothing about resolving leaves the defaults, parts without values too")
+    func defaults() throws {
+        let defaults = ResolverConfiguration()
+        for text in ["version: 1", "version: 1\nresolver:\ncache: { snapshot: , ttl: }"] {
+            let resolver = try ConfigurationFile.parse(text, name: "f.yaml").resolver
+            #expect(resolver.cache == defaults.cache)
+            #expect(resolver.snapshotPath == nil && resolver.preresolve.isEmpty && resolver.providerLimits.isEmpty)
+            #expect(resolver.families == defaults.families && resolver.hedgeAfter == defaults.hedgeAfter)
+            #expect(resolver.attemptLimit == defaults.attemptLimit && resolver.timeLimit == defaults.timeLimit)
+        }
+    }
+}
+#endif

@@ -1,0 +1,42 @@
+import Foundation
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSConfiguration
+
+#if YAML
+/// The fuzzer's corpus, see `Fuzz/README.md`.
+@Suite("Corpus of the fuzzer, configuration files")
+struct ConfigurationCorpusTests {
+    private static let folder = URL(fileURLWithPath: #filePath)
+        .deletingLastPathComponent()
+        .appendingPathComponent("../../../Fuzz/Corpus/mappings-file")
+
+    @Test("every input gives settings, or mistakes of one line with their places", .timeLimit(.minutes(1)))
+    func corpus() throws {
+        var read = 0
+        var refused = 0
+        for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
+            let octets = [UInt8](try Data(contentsOf: file))
+            do {
+                _ = try ConfigurationFile.settings(try FileContents.text(octets, file: "f.yaml"), name: "f.yaml")
+                read += 1
+            } catch {
+                refused += 1
+                #expect((1...20).contains(error.mistakes.count), "\(file.lastPathComponent)")
+                let isUTF16 = octets.starts(with: [0xff, 0xfe]) || octets.starts(with: [0xfe, 0xff])
+                for mistake in error.mistakes {
+                    let isOneLine = mistake.description.unicodeScalars.allSatisfy { $0.value >= 0x20 }
+                    #expect(isOneLine && !mistake.message.isEmpty, "\(file.lastPathComponent): \(mistake)")
+                    let line = mistake.location.line ?? 0
+                    let column = mistake.location.column ?? 0
+                    let places = 1...octets.count + 1
+                    let isPlaced = places.contains(line) && places.contains(column)
+                    #expect(isUTF16 || isPlaced, "\(file.lastPathComponent): \(mistake)")
+                }
+            }
+        }
+        #expect(read >= 5 && refused >= 100)
+    }
+}
+#endif

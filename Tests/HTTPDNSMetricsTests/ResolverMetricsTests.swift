@@ -1,0 +1,135 @@
+#if Metrics
+import HTTPDNS
+import HTTPDNSMetrics
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Metrics
+import MetricsTestKit
+import Testing
+
+struct ResolverMetricsTests {
+    /// A resolver that does what a test makes it.
+    private final class Resolver: ObservedResolver {
+        let observation: ResolverObservation
+        init(_ time: FakeTimeSource) {
+            observation = ResolverObservation(providers: ["doh"], timeSource: time, logger: nil)
+        }
+        var counters: ResolverCounters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
+        var events: ResolverEvents { observation.events }
+    }
+
+    private let time = FakeTimeSource()
+    private let backend = TestMetrics()
+    private let resolver: Resolver
+    private let metrics: ResolverMetrics
+
+    init() {
+        resolver = Resolver(time)
+        metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(10), timeSource: time)
+    }
+
+    private func countEverything() {
+        let counting = resolver.observation.counting
+        for count in AnswerCount.allCases { counting.count(count) }
+        for count in OccurrenceCount.allCases { counting.count(count) }
+        for count in ProviderCount.allCases { counting.count(count, provider: 0, elapsed: .seconds(3)) }
+        for code in ProviderError.Code.all {
+            counting.countFailure(ProviderError(code: code, message: ""), provider: 0)
+        }
+    }
+
+    @Test("each export adds what was counted since the last one, and the end adds the rest")
+    func differences() async throws {
+        countEverything()
+        let work = Task { await metrics.run() }
+        await time.sleepers(atLeast: 1)
+        let hits = try backend.expectCounter("httpdns.cache.lookups", [("httpdns.result", "hit")])
+        #expect(hits.values == [2])
+        countEverything()
+        countEverything()
+        time.advance(by: .seconds(10))
+        await time.sleepers(atLeast: 1)
+        #expect(hits.values == [2, 4])
+        countEverything()
+        resolver.observation.end()
+        await work.value
+        #expect(hits.values == [2, 4, 2])
+        let refused = [("httpdns.provider", "doh"), ("httpdns.outcome", "refused")]
+        #expect(try backend.expectCounter("httpdns.provider.queries", refused).totalValue == 4)
+        #expect(try backend.expectMeter("httpdns.cache.bytes").lastValue == 3400)
+        #expect(try backend.expectCounter("httpdns.stale.served", [("httpdns.waited", "yes")]).totalValue == 8)
+        // answer, negative and four other kinds are counted with 3 s each.
+        let seconds = try backend.expectCounter("httpdns.provider.answer.time", [("httpdns.provider", "doh")])
+        #expect(seconds.totalValue == Int64(4 * 3 * ProviderCount.allCases.count))
+    }
+
+    @Test("a look-up's duration is recorded with route, source, provider and failure, and never with the host")
+    func durations() async throws {
+        let work = Task { await metrics.run() }
+        await time.sleepers(atLeast: 1)
+        let host = try HostName("secret.shop.test")
+        resolver.observation.tell(.answered) { event in
+            event.host = host
+            event.route = "*.shop.test"
+            event.provider = "doh"
+            event.source = .provider
+            event.elapsed = .milliseconds(8)
+        }
+        resolver.observation.tell(.refreshFailed) { event in
+            event.code = "timed-out"
+            event.elapsed = .seconds(3)
+        }
+        resolver.observation.tell(.providerQuarantined) { $0.provider = "doh" }
+        resolver.observation.end()
+        await work.value
+        let answered = try #require(backend.timers.first { $0.dimensions.count == 4 })
+        #expect(answered.label == "dns.lookup.duration")
+        #expect(answered.valueInPreferredUnit(atIndex: 0) == 0.008)
+        #expect(answered.dimensions.map(\.1) == ["question", "*.shop.test", "provider", "doh"])
+        let failed = try #require(backend.timers.first { $0.dimensions.count == 5 })
+        #expect(failed.dimensions.map(\.1) == ["refresh", "none", "none", "none", "timed-out"])
+        #expect(backend.counterTotal(label: "httpdns.provider.quarantines") == 1)
+        #expect(!"\(backend)".contains("secret"))
+    }
+
+    @Test("what was exported has exactly the names and dimensions of the list")
+    func names() async throws {
+        let work = Task { await metrics.run() }
+        await time.sleepers(atLeast: 1)
+        countEverything()
+        for kind in ResolverEvent.Kind.all {
+            resolver.observation.tell(kind) { event in
+                event.elapsed = .seconds(1)
+                event.code = "overloaded"
+            }
+        }
+        resolver.observation.end()
+        await work.value
+        var seen: [String: Set<String>] = [:]
+        for counter in backend.counters { seen[counter.label, default: []].formUnion(counter.dimensions.map(\.0)) }
+        for meter in backend.meters { seen[meter.label, default: []].formUnion(meter.dimensions.map(\.0)) }
+        for timer in backend.timers { seen[timer.label, default: []].formUnion(timer.dimensions.map(\.0)) }
+        var expected: [String: Set<String>] = [:]
+        for name in MetricName.allCases where name != .eventsMissed { expected[name.rawValue] = Set(name.dimensions) }
+        seen["httpdns.events.missed"] = nil
+        #expect(seen == expected)
+    }
+
+    @Test("cancelling ends the run after a last export, and a second run goes on from there")
+    func cancelled() async throws {
+        let work = Task { await metrics.run() }
+        await time.sleepers(atLeast: 1)
+        // A run beside the first returns at once.
+        await metrics.run()
+        resolver.observation.counting.count(.hitFromProvider)
+        work.cancel()
+        await work.value
+        let hits = try backend.expectCounter("httpdns.cache.lookups", [("httpdns.result", "hit")])
+        #expect(hits.totalValue == 1)
+        resolver.observation.counting.count(.hitFromProvider)
+        resolver.observation.end()
+        await metrics.run()
+        #expect(hits.totalValue == 2)
+    }
+}
+#endif

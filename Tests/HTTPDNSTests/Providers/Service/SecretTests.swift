@@ -1,0 +1,64 @@
+import Foundation
+import HTTPDNS
+import Testing
+
+@Suite("Secrets")
+struct SecretTests {
+    private static let canary = "canary-2718"
+    private struct Leaky: Error, CustomStringConvertible { let description = canary }
+
+    private func file(_ octets: [UInt8]) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        try Data(octets).write(to: URL(fileURLWithPath: path))
+        return path
+    }
+
+    @Test("a file is read at each use, without line ends at its end")
+    func rotates() throws {
+        let path = try file(Array("\(Self.canary)\r\n\n".utf8))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let secret = Secret.file(path)
+        #expect(try secret.read() == Self.canary)
+        try Data("next".utf8).write(to: URL(fileURLWithPath: path))
+        #expect(try secret.read() == "next")
+    }
+
+    @Test("an environment variable and a closure give theirs")
+    func others() throws {
+        setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
+        #expect(try Secret.environment("HTTPDNS_SECRET_TEST").read() == Self.canary)
+        #expect(try Secret { Self.canary }.read() == Self.canary)
+    }
+
+    @Test("what cannot be read says where it is and why, never what it is")
+    func unreadable() throws {
+        let empty = try file(Array("\n".utf8))
+        let binary = try file(Array(Self.canary.utf8) + [0xff])
+        let long = try file([UInt8](repeating: 0x61, count: 4097))
+        defer { for path in [empty, binary, long] { try? FileManager.default.removeItem(atPath: path) } }
+        let cases: [(Secret, String)] = [
+            (.file("/nowhere/secret"), "in the file /nowhere/secret cannot be read: No such file"),
+            (.file("/"), "Is a directory"), (.file(empty), "is empty"), (.file(binary), "not UTF-8"),
+            (.file(long), "more than 4096"),
+            (.environment("HTTPDNS_NOT_SET"), "HTTPDNS_NOT_SET cannot be read: it is not"),
+            (Secret { throw Leaky() }, "the closure threw an error"), (Secret { "" }, "is empty"),
+        ]
+        for (secret, reason) in cases {
+            let error = #expect(throws: SecretError.self) { try secret.read() }
+            #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+            #expect(error?.description.contains(Self.canary) == false)
+        }
+    }
+
+    @Test("no text of a secret has it inside")
+    func redacted() {
+        let secret = Secret { Self.canary }
+        var dumped = ""
+        dump(secret, to: &dumped)
+        dump(JSONDNSProvider.Service.alidns(account: "a", accessKey: "b", secret: secret), to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), dumped, "\([secret])", "\(Optional(secret) as Any)"] {
+            #expect(!text.contains(Self.canary), "\(text)")
+        }
+        #expect("\(secret)" == "a secret from a closure")
+    }
+}

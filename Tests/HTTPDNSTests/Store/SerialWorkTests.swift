@@ -1,0 +1,135 @@
+import Foundation
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Blocking work, one piece after the other")
+struct SerialWorkTests {
+    /// Keeps the bodies of threads until the test runs them.
+    private final class Threads: Sendable {
+        private let bodies = Lock<[@Sendable () -> Void]>([])
+
+        var count: Int { bodies.withLock { $0.count } }
+
+        func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            bodies.withLock { $0.append(body) }
+            return true
+        }
+
+        func runFirst() { bodies.withLock { $0.removeFirst() }() }
+    }
+
+    /// Gives no thread until it is opened.
+    private final class ThreadSupply: Sendable {
+        private let isOpen = Lock(false)
+
+        func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            isOpen.withLock { $0 } && DetachedThread.start(body)
+        }
+
+        func open() { isOpen.withLock { $0 = true } }
+    }
+
+    @Test("saves of one store are carried out in the order of the calls, on one thread, and the last one stays")
+    func order() async throws {
+        let folder = try StoreFolder()
+        let threads = Threads()
+        let work = SerialWork(startThread: threads.start)
+        let store = DiskSnapshot(
+            path: folder.file,
+            maximumBytes: 1 << 20,
+            maximumEntries: 10,
+            wallClock: .system,
+            work: work
+        )
+        let answers = try (0..<8).map { [try StoredResolution.sample("host\($0).test")] }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, list) in answers.enumerated() {
+                group.addTask { try await store.save(list) }
+                while work.waitingCount <= index { await Task.yield() }
+            }
+            #expect(threads.count == 1)
+            threads.runFirst()
+            try await group.waitForAll()
+        }
+        #expect(threads.count == 0)
+        #expect(try await DiskSnapshot(path: folder.file).load() == answers[7])
+    }
+
+    @Test("many saves at once from many tasks leave the file of one of them")
+    func storm() async throws {
+        let folder = try StoreFolder()
+        let store = DiskSnapshot(path: folder.file)
+        let answers = try (0..<50).map { [try StoredResolution.sample("host\($0).test")] }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for list in answers {
+                group.addTask { try await store.save(list) }
+                group.addTask { _ = try await store.load() }
+            }
+            try await group.waitForAll()
+        }
+        let found = try await store.load()
+        #expect(answers.contains(found))
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
+    @Test("a cancelled caller returns at once, although the disk hangs, and the others get theirs")
+    func cancellation() async throws {
+        let threads = Threads()
+        let work = SerialWork(startThread: threads.start)
+        let first = Task { try await work.run { 1 } }
+        while work.waitingCount < 1 { await Task.yield() }
+        let second = Task { try await work.run { 2 } }
+        while work.waitingCount < 2 { await Task.yield() }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        threads.runFirst()
+        #expect(try await second.value == 2)
+        let late = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await work.run { 3 }
+        }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(work.waitingCount == 0)
+    }
+
+    @Test("a system that gives no thread is an error of the store, and the next call tries again")
+    func noThread() async throws {
+        let folder = try StoreFolder()
+        let supply = ThreadSupply()
+        let work = SerialWork(startThread: supply.start)
+        let store = DiskSnapshot(
+            path: folder.file,
+            maximumBytes: 1 << 20,
+            maximumEntries: 10,
+            wallClock: .system,
+            work: work
+        )
+        for (code, call) in [
+            (ResolutionStoreError.Code.notReadable, { _ = try await store.load() }),
+            (.notWritable, { try await store.save([]) }),
+        ] as [(ResolutionStoreError.Code, () async throws -> Void)] {
+            let error = await #expect(throws: ResolutionStoreError.self) { try await call() }
+            #expect(error?.code == code)
+            #expect(error?.message.contains("no thread") == true)
+        }
+        supply.open()
+        try await store.save([])
+        #expect(try await store.load() == [])
+    }
+
+    @Test("the queue asks for one thread while there is work, and for another after it ended")
+    func queue() {
+        var queue = WorkQueue<Int>()
+        #expect(queue.submit(1) == .startThread)
+        #expect(queue.submit(2) == .none)
+        #expect(queue.next() == 1)
+        #expect(queue.submit(3) == .none)
+        #expect([queue.next(), queue.next(), queue.next()] == [2, 3, nil])
+        #expect(queue.submit(4) == .startThread)
+        #expect(queue.submit(5) == .none)
+        #expect(queue.threadDidNotStart() == [4, 5])
+        #expect(queue.submit(6) == .startThread)
+    }
+}

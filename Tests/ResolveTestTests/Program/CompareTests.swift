@@ -1,0 +1,188 @@
+import ServerRig
+import Testing
+
+/// `compare` against BIND over HTTPS, nginx, and a system resolver that says what the test wants.
+@Suite("resolve-test compare", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])))
+struct CompareTests {
+    /// - Parameter system: What the system resolver says; it knows no other names.
+    private func compare(
+        _ arguments: [String],
+        system: [String: [String]],
+        isRouted: Bool = true
+    ) async throws -> CommandResult {
+        let rig = try await ServerRig.shared()
+        let provider = isRouted ? ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1"] : []
+        let command = Program.command(
+            ["compare", "--port", "\(rig.tlsPort)", "--cacert", rig.certificateAuthorityFile] + provider + arguments
+        )
+        return try await SystemAnswers.shared().run(command, answering: system)
+    }
+
+    @Test("a poisoned system answer that cannot prove the name: hijack suspected, exit 3")
+    func poisoned() async throws {
+        let result = try await compare(["api.shop.test", "--probe"], system: ["api.shop.test": ["127.0.0.5"]])
+        #expect(result.status == 3, "\(result)")
+        #expect(result.error == "")
+        #expect(
+            result.output.withoutTimes == """
+                address          HTTP-DNS       system     TLS as api.shop.test
+                127.0.0.2        yes, 60 s      -          verified, N ms
+                127.0.0.5        -              yes        REFUSED: certificate is for other.test
+                differs, and the system answer cannot prove the name: hijack suspected
+
+                """
+        )
+    }
+
+    @Test("two genuine answers that differ: exit 0, and 3 when strict")
+    func genuine() async throws {
+        let system = ["two.test": ["127.0.0.4"]]
+        let result = try await compare(["two.test", "--probe"], system: system)
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.hasSuffix("\ndiffers, both genuine: normal for a CDN\n"))
+        #expect(result.output.contains(/127\.0\.0\.3 +yes, [0-9]+ s +- +verified/))
+        #expect(result.output.contains(/127\.0\.0\.4 +- +yes +verified/))
+        let strict = try await compare(["two.test", "--probe", "--strict"], system: system)
+        #expect(strict.status == 3)
+        #expect(strict.output.hasSuffix("\ndiffers, both genuine: normal for a CDN (--strict)\n"))
+    }
+
+    @Test("a provider that points to somebody else is told from a hijacked system")
+    func lyingProvider() async throws {
+        let result = try await compare(
+            ["two.test", "--probe", "--map", "two.test=127.0.0.5"],
+            system: ["two.test": ["127.0.0.3"]]
+        )
+        #expect(result.status == 3, "\(result)")
+        #expect(
+            result.output.hasSuffix(
+                "\ndiffers, and the mapping answer cannot prove the name: do not trust this mapping\n"
+            )
+        )
+    }
+
+    @Test("a proof sends no request: the origins log none")
+    func sendsNoRequest() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let name = "compare-proof.wild.test"
+        let result = try await compare([name, "--probe"], system: [name: ["127.0.0.3"]])
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.contains(/127\.0\.0\.4 .*verified/))
+        #expect(result.output.contains(/127\.0\.0\.3 .*verified/))
+        // The log is written in order: once a later request stands there, an earlier one would too.
+        let later = try await Program.run(
+            [
+                "fetch", "https://\(name):\(rig.tlsPort)/health?after-proof", "--map", "\(name)=127.0.0.3,127.0.0.4",
+                "--cacert", rig.certificateAuthorityFile,
+            ]
+        )
+        #expect(later.status == 0, "\(later)")
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.sni == "compare-proof.wild.test" }
+        #expect(lines.map(\.target) == ["/health?after-proof"])
+    }
+
+    @Test("a black hole of the system's is not dialled, and suspicious without a probe")
+    func blackHole() async throws {
+        let result = try await compare(["two.test"], system: ["two.test": ["0.0.0.0"]])
+        #expect(result.status == 3, "\(result)")
+        #expect(
+            result.output.contains(
+                "0.0.0.0          -              yes        "
+                    + "REFUSED: not dialled: 0.0.0.0 is unspecified (0.0.0.0/8), which no source may name\n"
+            )
+        )
+    }
+
+    @Test("several hosts keep their order; a name that only HTTP-DNS knows is no failure, one that nobody knows is")
+    func several() async throws {
+        let result = try await compare(["two.test", "gone.test", "api.shop.test"], system: ["two.test": ["127.0.0.3"]])
+        #expect(result.status == 1, "\(result)")
+        let verdicts = result.output.split(separator: "\n\n").compactMap { $0.split(separator: "\n").last }
+        #expect(
+            verdicts == [
+                "same", "neither knows the name: nothing to compare",
+                "differs: the system resolver has no address, so only HTTP-DNS answers",
+            ]
+        )
+        #expect(
+            result.error
+                == "resolve-test: 1 of 3 hosts: gone.test: neither knows the name: nothing to compare\n"
+        )
+    }
+
+    @Test("an address that does not answer proves nothing: exit 1")
+    func silent() async throws {
+        let result = try await compare(["two.test:1", "--probe"], system: ["two.test": ["127.0.0.3"]])
+        #expect(result.status == 1, "\(result)")
+        #expect(result.output.contains("no answer: Connection refused\n"))
+        #expect(result.error.contains("same, and 127.0.0.3 could not be reached: nothing proved there"))
+    }
+
+    @Test("a host without a route is not compared, and the answer says what leads to a provider")
+    func unrouted() async throws {
+        let result = try await compare(["two.test"], system: ["two.test": ["127.0.0.3"]], isRouted: false)
+        #expect(result.status == 1, "\(result)")
+        #expect(
+            result.error == "resolve-test: two.test: not compared: no route leads two.test to a provider "
+                + "(--public asks public HTTP-DNS; or --doh URL, --config FILE with a route)\n"
+        )
+    }
+
+    #if YAML
+    @Test("a route's fallback to the system does not stand in for HTTP-DNS")
+    func isNeverMixed() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            providers: { dead: { kind: doh, url: https://127.0.0.9:1/dns-query } }
+            routes: { "*": { providers: dead, fallback: system } }
+            """,
+            to: "httpdns.yaml"
+        )
+        let result = try await compare(
+            ["two.test", "--config", file],
+            system: ["two.test": ["127.0.0.3"]],
+            isRouted: false
+        )
+        #expect(result.status == 1, "\(result)")
+        #expect(result.output.contains("failed"))
+        #expect(result.error.contains("not compared: "))
+    }
+    #endif
+
+    @Test("as JSON each host is one line, with result and reason of each probe")
+    func json() async throws {
+        let result = try await compare(
+            ["api.shop.test", "--probe", "--json"],
+            system: ["api.shop.test": ["127.0.0.5"]]
+        )
+        #expect(result.status == 3, "\(result)")
+        #expect(result.output.split(separator: "\n").count == 1)
+        let json = try JSONObject(result.output)
+        #expect(json["verdict"] == .text("system-refused"))
+        #expect(json["host"] == .text("api.shop.test"))
+        let (client, system): (JSONObject?, JSONObject?) = (json["client"], json["system"])
+        #expect(client?.texts("addresses") == ["127.0.0.2"])
+        #expect(system?.texts("addresses") == ["127.0.0.5"])
+    }
+
+    @Test(
+        "what makes no sense is refused before anything is asked",
+        arguments: [
+            (["127.0.0.1"], "\"127.0.0.1\" is an address: there is nothing to compare (name the host behind it)"),
+            (["one.test", "--port", "0"], "--port takes a number from 1 to 65535 (such as --port 8443)"),
+            (
+                ["one.test", "--system-fallback"],
+                "compare asks HTTP-DNS and the system resolver apart, and --system-fallback mixes them (leave it out)"
+            ),
+        ]
+    )
+    func usage(arguments: [String], error: String) async throws {
+        let result = try await Program.run(["compare"] + arguments)
+        #expect(result.status == 2)
+        #expect(result.output == "")
+        #expect(result.error == "resolve-test: \(error)\n")
+    }
+}

@@ -1,0 +1,115 @@
+import HTTPDNSClient
+import Testing
+
+@testable import resolve_test
+
+@Suite("Report of compare")
+struct CompareReportTests {
+    private func hijacked() throws -> Comparison {
+        var comparison = Comparison(
+            host: try HostName("img.shop.example"),
+            port: 443,
+            client: .resolved(try Samples.provided(["203.0.113.7"])),
+            system: .addresses([try Samples.address("198.51.100.66")])
+        )
+        comparison.isProbed = true
+        let endpoints = comparison.endpoints
+        comparison.proofs = [
+            endpoints[0]: .verified(.microseconds(8_100)),
+            endpoints[1]: .refused("certificate is for *.parking.example"),
+        ]
+        return comparison
+    }
+
+    @Test("shows both answers, their proofs and the verdict")
+    func probed() throws {
+        let report = CompareReport(comparisons: [try hijacked()], isStrict: false)
+        #expect(
+            report.text(.plain) == """
+                address          HTTP-DNS       system     TLS as img.shop.example
+                203.0.113.7      yes, 41 s      -          verified, 8.1 ms
+                198.51.100.66    -              yes        REFUSED: certificate is for *.parking.example
+                differs, and the system answer cannot prove the name: hijack suspected
+
+                """
+        )
+        #expect(report.isSuspicious && report.failure == nil)
+    }
+
+    @Test("has a table for each host, with the name on top where nothing was probed, and says who has no answer")
+    func several() throws {
+        let mapped = Comparison(
+            host: try HostName("api.shop.example"),
+            port: 443,
+            client: .resolved(
+                try Samples.mapped(["203.0.113.8", "2001:db8::8"], key: "api.shop.example", line: 3, port: 8443)
+            ),
+            system: .addresses([try Samples.address("203.0.113.8")])
+        )
+        let absent = Comparison(
+            host: try HostName("new.shop.example"),
+            port: 443,
+            client: .resolved(try Samples.provided(["203.0.113.9"])),
+            system: .nothing("name not found")
+        )
+        let unrouted = Comparison(
+            host: try HostName("www.example"),
+            port: 443,
+            client: .notAsked("no route leads www.example to a provider"),
+            system: .addresses([try Samples.address("203.0.113.10")])
+        )
+        let report = CompareReport(comparisons: [mapped, absent, unrouted], isStrict: false)
+        #expect(
+            report.text(.plain) == """
+                api.shop.example    HTTP-DNS       system
+                203.0.113.8:8443    yes, mapping   -
+                [2001:db8::8]:8443  yes, mapping   -
+                203.0.113.8         -              yes
+                differs: normal for a CDN; --probe asks each address to prove the name
+
+                new.shop.example  HTTP-DNS       system
+                203.0.113.9       yes, 41 s      -
+                                                 name not found
+                differs: the system resolver has no address, so only HTTP-DNS answers
+
+                www.example      HTTP-DNS       system
+                203.0.113.10     -              yes
+                                 not asked
+                not compared: no route leads www.example to a provider
+
+                """
+        )
+        #expect(!report.isSuspicious)
+        let failure = try #require(report.failure)
+        #expect(
+            failure.message == "1 of 3 hosts: www.example: not compared: no route leads www.example to a provider"
+        )
+        #expect(failure.hint == "--public asks public HTTP-DNS; or --doh URL, --config FILE with a route")
+        #expect(failure.exitStatus == ExitStatus.failed)
+    }
+
+    @Test("as JSON is one line for each host")
+    func json() throws {
+        let report = CompareReport(comparisons: [try hijacked()], isStrict: false)
+        #expect(
+            report.json() == """
+                {"host":"img.shop.example","port":443,"client":{"addresses":["203.0.113.7"],"source":"provider",\
+                "provider":"backup","cached":false,"stale":false,"ageSeconds":0,"timeToLiveSeconds":40.98,"generation":1,\
+                "error":null},"system":{"addresses":["198.51.100.66"],"error":null},"probes":[\
+                {"address":"203.0.113.7","result":"verified","reason":null,"seconds":0.0081},\
+                {"address":"198.51.100.66","result":"refused","reason":"certificate is for *.parking.example",\
+                "seconds":null}],"verdict":"system-refused","suspicious":true,\
+                "text":"differs, and the system answer cannot prove the name: hijack suspected"}
+
+                """
+        )
+    }
+
+    @Test("what a server wrote into its certificate cannot move the cursor")
+    func hostileNames() throws {
+        var comparison = try hijacked()
+        comparison.proofs[comparison.endpoints[1]] = .refused("certificate is for \u{1b}[2Jx")
+        let text = CompareReport(comparisons: [comparison], isStrict: false).text(.plain)
+        #expect(text.contains("\\u{1b}[2Jx") && !text.contains("\u{1b}"))
+    }
+}
