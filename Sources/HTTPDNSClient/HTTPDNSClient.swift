@@ -19,10 +19,13 @@ public final class HTTPDNSClient: Sendable {
     public let rewriter: Rewriter
 
     private let pipeline: Pipeline
-    private let resolver: Resolver
+    /// What finds addresses: its counters, events and cache.
+    public let resolver: Resolver
+
     private let sender: any HopSending
 
-    /// Creates a client. Nothing is sent until the first request.
+    /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
+    /// providers are asked in the background. What a store kept from before a restart is taken in first.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`: a bad mapping or route, a time limit that is not
     ///   positive, a CA file that cannot be read.
     public convenience init(configuration: Configuration = Configuration()) async throws {
@@ -39,6 +42,7 @@ public final class HTTPDNSClient: Sendable {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         self.init(configuration: configuration, resolver: resolver, sender: Transport(transport))
+        await resolver.start()
     }
 
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.

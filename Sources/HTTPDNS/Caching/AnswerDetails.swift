@@ -34,7 +34,8 @@ final class AnswerDetails: Sendable {
 
     /// About the memory that it takes: the object, and texts at their length with an allocation each.
     var byteCount: Int {
-        let texts = failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
+        let texts =
+            failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
         let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<Endpoint>.stride

@@ -51,6 +51,11 @@ struct CacheEntry: Sendable {
         return merged
     }
 
+    /// Takes in an answer that was kept from before a restart, unless something newer is known. It may be past its life.
+    mutating func restore(_ kept: KnownAnswer) {
+        if answer == nil, failure == nil { answer = kept }
+    }
+
     /// Takes in the system's answer after all providers failed: it serves until they may be asked again, and no longer
     /// than any answer of the system.
     /// - Returns: The answer with that life.

@@ -101,6 +101,8 @@ struct CachedAnswer: @unchecked Sendable {
 
     /// The fields.
     var header: Header { storage.header }
+    var kind: Kind { storage.withUnsafeMutablePointerToHeader { $0.pointee.kind } }
+    var widestScope: AddressScope { storage.withUnsafeMutablePointerToHeader { $0.pointee.widestScope } }
 
     /// Whether it is the answer for a key, whose hash was compared before.
     func matches(_ key: AnswerKey) -> Bool {

@@ -79,4 +79,6 @@ struct ServiceRoute: Hashable, Sendable {
     var endpoints: [Endpoint]
     /// The protocols that the record behind the first endpoint offers.
     var applicationProtocols: [String]
+    /// Why there is no way to connect, when the owner of the name says so.
+    var unavailable: String?
 }

@@ -99,7 +99,7 @@ public struct AddressPolicy: Hashable, Sendable {
     }
 
     /// The most private scope that a source may name.
-    fileprivate func limit(for source: Resolution.Source, providerScope: AddressScope?) -> AddressScope {
+    private func limit(for source: Resolution.Source, providerScope: AddressScope?) -> AddressScope {
         guard source == .provider else { return .loopback }
         if let providersMayAnswer { return min(providersMayAnswer, .loopback) }
         return providerScope == .special ? .private : providerScope ?? .public
@@ -109,6 +109,8 @@ public struct AddressPolicy: Hashable, Sendable {
 extension AddressPolicy {
     /// The most private scope whose addresses may all be dialled; nil when each must be looked at.
     func admittedScope(from source: Resolution.Source, providerScope: AddressScope?, route: Route?) -> AddressScope? {
-        limit(for: source, providerScope: providerScope)
+        [.special, .loopback, .private, .public].first {
+            admits(everythingOfScope: $0, from: source, providerScope: providerScope, route: route)
+        }
     }
 }

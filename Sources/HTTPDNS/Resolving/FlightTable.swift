@@ -38,6 +38,9 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     /// Whether a question about a key is under way that a new one may share.
     func isUnderWay(_ key: Key) -> Bool { current[key] != nil }
 
+    /// Whether somebody waits for a flight.
+    func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
+
     /// Takes a place in the flight for a key.
     /// - Parameter mayStart: Asked when there is no flight to share: whether there may be one more.
     /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.

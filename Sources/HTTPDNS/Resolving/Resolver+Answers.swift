@@ -31,8 +31,11 @@ extension Resolver {
         }
         try Task.checkCancellation()
         guard limit > .zero else { throw timedOut(question, name, limit) }
-        guard let place = step.place else { throw ResolutionError.overloaded(question.host.description) }
-        counting.count(place.starts ? .misses : .joined)
+        guard let place = step.place else {
+            counting.count(.overload)
+            throw ResolutionError.overloaded(question.host.description)
+        }
+        counting.count(place.starts ? AnswerCount.miss : .joined)
         if place.starts { start(inquiry, place.seat.flight) }
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
@@ -74,6 +77,7 @@ extension Resolver {
         switch delivery {
         case .answer(let answer):
             var resolution = try use(answer, for: wait.name, question, at: now)
+            counting.count(.awaited(fromSystem: resolution.source == .system, isStale: false))
             resolution.isCached = false
             resolution.elapsed = now - wait.started
             return resolution
@@ -101,9 +105,17 @@ extension Resolver {
         at now: MonotonicTime
     ) throws -> Resolution? {
         guard let stale = wait.stale, stale.isStale(at: now) else { return nil }
-        counting.count(.staleServedAfterWait)
         var resolution = try use(stale, for: wait.name, question, at: now)
         resolution.elapsed = now - wait.started
+        counting.count(.awaited(fromSystem: resolution.source == .system, isStale: true))
+        observation.tell(.servedStale) { event in
+            event.host = wait.name.host
+            event.route = resolution.route?.pattern.description
+            event.provider = resolution.provider
+            event.source = resolution.source
+            event.addresses = resolution.endpoints.map(\.address)
+            event.elapsed = resolution.age
+        }
         return resolution
     }
 
@@ -144,12 +156,16 @@ extension Resolver {
     ) throws(ResolutionError) -> Resolution? {
         switch finding {
         case .fresh(let answer):
-            counting.count(answer.header.kind == .addresses ? .hits : .negativeHits)
-            return try use(answer, for: name, question, at: now)
+            if answer.kind == .nothing { counting.count(.negativeHit) }
+            let resolution = try use(answer, for: name, question, at: now)
+            counting.count(.hit(fromSystem: resolution.source == .system, isStale: false))
+            return resolution
         case .stale(let answer, _):
-            return try use(answer, for: name, question, at: now)
+            let resolution = try use(answer, for: name, question, at: now)
+            counting.count(.hit(fromSystem: resolution.source == .system, isStale: true))
+            return resolution
         case .backingOff(let failure):
-            counting.count(.failureHits)
+            counting.count(.failureHit)
             var error = failure.error
             let again =
                 "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"
@@ -183,10 +199,7 @@ extension Resolver {
         )
         resolution.isCached = true
         resolution.generation = name.generation
-        if life <= 0, answer.isStale(at: now) {
-            resolution.isStale = true
-            counting.count(.staleHits)
-        }
+        if life <= 0, answer.isStale(at: now) { resolution.isStale = true }
         try applyPolicy(to: &resolution, of: answer, origin, question)
         return resolution
     }
@@ -198,22 +211,33 @@ extension Resolver {
         _ origin: AnswerOrigin,
         _ question: ResolutionQuestion
     ) throws(ResolutionError) {
-        let usesServices = question.port == ServiceRoute.port && answer.header.details?.services != nil
-        if !usesServices {
+        if question.port == ServiceRoute.port, let services = answer.header.details?.services {
+            if let reason = services.unavailable {
+                let host = question.host.description
+                throw ResolutionError(code: .noAddresses, host: host, message: reason)
+            }
+        } else {
             guard answer.addressCount > 0 else {
                 let families = question.families ?? origin.route?.families ?? configuration.families
                 throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
             }
-            if let admitted = origin.admittedScope, answer.header.widestScope <= admitted { return }
+            if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.widestScope <= admitted { return }
         }
         let endpoints = resolution.endpoints
         let left = try allowed(
             endpoints,
             origin.source,
             providerScope: origin.providerScope,
+            route: policyRoute(origin, question),
             host: question.host.description
         )
         if left.count < endpoints.count { resolution.endpoints = left }
+    }
+
+    /// The route whose rules about addresses hold for a question: that of its own name, wherever `via` rules led.
+    private func policyRoute(_ origin: AnswerOrigin, _ question: ResolutionQuestion) -> Route? {
+        guard routes.hasAddressRules, case .name(let name) = question.host else { return origin.route }
+        return routes.entry(for: name)?.route
     }
 
     private func details(

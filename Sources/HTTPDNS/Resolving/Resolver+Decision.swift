@@ -109,8 +109,10 @@ extension Resolver {
         let host = question.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
         guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }
+        var route: Route?
+        if routes.hasAddressRules, case .name(let name) = question.host { route = routes.entry(for: name)?.route }
         var resolution = Resolution(
-            endpoints: try allowed(wanted, source, providerScope: nil, host: host),
+            endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host),
             source: source
         )
         resolution.generation = mappings.generation
@@ -123,21 +125,29 @@ extension Resolver {
         _ endpoints: [Endpoint],
         _ source: Resolution.Source,
         providerScope: AddressScope?,
+        route: Route?,
         host: String
     ) throws(ResolutionError) -> [Endpoint] {
         let policy = configuration.policy
         var refusals: [String] = []
         var refused: [Endpoint] = []
         for endpoint in endpoints {
-            guard let refusal = policy.refusal(of: endpoint.address, from: source, providerScope: providerScope) else {
-                continue
-            }
+            let refusal = policy.refusal(
+                of: endpoint.address,
+                from: source,
+                providerScope: providerScope,
+                route: route
+            )
+            guard let refusal else { continue }
             refusals.append(refusal)
             refused.append(endpoint)
         }
         if refused.isEmpty { return endpoints }
         let left = endpoints.filter { !refused.contains($0) }
-        if left.isEmpty { throw .policyRefused(refusals, host: host) }
+        if left.isEmpty {
+            counting.count(.policyRefusal)
+            throw .policyRefused(refusals, host: host)
+        }
         return left
     }
 }

@@ -41,9 +41,10 @@ extension Resolver {
             // A system resolver that may still be needed gets the share of the time that one provider gets.
             let share = configuration.timeLimit / (names.count + 1)
             let end = fallback == .system ? deadline - share : deadline
-            switch await team.ask(assignment(inquiry, route, names, until: end)) {
+            let assignment = assignment(inquiry, route, names, until: end)
+            switch await team.ask(assignment) {
             case .cancelled: return nil
-            case .answered(let answer): return .answer(known(answer, inquiry))
+            case .answered(let answer): return .answer(await followServices(of: answer, assignment, inquiry))
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
@@ -62,7 +63,7 @@ extension Resolver {
         }
     }
 
-    private func assignment(
+    func assignment(
         _ inquiry: Inquiry,
         _ route: Route,
         _ names: [String],
@@ -70,6 +71,7 @@ extension Resolver {
     ) -> ProviderTeam.Assignment {
         var query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: configuration.attemptLimit)
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
+        query.wantsServices = route.usesServices
         return ProviderTeam.Assignment(
             providers: names,
             order: route.order,
@@ -167,7 +169,7 @@ extension Resolver {
     }
 
     /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
-    private func land(
+    func land(
         _ result: FlightResult,
         _ inquiry: Inquiry,
         _ flight: AnswerCache.Flights.FlightID,
@@ -183,6 +185,7 @@ extension Resolver {
                 return landed
             }
             let before = state.table.find(key)
+            landed.before = before
             landed.change = state.table.update(key, at: now) { entry in
                 switch result {
                 case .answer(let answer):
@@ -193,12 +196,12 @@ extension Resolver {
                     entry.recordFailure(error, sentAt: sentAt, spared: spared, at: now)
                 }
             }
-            landed.before = before
             return landed
         }
         guard let landed else { return }
         flightBudget.giveBack(1)
-        report(landed, result, inquiry, isRefresh: isRefresh)
+        if case .answer = result, landed.isCurrent { noteUnsaved() }
+        report(landed, result, inquiry, isRefresh: isRefresh, at: now)
         for waiter in landed.waiters { waiter.deliver(delivery(of: result, landed.known, key)) }
     }
 
@@ -221,15 +224,6 @@ extension Resolver {
         return .answer(answer)
     }
 
-    private func report(_ landed: Landed, _ result: FlightResult, _ inquiry: Inquiry, isRefresh: Bool) {
-        if landed.change.evictions > 0 { counting.count(.evictions, landed.change.evictions) }
-        guard isRefresh else { return }
-        if case .failure = result {
-            counting.count(.refreshesFailed)
-        } else {
-            counting.count(.refreshesSucceeded)
-        }
-    }
 }
 
 extension FlightResult {

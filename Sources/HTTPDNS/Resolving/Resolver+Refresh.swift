@@ -7,7 +7,7 @@ extension Resolver {
     package func immediateResolution(for question: ResolutionQuestion) throws(ResolutionError) -> Resolution? {
         switch try decide(question) {
         case .settled(let resolution):
-            counting.count(.immediate)
+            if let count = AnswerCount.immediate(resolution.source) { counting.count(count) }
             return resolution
         case .lookFor(let name):
             let now = configuration.timeSource.coarseNow()
@@ -34,7 +34,11 @@ extension Resolver {
             state.flights.open(name.key, mayStart: flightBudget.take)
         }
         guard let flight else { return }
-        counting.count(.refreshesStarted)
+        counting.count(.refreshStarted)
+        observation.tell(.refreshStarted) { event in
+            event.host = name.host
+            event.route = inquiry.route?.pattern.description
+        }
         start(inquiry, flight, isRefresh: true)
     }
 

@@ -11,7 +11,7 @@ extension Resolver {
         let system = systemResolver
         let origin = origins.system(inquiry.route)
         let content: KnownAnswer.Content
-        counting.count(.systemQueries)
+        counting.count(.systemQuery)
         switch await LimitedWork.run(
             until: deadline,
             on: clock,
@@ -49,7 +49,7 @@ extension Resolver {
     }
 
     private func failure(_ message: String, _ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
-        counting.count(.systemFailures)
+        counting.count(.systemFailure)
         let attempt = ProviderAttempt(
             provider: ProviderAttempt.systemName,
             failure: message,
@@ -59,7 +59,7 @@ extension Resolver {
     }
 
     private func timedOut(_ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
-        counting.count(.systemFailures)
+        counting.count(.systemFailure)
         let attempt = ProviderAttempt(
             provider: ProviderAttempt.systemName,
             failure: "no answer",

@@ -17,7 +17,13 @@ public final class Resolver: Sendable {
     let random: @Sendable (UInt64) -> UInt64
     let cache: AnswerCache
     let flightBudget: FlightBudget
-    let counting = ResolverCounting()
+    let observation: ResolverObservation
+    var counting: ResolverCounting { observation.counting }
+    let store: (any ResolutionStore)?
+    /// Whether the cache has something that the store has not.
+    let unsaved = Atomic(false)
+    /// The task that will save it.
+    let saver = Lock<Task<Void, Never>?>(nil)
     private let isShutDown = Atomic(false)
 
     /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
@@ -54,13 +60,21 @@ public final class Resolver: Sendable {
         self.configuration = configuration
         self.systemResolver = systemResolver
         self.random = random
+        let names = configuration.providers.map(\.name)
+        let timeSource = configuration.timeSource
+        observation = ResolverObservation(providers: names, timeSource: timeSource, logger: configuration.logger)
+        let observer = AttemptObserver(observation, providers: names, timeSource: timeSource)
+        store =
+            configuration.store
+            ?? configuration.snapshotPath.map { DiskSnapshot(path: $0, wallClock: configuration.wallClock) }
         team = ProviderTeam(
             configuration.providers,
             limits: configuration.providerLimits,
             hedgeAfter: configuration.hedgeAfter,
             attemptLimit: configuration.attemptLimit,
             timeSource: configuration.timeSource,
-            random: random
+            random: random,
+            onAttempt: observer.note
         )
         origins = AnswerOrigins(configuration)
         cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
@@ -88,6 +102,7 @@ public final class Resolver: Sendable {
     /// who wait for them, and are not cached.
     public func removeAllCached() {
         cache.removeAll()
+        observation.tell(.cleared)
     }
 
     /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
@@ -98,10 +113,17 @@ public final class Resolver: Sendable {
             for waiter in waiters { waiter.deliver(.shutDown) }
             for task in work { task.cancel() }
         }
+        team.shutdown()
+        saver.withLock { $0 }?.cancel()
+        await saveLast()
         await withTaskGroup(of: Void.self) { group in
             for provider in configuration.providers { group.addTask { await provider.shutdown() } }
         }
+        observation.end()
     }
+
+    /// How each provider does, in the order of the settings.
+    public var providerHealth: [ProviderHealth] { team.health }
 
     /// - Throws: ``ResolutionError`` after ``shutdown()``.
     func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
@@ -129,4 +151,15 @@ extension ResolverConfiguration {
         }
         return nil
     }
+}
+
+extension Resolver: ObservedResolver {
+    /// What it did up to now. Reading them sums over all threads' counters; it is meant for every second, not for every
+    /// request.
+    public var counters: ResolverCounters {
+        counting.snapshot(cacheEntries: cache.count, cacheBytes: cache.byteCount)
+    }
+
+    /// What happens to it from now on. Each iteration has a buffer of its own.
+    public var events: ResolverEvents { observation.events }
 }

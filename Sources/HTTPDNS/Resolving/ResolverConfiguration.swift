@@ -41,8 +41,12 @@ public struct ResolverConfiguration: Sendable {
     public var timeToLiveOverride: (@Sendable (HostName, Duration) -> Duration)?
     /// Names that are resolved at start, so that nobody waits for them later.
     public var preresolve: [HostName] = []
-    /// The file in which the cache survives a restart; nil keeps it in memory alone.
+    /// The file in which the cache survives a restart; nil keeps it in memory alone. ``store`` wins over it.
     public var snapshotPath: String?
+    /// Where the cache survives a restart; nil means ``snapshotPath``, or in memory alone.
+    public var store: (any ResolutionStore)?
+    /// The calendar time, for what is kept in ``store`` and for nothing else.
+    public var wallClock: WallClock = .system
     /// How much each provider may be asked, by its name; the defaults for those without an entry.
     public var providerLimits: [String: ProviderLimits] = [:]
     /// How long one provider is waited for at least before the next one is asked as well. The provider's own 95th percentile

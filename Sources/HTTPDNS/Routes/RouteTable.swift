@@ -11,6 +11,8 @@ package struct RouteTable: Sendable {
     private var exact: [HostName: Entry] = [:]
     private var suffixes: [Substring: Entry] = [:]
     private var any: Entry?
+    /// Whether a route has a say in which addresses its names may have.
+    private(set) var hasAddressRules = false
 
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
     ///   fallback, when two routes have one pattern, or when a route could never apply.
@@ -23,6 +25,7 @@ package struct RouteTable: Sendable {
                 )
             }
             let entry = Entry(number: number, route: route)
+            if !route.allowed.isEmpty || !route.only.isEmpty { hasAddressRules = true }
             let earlier: Entry?
             switch route.pattern {
             case .exact(let name): earlier = exact.updateValue(entry, forKey: name)

@@ -29,6 +29,8 @@ package struct ServiceCandidates: Hashable, Sendable {
     /// At least one, each once, at most ``AnswerReading/maximumAddressesPerFamily`` of each family. No policy has seen
     /// them yet.
     package var endpoints: [ServiceEndpoint]
+    /// The protocols that the most preferred record offers, as ALPN identifiers; empty without a record in service mode.
+    package var applicationProtocols: [String] = []
     /// The least time to live of all answers that this rests on.
     package var timeToLive: Duration
     /// The name whose services these are, where it is not the name asked.

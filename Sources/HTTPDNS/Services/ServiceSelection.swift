@@ -171,6 +171,7 @@ package struct ServiceSelection: Sendable {
         append(host, to: &list)
         let candidates = ServiceCandidates(
             endpoints: list.endpoints,
+            applicationProtocols: bindings.first?.applicationProtocols ?? [],
             timeToLive: (recordLives + list.lives).min() ?? .zero,
             serviceName: service == host ? nil : service,
             missing: serviceFailure ?? list.failure

@@ -31,4 +31,6 @@ struct AttemptReport: Sendable, Equatable {
     var isProbe: Bool
     /// Whether its asker had gone on without it.
     var isLate: Bool
+    /// How the provider stands after it.
+    var state: ProviderHealth.State
 }

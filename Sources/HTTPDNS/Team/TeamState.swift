@@ -285,7 +285,8 @@ struct TeamState: Sendable {
             queued: (query.sentAt ?? now) - query.startedAt,
             isHedge: query.purpose == .hedge,
             isProbe: query.isProbe,
-            isLate: query.ask == nil
+            isLate: query.ask == nil,
+            state: members[query.member].report(at: now).state
         )
     }
 }

@@ -143,13 +143,16 @@ public final class Rewriter: Interceptor {
         host: Host
     ) throws(HTTPDNSClientError) {
         let scope = issuer.scope(ofProvider: resolution.provider)
+        let source = resolution.source
         var refusal: String?
-        resolution.endpoints.removeAll { endpoint in
-            let reason = policy.refusal(of: endpoint.address, from: resolution.source, providerScope: scope)
+        let allowed = resolution.endpoints.filter { endpoint in
+            let reason = policy.refusal(of: endpoint.address, from: source, providerScope: scope)
             refusal = refusal ?? reason
-            return reason != nil
+            return reason == nil
         }
-        guard resolution.endpoints.isEmpty, let refusal else { return }
+        guard let refusal else { return }
+        resolution.endpoints = allowed
+        guard allowed.isEmpty else { return }
         throw HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,

@@ -2,13 +2,20 @@ import Testing
 
 @testable import HTTPDNS
 
+private typealias Table = FlightTable<String, Int, String>
+
+extension FlightTable {
+    fileprivate mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
+        join(key, waiter, mayStart: { true })
+    }
+}
+
 @Suite("State of flights")
 struct FlightTableTests {
-    private typealias Table = FlightTable<String, Int, String>
 
     @Test("the first who asks starts the flight, the others take a place in it")
     func joins() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let first = table.join("a", 1)!
         let second = table.join("a", 2)!
         let other = table.join("b", 3)!
@@ -23,21 +30,21 @@ struct FlightTableTests {
 
     @Test("only the last who leaves ends the work, and its key is free")
     func leaves() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let first = table.join("a", 1)!
         let second = table.join("a", 2)!
         #expect(table.attach("work", to: first.seat.flight) == nil)
-        #expect(table.leave(first.seat) == nil)
-        #expect(table.leave(first.seat) == nil)
-        #expect(table.leave(second.seat) == "work")
-        #expect(table.leave(second.seat) == nil)
+        #expect(table.leave(first.seat).work == nil)
+        #expect(table.leave(first.seat).work == nil)
+        #expect(table.leave(second.seat) == (true, "work"))
+        #expect(table.leave(second.seat) == (false, nil))
         #expect(table.land(first.seat.flight) == nil)
         #expect(table.join("a", 3)!.starts)
     }
 
     @Test("100,000 who leave one flight leave in time proportional to their number", .timeLimit(.minutes(1)))
     func leavesFast() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let seats = (0..<100_000).map { table.join("a", $0)!.seat }
         for seat in seats { _ = table.leave(seat) }
         #expect(table.count == 0)
@@ -45,16 +52,16 @@ struct FlightTableTests {
 
     @Test("work that is attached when all have left is given back to be cancelled")
     func attachesLate() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let seat = table.join("a", 1)!.seat
-        #expect(table.leave(seat) == nil)
+        #expect(table.leave(seat) == (true, nil))
         #expect(table.attach("work", to: seat.flight) == "work")
         #expect(table.count == 0)
     }
 
     @Test("a superseded flight serves its own, is joined by nobody, and frees no key but its own")
     func supersedes() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let old = table.join("a", 1)!.seat
         table.supersedeAll()
         let new = table.join("a", 2)!
@@ -66,28 +73,45 @@ struct FlightTableTests {
 
     @Test("one flight too many is refused, and one more who shares a flight is not")
     func boundsFlights() throws {
-        var table = Table(maximum: 2)
-        let first = table.join("a", 1)!
-        _ = table.join("b", 2)!
-        #expect(table.join("c", 3) == nil)
-        #expect(table.join("a", 4)?.starts == false)
+        var table = Table()
+        let budget = FlightBudget(2)
+        let first = table.join("a", 1, mayStart: budget.take)!
+        _ = table.join("b", 2, mayStart: budget.take)!
+        #expect(table.join("c", 3, mayStart: budget.take) == nil)
+        #expect(table.join("a", 4, mayStart: budget.take)?.starts == false)
         _ = table.land(first.seat.flight)
-        #expect(table.join("c", 5)?.starts == true)
+        budget.giveBack(1)
+        #expect(table.join("c", 5, mayStart: budget.take)?.starts == true)
     }
 
     @Test("a flight that is let land goes on when all have left, and is joined")
     func landsWithoutWaiters() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let seat = table.join("a", 1)!.seat
         _ = table.attach("work", to: seat.flight)
-        #expect(table.leave(seat, letsItLand: true) == nil)
+        #expect(table.leave(seat, letsItLand: true) == (false, nil))
         #expect(table.join("a", 2)!.starts == false)
         #expect(table.land(seat.flight)?.waiters == [2])
     }
 
+    @Test("a flight that nobody waits for holds its key, is joined, and goes on when those have left")
+    func opens() {
+        var table = Table()
+        let flight = table.open("a", mayStart: { true })!
+        #expect(table.open("a", mayStart: { true }) == nil)
+        #expect(table.open("b", mayStart: { false }) == nil)
+        #expect(!table.hasWaiters(flight))
+        let joined = table.join("a", 1)!
+        #expect(!joined.starts && table.hasWaiters(flight))
+        #expect(table.leave(joined.seat) == (false, nil))
+        #expect(table.isUnderWay("a"))
+        #expect(table.land(flight)?.waiters == [])
+        #expect(!table.isUnderWay("a"))
+    }
+
     @Test("ending everything gives back all who wait and all work")
     func removesAll() {
-        var table = Table(maximum: .max)
+        var table = Table()
         let seat = table.join("a", 1)!.seat
         _ = table.join("b", 2)!
         _ = table.attach("work", to: seat.flight)
@@ -95,6 +119,6 @@ struct FlightTableTests {
         #expect(waiters.sorted() == [1, 2])
         #expect(work == ["work"])
         #expect(table.count == 0)
-        #expect(table.leave(seat) == nil)
+        #expect(table.leave(seat) == (false, nil))
     }
 }

@@ -1,0 +1,58 @@
+internal import HTTPDNSPrimitives
+
+/// Counts and tells what becomes of queries to providers, and when a provider begins or ends to rest.
+final class AttemptObserver: Sendable {
+    private let observation: ResolverObservation
+    private let numbers: [String: Int]
+    private let timeSource: any TimeSource
+    /// The providers that rest, as far as that was told.
+    private let resting = Lock<Set<String>>([])
+
+    init(_ observation: ResolverObservation, providers: [String], timeSource: any TimeSource) {
+        self.observation = observation
+        self.timeSource = timeSource
+        numbers = Dictionary(providers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// Takes note of one query that came to an end. Called outside of all locks.
+    func note(_ report: AttemptReport) {
+        guard let number = numbers[report.provider] else { return }
+        let counting = observation.counting
+        counting.count(.query, provider: number)
+        if report.isHedge { counting.count(.hedge, provider: number) }
+        if report.isProbe { counting.count(.probe, provider: number) }
+        switch report.outcome {
+        case .addresses, .batch: counting.count(.answer, provider: number, elapsed: report.elapsed)
+        case .nothing: counting.count(.negative, provider: number, elapsed: report.elapsed)
+        case .cancelled: counting.count(.cancelled, provider: number)
+        case .failed(let error):
+            counting.countFailure(error, provider: number)
+            observation.tell(.providerFailed) { event in
+                event.host = report.host
+                event.provider = report.provider
+                event.elapsed = report.elapsed
+                event.code = error.code.description
+                event.message = error.message
+            }
+        }
+        noteState(of: report)
+    }
+
+    private func noteState(of report: AttemptReport) {
+        switch report.state {
+        case .quarantined(let until, let why):
+            guard resting.withLock({ $0.insert(report.provider).inserted }) else { return }
+            observation.tell(.providerQuarantined) { event in
+                event.provider = report.provider
+                event.duration = max(until - self.timeSource.now(), .zero)
+                event.message = why
+                if case .failed(let error) = report.outcome { event.code = error.code.description }
+            }
+        case .healthy:
+            guard resting.withLock({ $0.remove(report.provider) != nil }) else { return }
+            observation.tell(.providerRecovered) { $0.provider = report.provider }
+        case .suspect:
+            break
+        }
+    }
+}

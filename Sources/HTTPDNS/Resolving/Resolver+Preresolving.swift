@@ -1,0 +1,95 @@
+internal import HTTPDNSPrimitives
+
+extension Resolver {
+    /// Resolves names before anybody asks for them, with as few queries as their providers allow.
+    ///
+    /// Names that are known already cost nothing; those that are asked for at the same moment share the answer.
+    /// - Returns: The names that could not be resolved, with the reason; empty when all could.
+    @discardableResult
+    public func preresolve(_ hosts: [HostName]) async -> [HostName: ResolutionError] {
+        var batches: [Batch.Key: Batch] = [:]
+        for host in Set(hosts).sorted() {
+            guard case .lookFor(let name)? = try? decide(ResolutionQuestion(.name(host), port: ServiceRoute.port))
+            else {
+                continue
+            }
+            let inquiry = inquiry(for: name)
+            guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
+                case .providers(let names, _) = route.action, !names.isEmpty
+            else { continue }
+            let key = Batch.Key(pattern: route.pattern, families: inquiry.families)
+            batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for batch in batches.values where batch.inquiries.count > 1 {
+                group.addTask { await self.ask(batch) }
+            }
+        }
+        return await withTaskGroup(of: (HostName, ResolutionError?).self) { group in
+            for host in Set(hosts) {
+                group.addTask { (host, await self.failure(of: host)) }
+            }
+            var failures: [HostName: ResolutionError] = [:]
+            for await (host, failure) in group { failures[host] = failure }
+            return failures
+        }
+    }
+
+    /// Names of one route that are asked for together.
+    private struct Batch: Sendable {
+        struct Key: Hashable {
+            var pattern: HostPattern
+            var families: AddressFamilies
+        }
+
+        var route: Route
+        var names: [String]
+        var inquiries: [Inquiry] = []
+    }
+
+    /// What resolving a name comes to; after the batches it finds most answers in the cache.
+    private func failure(of host: HostName) async -> ResolutionError? {
+        do {
+            _ = try await resolve(ResolutionQuestion(.name(host), port: ServiceRoute.port))
+            return nil
+        } catch let error as ResolutionError {
+            return error
+        } catch {
+            return ResolutionError(
+                code: .timedOut,
+                host: host.description,
+                message: "\(host) was not resolved: \(error)"
+            )
+        }
+    }
+
+    private func ask(_ batch: Batch) async {
+        let now = configuration.timeSource.now()
+        var flights: [HostName: (inquiry: Inquiry, flight: AnswerCache.Flights.FlightID)] = [:]
+        for inquiry in batch.inquiries {
+            let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
+                if let known = state.table.find(inquiry.key), !known.isSpent(at: now) { return nil }
+                return state.flights.open(inquiry.key, mayStart: flightBudget.take)
+            }
+            if let flight { flights[inquiry.host] = (inquiry, flight) }
+        }
+        guard let any = flights.values.first else { return }
+        let assignment = assignment(any.inquiry, batch.route, batch.names, until: now + configuration.timeLimit)
+        let outcomes = await team.ask(assignment, batch: Array(flights.keys))
+        for (host, (inquiry, flight)) in flights {
+            guard case .answered(let answer)? = outcomes[host] else {
+                abandon(inquiry, flight)
+                continue
+            }
+            land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
+        }
+    }
+
+    /// Ends a flight that brought nothing. Those who joined it ask for themselves: a fallback may still help them.
+    private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID) {
+        let landing = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.Landing? in
+            state.flights.hasWaiters(flight) ? nil : state.flights.land(flight)
+        }
+        if landing == nil { start(inquiry, flight) } else { flightBudget.giveBack(1) }
+    }
+}

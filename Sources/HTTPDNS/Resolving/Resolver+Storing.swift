@@ -1,0 +1,174 @@
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+extension Resolver {
+    /// How long answers may be newer than the store: a crash loses no more than this, and a busy resolver writes no more
+    /// often.
+    static let saveInterval: Duration = .seconds(30)
+
+    /// How long a start waits for a store.
+    private static let restoreLimit: Duration = .seconds(1)
+
+    /// Takes in what the store kept, and begins to resolve the names of the settings in the background. A store that takes
+    /// longer than a second is not waited for.
+    package func start() async {
+        if store != nil {
+            let clock = configuration.timeSource
+            let deadline = clock.now() + Resolver.restoreLimit
+            _ = await LimitedWork.run(until: deadline, on: clock) { await self.restore() }
+        }
+        let names = configuration.preresolve
+        guard !names.isEmpty else { return }
+        Task.detached { [weak self] in _ = await self?.preresolve(names) }
+    }
+
+    /// Takes in what the store kept from before a restart. Answers keep the age that they have by the calendar; those past
+    /// their stale limit, and those whose route or provider the settings no longer have, are left out. A store that fails
+    /// costs a log line and an event, nothing more.
+    /// - Returns: How many answers were taken in.
+    @discardableResult
+    public func restore() async -> Int {
+        guard let store else { return 0 }
+        let stored: [StoredResolution]
+        do {
+            stored = try await store.load()
+        } catch {
+            tellFailure(of: "loading", error)
+            return 0
+        }
+        let now = configuration.timeSource.now()
+        let wallNow = configuration.wallClock.now()
+        var count = 0
+        // Oldest first, so that the newest are the last to leave a cache that has not room for all.
+        for resolution in stored.reversed() {
+            guard let (key, answer) = restored(resolution, wallNow: wallNow, now: now) else { continue }
+            _ = cache.shard(for: key).state.withLock { $0.table.update(key, at: now) { $0.restore(answer) } }
+            count += 1
+        }
+        if count > 0 {
+            counting.count(.restored, times: count)
+            observation.tell(.restored) { $0.count = count }
+        }
+        return count
+    }
+
+    private func restored(
+        _ stored: StoredResolution,
+        wallNow: Int64,
+        now: MonotonicTime
+    ) -> (AnswerKey, KnownAnswer)? {
+        guard let route = routes.entry(for: stored.host)?.route, route.storedName == stored.route,
+            case .providers(let names, _) = route.action, names.contains(stored.provider),
+            let provider = configuration.providers.first(where: { $0.name == stored.provider })
+        else { return nil }
+        let families = route.families ?? configuration.families
+        guard stored.families == families else { return nil }
+        var origin = origins.provider(provider, route)
+        guard
+            let life = stored.restored(
+                wallNow: wallNow,
+                monotonicNow: now,
+                staleLimit: origin.staleLimit,
+                maximumTimeToLive: configuration.cache.maximumTimeToLive
+            )
+        else { return nil }
+        // The address policy goes by how private the provider is now, and was then: the more public of both.
+        if let scope = stored.providerScope, scope < provider.serviceScope {
+            origin = AnswerOrigin(
+                source: .provider,
+                provider: provider.name,
+                providerScope: scope,
+                route: route,
+                policy: configuration.policy,
+                staleLimit: origin.staleLimit
+            )
+        }
+        let subnet = stored.clientSubnet == route.clientSubnet ? nil : stored.clientSubnet
+        var answer = KnownAnswer(
+            .addresses(stored.addresses),
+            origin: origin,
+            sentAt: life.sentAt,
+            life: life.expiresAt - life.sentAt
+        )
+        answer.canonicalName = stored.canonicalName
+        answer.refreshAt = refreshMoment(of: answer)
+        return (AnswerKey(stored.host, clientSubnet: subnet), answer)
+    }
+
+    /// How long a shutdown waits for a store.
+    static let lastSaveLimit: Duration = .seconds(2)
+
+    /// Saves what is cached, and leaves a store behind that takes too long.
+    func saveLast() async {
+        let clock = configuration.timeSource
+        _ = await LimitedWork.run(until: clock.now() + Resolver.lastSaveLimit, on: clock) { await self.save() }
+    }
+
+    /// Saves what is cached. Called now and then while there is something new, and by ``shutdown()``.
+    func save() async {
+        guard let store, unsaved.exchange(false, ordering: .relaxed) else { return }
+        let now = configuration.timeSource.now()
+        let wallNow = configuration.wallClock.now()
+        let stored = cache.answers.compactMap { self.stored($0, wallNow: wallNow, now: now) }
+        do {
+            try await store.save(stored)
+            observation.tell(.snapshotSaved) { $0.count = stored.count }
+        } catch {
+            tellFailure(of: "saving", error)
+        }
+    }
+
+    /// Providers' answers for the routes' own families are kept; those of the system cost nobody anything, and services
+    /// are asked for anew.
+    private func stored(_ answer: CachedAnswer, wallNow: Int64, now: MonotonicTime) -> StoredResolution? {
+        let header = answer.header
+        guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isBypass,
+            header.details?.services == nil, let origin = header.origin, let provider = origin.provider,
+            let route = origin.route, now < header.expiresAt || answer.isStale(at: now)
+        else { return nil }
+        let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
+        return StoredResolution(
+            host: answer.host,
+            families: route.families ?? configuration.families,
+            route: route.storedName,
+            clientSubnet: header.details?.clientSubnet ?? route.clientSubnet,
+            addresses: (0..<answer.addressCount).map(answer.address(at:)),
+            provider: provider,
+            providerScope: origin.providerScope,
+            canonicalName: header.details?.canonicalName,
+            receivedAt: wallNow - age,
+            timeToLive: header.expiresAt - header.sentAt
+        )
+    }
+
+    /// Takes note that there is something to save, and sees to it that it is saved.
+    func noteUnsaved() {
+        guard store != nil, !unsaved.exchange(true, ordering: .relaxed) else { return }
+        let timeSource = configuration.timeSource
+        let deadline = timeSource.now() + Resolver.saveInterval
+        let task = Task.detached { [weak self] in
+            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
+            await self?.save()
+        }
+        let old = saver.withLock { saver in
+            defer { saver = task }
+            return saver
+        }
+        old?.cancel()
+    }
+
+    private func tellFailure(of what: String, _ error: any Error) {
+        observation.tell(.storeFailed) { event in
+            event.code = (error as? ResolutionStoreError)?.code.description ?? "other"
+            event.message = "\(what) failed: \(error)"
+        }
+    }
+}
+
+extension Route {
+    /// What tells a route in a store: its pattern and whom it asks. After a change of these its answers are not used.
+    fileprivate var storedName: String {
+        guard case .providers(let names, _) = action else { return pattern.description }
+        return "\(pattern) > \(names.joined(separator: ", "))"
+    }
+}
