@@ -8,7 +8,7 @@ public import HTTPDNSPrimitives
 public final class ScriptedProvider: Provider {
     /// What is said about one name.
     public enum Script: Sendable {
-        /// This answer, without the families that were not asked for.
+        /// This answer, without the families and services that were not asked for.
         case answer(ProviderAnswer)
         /// This error.
         case failure(ProviderError)
@@ -209,10 +209,12 @@ public final class ScriptedProvider: Provider {
     private func answer(_ query: ProviderQuery) throws -> ProviderAnswer {
         switch state.withLock({ $0.scripts[query.host] }) {
         case .answer(let answer):
-            return ProviderAnswer(
+            var said = ProviderAnswer(
                 v4: query.families.contains(.v4) ? answer.v4 : nil,
                 v6: query.families.contains(.v6) ? answer.v6 : nil
             )
+            if query.wantsServices { said.services = answer.services }
+            return said
         case .failure(let error):
             throw error
         case .silence:

@@ -16,7 +16,7 @@ struct PinTableTests {
         )
     }
 
-    @Test("one key keeps its pin, another address never gets the same name")
+    @Test("(43), invariant 18: one key keeps its pin, another address never gets the same name")
     func identity() {
         var table = PinTable(maximumPins: 1_024)
         let first = table.acquire(key(1))
@@ -27,7 +27,7 @@ struct PinTableTests {
         #expect(table.count == 2)
     }
 
-    @Test("the lists are what libcurl's options take")
+    @Test("(47) the lists are what libcurl's options take")
     func lists() throws {
         let pin = Pin(
             PinKey(

@@ -9,7 +9,7 @@ struct TransportAgainstNginxTests {
     typealias Driver = TransportConfiguration.Driver
 
     @Test(
-        "the request reaches the pinned address with Host, SNI and certificate check of the name",
+        "invariant 17: the request reaches the pinned address with Host, SNI and certificate check of the name",
         arguments: Driver.allCases
     )
     func pinned(driver: Driver) async throws {
@@ -49,7 +49,7 @@ struct TransportAgainstNginxTests {
         #expect(Set(lines.map(\.connection)).count == 1)
     }
 
-    @Test("sixty-four at once on two addresses of one name never mix", arguments: Driver.allCases)
+    @Test("(41) sixty-four at once on two addresses of one name never mix", arguments: Driver.allCases)
     func twoAddresses(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
@@ -68,7 +68,7 @@ struct TransportAgainstNginxTests {
     }
 
     @Test(
-        "a certificate that does not prove the name is refused with the names that it is for, and nothing is sent",
+        "invariant 17: a certificate that does not prove the name is refused with the names that it is for, and nothing is sent",
         arguments: Driver.allCases
     )
     func wrongCertificate(driver: Driver) async throws {

@@ -177,7 +177,7 @@ struct TransportConnectionTests {
     }
 
     @Test(
-        "hundreds of pins, used twice at once, all reach their address, though few entries stand in libcurl's table",
+        "(43) hundreds of pins, used twice at once, all reach their address, though few entries stand in libcurl's table",
         arguments: Driver.allCases
     )
     func manyPins(driver: Driver) async throws {

@@ -11,7 +11,7 @@ struct MovedMappingTests {
     private static let versions: [HTTPVersionChoice] = [.automatic, .http1Only]
 
     @Test(
-        "row 6: the next request goes to the new address though the old connection lives; what is in flight finishes",
+        "row 6, (42), invariant 18: the next request goes to the new address though the old connection lives; what is in flight finishes",
         arguments: versions
     )
     func moved(versions: HTTPVersionChoice) async throws {
@@ -59,7 +59,7 @@ struct MovedMappingTests {
     }
 
     @Test(
-        "row 8: a file alone, without any provider, leads requests: exact, suffix, port, several addresses, IPv6, via"
+        "row 8, (47): a file alone, without any provider, leads requests: exact, suffix, port, several addresses, IPv6, via"
     )
     func file() async throws {
         let rig = try await ServerRig.shared()

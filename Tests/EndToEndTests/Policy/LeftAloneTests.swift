@@ -8,7 +8,7 @@ import Testing
 /// Rows 15 and 18 of the acceptance list: what no provider hears of, and what of the library's own traffic never comes back.
 @Suite("Left alone, against BIND and nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct LeftAloneTests {
-    @Test("literals and localhost are pinned, and no provider hears of them")
+    @Test("(48), invariant 13: literals and localhost are pinned, and no provider hears of them")
     func literals() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -64,7 +64,7 @@ struct LeftAloneTests {
         }
     }
 
-    @Test("the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups")
+    @Test("invariant 19: the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups")
     func providersOwnName() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

@@ -31,7 +31,7 @@ struct SpellingTests {
     @Test("there are forty of them at least")
     func count() { #expect(Set(Self.authorities).count >= 40) }
 
-    @Test("each reaches the address with one Host, one SNI, one target, and all share one connection")
+    @Test("(45), (46) each reaches the address with one Host, one SNI, one target, and all share one connection")
     func mapped() async throws {
         let rig = try await ServerRig.shared()
         let configuration = try rig.settings(
@@ -69,7 +69,7 @@ struct SpellingTests {
         }
     }
 
-    @Test("all spellings of a name are one question to the provider, and one cache entry")
+    @Test("invariant 13: all spellings of a name are one question to the provider, and one cache entry")
     func resolved() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
@@ -90,7 +90,7 @@ struct SpellingTests {
         #expect(try rig.bindQueryLog(since: mark).filter { $0.lowercased().contains("row-17") }.count <= 2)
     }
 
-    @Test("an international name is asked, shown and sent as its A-label, which is what the certificate has")
+    @Test("(48) an international name is asked, shown and sent as its A-label, which is what the certificate has")
     func international() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(rig.settings()) { client in

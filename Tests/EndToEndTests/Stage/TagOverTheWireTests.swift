@@ -103,7 +103,7 @@ struct TagOverTheWireTests {
         #expect(try rig.queryCount(of: "forged.wild.test", type: "A", since: mark) == 1)
     }
 
-    @Test("an explicit second hop is rewritten by itself: no mark comes along, and the hops are counted")
+    @Test("(44) an explicit second hop is rewritten by itself: no mark comes along, and the hops are counted")
     func explicitHops() async throws {
         let rig = try await ServerRig.shared()
         let (bindMark, originMark) = (rig.bindLogMark(), rig.accessLogMark())

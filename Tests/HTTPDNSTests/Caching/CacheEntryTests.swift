@@ -42,7 +42,7 @@ struct CacheEntryTests {
         #expect(isSpent(entry, at: 12))
     }
 
-    @Test("(36) a newer answer that may not be kept still removes the older one")
+    @Test("(36), invariant 6: a newer answer that may not be kept still removes the older one")
     func contradicts() {
         var entry = CacheEntry()
         entry.install(answer(1, sentAt: 0, life: .seconds(60)), at: at(0))
@@ -51,7 +51,7 @@ struct CacheEntryTests {
         #expect(entry.isEmpty)
     }
 
-    @Test("(37) a slow old answer that lands after a newer one is dropped, and so is its failure")
+    @Test("(37), invariant 10: a slow old answer that lands after a newer one is dropped, and so is its failure")
     func keepsNewer() {
         var entry = CacheEntry()
         entry.install(answer(2, sentAt: 5, life: .seconds(60)), at: at(6))

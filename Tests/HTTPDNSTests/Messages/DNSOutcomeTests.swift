@@ -21,13 +21,13 @@ struct OwnerRuleTests {
         }
     }
 
-    @Test("an address of another owner is not the answer")
+    @Test("(17), invariant 14: an address of another owner is not the answer")
     func foreignOwner() throws {
         let builder = response { $0.address("two.test", [127, 0, 0, 1]) }
         #expect(try outcome(builder) == .noData(timeToLive: nil))
     }
 
-    @Test("an address of another owner beside the answer is left out, and so is its time to live")
+    @Test("(17), invariant 14: an address of another owner beside the answer is left out, and so is its time to live")
     func foreignBeside() throws {
         let builder = response {
             $0.address("two.test", [127, 0, 0, 9], timeToLive: 1)
@@ -43,7 +43,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
     }
 
-    @Test("a chain is followed in whatever order its records stand")
+    @Test("(18) a chain is followed in whatever order its records stand")
     func outOfOrder() throws {
         let builder = response {
             $0.address("three.test", [127, 0, 0, 1], timeToLive: 50)
@@ -66,7 +66,7 @@ struct OwnerRuleTests {
     }
 
     @Test(
-        "two aliases of one name on the chain refuse the response, also equal ones",
+        "(18) two aliases of one name on the chain refuse the response, also equal ones",
         arguments: ["two.test", "x.test"]
     )
     func twoAliases(second: String) {
@@ -89,7 +89,7 @@ struct OwnerRuleTests {
     }
 
     @Test(
-        "a loop of aliases refuses the response",
+        "(18) a loop of aliases refuses the response",
         arguments: [(1, .aliasLoop), (2, .aliasLoop), (9, .aliasLoop), (20, .aliasChainTooLong)]
             as [(Int, DNSMessageError.Code)]
     )
@@ -104,7 +104,7 @@ struct OwnerRuleTests {
     }
 
     @Test(
-        "chains of up to 8 aliases are followed, longer ones are refused",
+        "(18) chains of up to 8 aliases are followed, longer ones are refused",
         arguments: [(1, nil), (8, nil), (9, .aliasChainTooLong), (20, .aliasChainTooLong)]
             as [(Int, DNSMessageError.Code?)]
     )
@@ -117,7 +117,7 @@ struct OwnerRuleTests {
         #expect(code(builder) == expected)
     }
 
-    @Test("a chain whose end has no address is no data, with its aliases' time to live as a bound")
+    @Test("(18) a chain whose end has no address is no data, with its aliases' time to live as a bound")
     func emptyEnd() throws {
         let builder = response {
             $0.alias("one.test", "two.test", timeToLive: 3)
@@ -126,7 +126,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .noData(timeToLive: 3))
     }
 
-    @Test("addresses of the other family, in the authority or in the additional section do not count")
+    @Test("(19) addresses of the other family, in the authority or in the additional section do not count")
     func otherPlaces() throws {
         let builder = response {
             $0.address("one.test", [UInt8](repeating: 0, count: 16))
@@ -136,7 +136,7 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .noData(timeToLive: nil))
     }
 
-    @Test("NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused")
+    @Test("(20) NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused")
     func nameError() throws {
         var builder = response { $0.alias("one.test", "two.test") }
         builder.responseCode = 3
@@ -173,7 +173,7 @@ struct TimeToLiveTests {
     private static let one = IPAddress(v4: 127, 0, 0, 1)
 
     @Test(
-        "any 32 bits are a life between 0 and 7 days; the upper bit makes it long",
+        "(22), invariant 2: any 32 bits are a life between 0 and 7 days; the upper bit makes it long",
         arguments: [
             (0, 0), (1, 1), (604_800, 604_800), (604_801, 604_800), (0x7fff_ffff, 604_800), (0x8000_0000, 604_800),
             (0xffff_ffff, 604_800),
@@ -185,7 +185,7 @@ struct TimeToLiveTests {
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: expected, canonicalName: nil))
     }
 
-    @Test("the least of the chain counts, and nothing outside it")
+    @Test("(23), invariant 3: the least of the chain counts, and nothing outside it")
     func least() throws {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.alias("one.test", "two.test", timeToLive: 20)
@@ -202,7 +202,7 @@ struct TimeToLiveTests {
     }
 
     @Test(
-        "an absence lives for the lesser of the SOA's time to live and its MINIMUM",
+        "(24), invariant 4: an absence lives for the lesser of the SOA's time to live and its MINIMUM",
         arguments: [
             (100, 30, 30), (30, 100, 30), (0, 100, 0), (100, 0, 0), (0xffff_ffff, 0x8000_0000, 604_800),
         ] as [(UInt32, UInt32, UInt32)],
@@ -217,7 +217,7 @@ struct TimeToLiveTests {
     }
 
     @Test(
-        "without an SOA of a zone that the name lies in, an absence has no time to live",
+        "(24) without an SOA of a zone that the name lies in, an absence has no time to live",
         arguments: ["", "other", "x.one.test"]
     )
     func foreignAuthority(owner: String) throws {

@@ -10,7 +10,7 @@ struct DNSResponseCorpusTests {
         .deletingLastPathComponent()
         .appendingPathComponent("../../../Fuzz/Corpus/dns-response")
 
-    @Test("every input gives an outcome that keeps the rules, or a typed error of one line")
+    @Test("invariant 15: every input gives an outcome that keeps the rules, or a typed error of one line")
     func corpus() throws {
         let files = try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil)
         var accepted = 0

@@ -18,14 +18,14 @@ struct DNSResponseTests {
         #expect(parsingError(Self.good().octets) == nil)
     }
 
-    @Test("0 to 12 octets are refused", arguments: 0...12)
+    @Test("(1) 0 to 12 octets are refused", arguments: 0...12)
     func short(length: Int) {
         #expect(parsingError(Array(Self.good().octets.prefix(length))) == .truncated)
         #expect(parsingError([UInt8](repeating: 0, count: length)) == (length < 12 ? .truncated : .notAResponse))
     }
 
     @Test(
-        "the header must be that of a whole response with ID 0",
+        "(14), (15) the header must be that of a whole response with ID 0",
         arguments: [
             (0x0000, 0, .notAResponse), (0x8800, 0, .notAResponse), (0xa800, 0, .notAResponse),
             (0x8000, 1, .wrongID), (0x8000, 0xffff, .wrongID), (0x8200, 0, .truncationFlag),
@@ -38,7 +38,7 @@ struct DNSResponseTests {
         #expect(parsingError(builder.octets) == expected)
     }
 
-    @Test("the question may come back in any case of letters, and in no other way")
+    @Test("(11), (16) the question may come back in any case of letters, and in no other way")
     func echo() {
         let cases: [([[UInt8]], DNSMessageError.Code?)] = [
             ([DNSMessageBuilder.question(DNSMessageBuilder.name("ONE.tEsT"), type: 1)], nil),
@@ -71,7 +71,7 @@ struct DNSResponseTests {
     }
 
     @Test(
-        "counts above the records are refused, and counts below leave octets behind",
+        "(9) counts above the records are refused, and counts below leave octets behind",
         arguments: [(0, .trailingBytes), (2, .truncated), (65_535, .truncated)] as [(UInt16, DNSMessageError.Code)]
     )
     func counts(count: UInt16, expected: DNSMessageError.Code) {
@@ -83,7 +83,7 @@ struct DNSResponseTests {
         }
     }
 
-    @Test("counts of 65,535 in 40 octets are refused before anything is read for them")
+    @Test("(9) counts of 65,535 in 40 octets are refused before anything is read for them")
     func hugeCounts() {
         var builder = DNSMessageBuilder(to: Self.question)
         builder.counts = [.answer: 65_535, .authority: 65_535, .additional: 65_535]
@@ -93,7 +93,7 @@ struct DNSResponseTests {
     }
 
     @Test(
-        "a record's data must have the length of its type",
+        "(8) a record's data must have the length of its type",
         arguments: [
             (1, [127, 0, 0], .badRecordLength), (1, [127, 0, 0, 2, 0], .badRecordLength), (1, [], .badRecordLength),
             (28, [UInt8](repeating: 0, count: 15), .badRecordLength),
@@ -115,14 +115,14 @@ struct DNSResponseTests {
         }
     }
 
-    @Test("a length beyond the message is refused", arguments: [1, 5, 6, 16, 28, 41] as [UInt16])
+    @Test("(8) a length beyond the message is refused", arguments: [1, 5, 6, 16, 28, 41] as [UInt16])
     func lengthBeyondMessage(type: UInt16) {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record([0], type: type, data: [0, 0, 0, 0], length: 5), to: .additional)
         #expect(parsingError(builder.octets) == .truncated)
     }
 
-    @Test("a compressed name may end outside its record's data, but not run past it")
+    @Test("(8) a compressed name may end outside its record's data, but not run past it")
     func compressedData() throws {
         var builder = DNSMessageBuilder(to: Self.question)
         // "www" and a pointer to "test" in the question.
@@ -138,7 +138,7 @@ struct DNSResponseTests {
         #expect(parsingError(cut.octets) == .truncated)
     }
 
-    @Test("records of another class are skipped by their length, whatever is in them")
+    @Test("(19) records of another class are skipped by their length, whatever is in them")
     func otherClass() throws {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record(Self.owner, type: 1, recordClass: 3, timeToLive: 1, data: [1, 2, 3]))
@@ -147,7 +147,7 @@ struct DNSResponseTests {
         )
     }
 
-    @Test("one OPT record of the root in the additional section is allowed, and no other")
+    @Test("(12) one OPT record of the root in the additional section is allowed, and no other")
     func options() {
         var builder = Self.good()
         builder.options(data: [0, 12, 0, 2, 0, 0, 0, 15, 0, 0])

@@ -37,7 +37,7 @@ struct RecordedAnswerTests {
         #expect(try DNSResponse(parsing: answer.octets, to: answer.question).outcome() == expected)
     }
 
-    @Test("no prefix and no suffix of one is an answer", arguments: RecordedAnswer.all)
+    @Test("(2) no prefix and no suffix of one is an answer", arguments: RecordedAnswer.all)
     func cut(answer: RecordedAnswer) {
         let octets = answer.octets
         for length in 0..<octets.count {
@@ -46,12 +46,12 @@ struct RecordedAnswerTests {
         }
     }
 
-    @Test("an octet behind the end is refused", arguments: RecordedAnswer.all)
+    @Test("(10) an octet behind the end is refused", arguments: RecordedAnswer.all)
     func trailing(answer: RecordedAnswer) {
         #expect(parsingError(answer.octets + [0], answer.question) == .trailingBytes)
     }
 
-    @Test("with any one bit flipped it still gives an outcome or a typed error", arguments: RecordedAnswer.all)
+    @Test("invariant 15: with any one bit flipped it still gives an outcome or a typed error", arguments: RecordedAnswer.all)
     func flipped(answer: RecordedAnswer) throws {
         let octets = answer.octets
         var outcomes = 0

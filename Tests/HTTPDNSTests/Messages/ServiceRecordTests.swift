@@ -56,7 +56,7 @@ struct ServiceRecordTests {
     }
 
     @Test(
-        "a record with a value of another form than its key's is malformed",
+        "(13) a record with a value of another form than its key's is malformed",
         arguments: [
             ("mandatory: no key", [(0, [])]),
             ("mandatory: an odd number of octets", [(0, [0, 1, 0]), (1, h2)]),
@@ -120,7 +120,7 @@ struct ServiceRecordTests {
     }
 
     @Test(
-        "a record whose parameters do not agree, or that this client must not use, is void",
+        "(13) a record whose parameters do not agree, or that this client must not use, is void",
         arguments: [
             ("mandatory: alpn is not there", [(0, [0, 1])]),
             ("mandatory: an unknown key", [(0, [2, 0x9b]), (667, [])]),

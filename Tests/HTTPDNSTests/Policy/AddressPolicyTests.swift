@@ -5,7 +5,7 @@ import Testing
 @Suite("Address policy")
 struct AddressPolicyTests {
     @Test(
-        "every special-purpose range has its scope",
+        "(21) every special-purpose range has its scope",
         arguments: [
             ("8.8.8.8", AddressScope.public), ("1.0.0.0", .public), ("203.0.113.7", .public), ("192.0.2.1", .public),
             ("198.51.100.4", .public), ("192.175.48.1", .public), ("223.255.255.255", .public),
@@ -46,7 +46,7 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "a provider may answer what is as private as its own service, and no more",
+        "(21) a provider may answer what is as private as its own service, and no more",
         arguments: [
             (AddressScope.public, "203.0.113.7", true), (.public, "10.0.0.1", false), (.public, "127.0.0.1", false),
             (.public, "169.254.169.254", false), (.public, "::ffff:10.0.0.1", false), (.public, "2002:7f00:1::", false),

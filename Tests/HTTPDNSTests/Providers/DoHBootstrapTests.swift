@@ -76,7 +76,7 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("when all fail, the error names each with its failure")
+    @Test("invariant 19: when all fail, the error names each with its failure")
     func allFail() async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in throw Self.failure() }
         let error = try #require(await scripted.error(.v4))
@@ -87,7 +87,7 @@ struct DoHBootstrapTests {
         )
     }
 
-    @Test("a connection that breaks under a request is dialled anew, once")
+    @Test("(30) a connection that breaks under a request is dialled anew, once")
     func brokenConnection() async throws {
         let scripted = try ScriptedDoHService { _ in throw Self.failure(.connectionLost) }
         #expect(try await scripted.error(.v4)?.code == .unreachable)

@@ -8,7 +8,7 @@ struct DoHReplyTests {
     private static let html = Array("<html>Log in to the network</html>".utf8)
 
     @Test(
-        "a status other than 200 is an error that says what to do, even with a good message in the body",
+        "(27) a status other than 200 is an error that says what to do, even with a good message in the body",
         arguments: [
             (204, "path of the DoH service"), (206, "200 and a DNS message"), (301, "redirects are not followed"),
             (302, "redirects are not followed"), (304, "nothing conditional"), (400, "check that the url"),
@@ -32,7 +32,7 @@ struct DoHReplyTests {
     }
 
     @Test(
-        "a time to wait is named when the service gives it in seconds, and nothing else of it",
+        "(27) a time to wait is named when the service gives it in seconds, and nothing else of it",
         arguments: [
             (429, "30", 30, "too many queries, it wants to be left alone for 30 s"),
             (503, "120", 120, "the service failed, it wants to be left alone for 120 s"),
@@ -49,7 +49,7 @@ struct DoHReplyTests {
     }
 
     @Test(
-        "the content type is checked without case, and its parameters mean nothing",
+        "(28) the content type is checked without case, and its parameters mean nothing",
         arguments: [
             ("application/dns-message", true), ("Application/DNS-Message", true),
             ("application/dns-message; charset=utf-8", true), ("application/dns-message ;x", true),
@@ -65,7 +65,7 @@ struct DoHReplyTests {
         if let error { #expect(error.code == .badResponse) }
     }
 
-    @Test("a response without content type is refused")
+    @Test("(28) a response without content type is refused")
     func noContentType() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0, fields: [:]) }
         let error = try #require(await scripted.error())
@@ -73,7 +73,7 @@ struct DoHReplyTests {
         #expect(error.message == "no Content-Type; it must be application/dns-message, from 192.0.2.1:443")
     }
 
-    @Test("the page of a captive portal is called by its name, without its words or control characters")
+    @Test("(27) the page of a captive portal is called by its name, without its words or control characters")
     func captivePortal() async throws {
         let scripted = try ScriptedDoHService { sent in
             .status(200, to: sent, fields: [.contentType: "text/html;\u{1b}]0;x\u{7}"], body: Self.html)
@@ -139,7 +139,7 @@ struct DoHReplyTests {
 @Suite("DoH provider: Age and freshness")
 struct DoHFreshnessTests {
     @Test(
-        "Age is taken off the time to live, and what is no age is not looked at",
+        "(25) Age is taken off the time to live, and what is no age is not looked at",
         arguments: [
             (nil, 60), ("0", 60), ("10", 50), (" 10 ", 50), ("60", 0), ("61", 0), ("4294967296", 0),
             ("99999999999999999999999999", 0), ("-10", 60), ("+10", 60), ("ten", 60), ("1e1", 60), ("10.5", 60),
@@ -160,7 +160,7 @@ struct DoHFreshnessTests {
     }
 
     @Test(
-        "a max-age shorter than the time to live bounds it, less Age",
+        "(25) a max-age shorter than the time to live bounds it, less Age",
         arguments: [
             ("max-age=20", 15), ("max-age=600", 55), ("MAX-AGE=20", 15), ("max-age=\"20\"", 15), ("max-age=0", 0),
             ("public, max-age=20, max-age=30", 15), ("private=\"a, max-age=0, b\", max-age=20", 15),

@@ -86,7 +86,7 @@ struct DoHTransportExchangeTests {
         await provider.shutdown()
     }
 
-    @Test("a body beyond 65,535 octets is refused, by its length and by its chunks")
+    @Test("(29) a body beyond 65,535 octets is refused, by its length and by its chunks")
     func tooLong() async throws {
         let large = [UInt8](repeating: 0, count: 66_000)
         #expect(try await code(.readHead, Self.head("Content-Length: 66000\r\n"), .send(large), .hang) == .badResponse)
@@ -100,7 +100,7 @@ struct DoHTransportExchangeTests {
         )
     }
 
-    @Test("a body that ends early is no answer")
+    @Test("(30) a body that ends early is no answer")
     func shortBody() async throws {
         #expect(
             try await code(
@@ -130,7 +130,7 @@ struct DoHTransportExchangeTests {
         #expect(code == .httpStatus)
     }
 
-    @Test("a redirect is not followed")
+    @Test("(27) a redirect is not followed")
     func redirect() async throws {
         let target = try RawServer(.hang)
         let code = try await code(
@@ -149,7 +149,7 @@ struct DoHTransportExchangeTests {
         #expect(try await code(.reset) == .unreachable)
     }
 
-    @Test("a service that accepts and keeps silent ends at the time limit, in each phase")
+    @Test("(29) a service that accepts and keeps silent ends at the time limit, in each phase")
     func silence() async throws {
         let limit = Duration.milliseconds(300)
         #expect(try await code(timeLimit: limit, .hang) == .timedOut)
@@ -165,7 +165,7 @@ struct DoHTransportExchangeTests {
         )
     }
 
-    @Test("a kept connection that the service closed is dialled anew")
+    @Test("(30) a kept connection that the service closed is dialled anew")
     func closedConnection() async throws {
         let server = try RawServer { connection in
             connection == 0

@@ -16,6 +16,7 @@ struct ResolverFixture {
         providers names: [String] = ["doh"],
         scope: AddressScope = .public,
         isStubborn: Bool = false,
+        batchLimit: Int = 1,
         fallback: Route.Fallback = .none,
         ticket: UInt64 = 0,
         maximumFlights: Int = Resolver.maximumFlights,
@@ -23,7 +24,13 @@ struct ResolverFixture {
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
         providers = names.map {
-            ScriptedProvider(name: $0, serviceScope: scope, isStubborn: isStubborn, timeSource: FakeTimeSource())
+            ScriptedProvider(
+                name: $0,
+                serviceScope: scope,
+                isStubborn: isStubborn,
+                batchLimit: batchLimit,
+                timeSource: FakeTimeSource()
+            )
         }
         var configuration = ResolverConfiguration()
         configuration.providers = providers
@@ -71,6 +78,20 @@ struct ResolverFixture {
     func say(_ addresses: [String], timeToLive: Duration = .seconds(60), about host: String, at index: Int = 0) throws {
         let answer = ProviderAnswer.addresses(addresses.compactMap { IPAddress($0) }, timeToLive: timeToLive)
         try providers[index].say(.answer(answer), about: HostName(host))
+    }
+}
+
+extension Resolver {
+    /// Listens from now on; see ``ResolverEvents/Iterator/wait(for:)``.
+    var listener: ResolverEvents.Iterator { events.buffered(upTo: 100_000).makeAsyncIterator() }
+}
+
+extension ResolverEvents.Iterator {
+    /// Returns with the next event of a kind, however many others come before it.
+    @discardableResult
+    mutating func wait(for kind: ResolverEvent.Kind) async -> ResolverEvent? {
+        while let event = await next() { if event.kind == kind { return event } }
+        return nil
     }
 }
 

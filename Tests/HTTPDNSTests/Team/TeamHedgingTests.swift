@@ -109,7 +109,7 @@ struct TeamHedgingTests {
         #expect(slow.state.members[0].health.hedgeDelay == .milliseconds(95))
     }
 
-    @Test("one healthy provider among four dead ones: their delays add up to two, once, and never again")
+    @Test("invariant 20: one healthy provider among four dead ones: their delays add up to two, once, and never again")
     func manyDead() throws {
         let dead = ["a", "b", "c", "d"].map { ($0, Simulation.blackHole) }
         var team = TeamSimulation(dead + [("alive", Simulation.answering(after: .milliseconds(10)))])
@@ -150,7 +150,7 @@ struct TeamHedgingTests {
         #expect(team.sentTo("alive") == 101)
     }
 
-    @Test("one deadline for all: no attempt passes it, and who was silent or never asked is told")
+    @Test("invariant 20: one deadline for all: no attempt passes it, and who was silent or never asked is told")
     func deadline() throws {
         var team = TeamSimulation([
             ("a", Simulation.blackHole), ("b", Simulation.blackHole), ("c", Simulation.blackHole),

@@ -1,0 +1,168 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// What callers notice of a provider that is slow, gone or wrong: nothing. On the real clock, with BIND as the provider.
+@Suite("Nobody waits", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(3)))
+struct NeverWaitingTests {
+    /// Runs `body` with a resolver that is shut down afterwards.
+    private func withResolver(_ configuration: ResolverConfiguration, _ body: (Resolver) async throws -> Void) async throws {
+        let resolver = try Resolver(configuration)
+        let result: Result<Void, any Error>
+        do { result = .success(try await body(resolver)) } catch { result = .failure(error) }
+        await resolver.shutdown()
+        try result.get()
+    }
+
+    private func question(_ name: String) throws -> ResolutionQuestion {
+        ResolutionQuestion(.name(try HostName(name)), port: 443)
+    }
+
+    @Test("(32), invariant 8: a thousand misses at once on one name are one query a family in BIND's log")
+    func oneFlight() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "thousand.wild.test"
+        let mark = rig.bindLogMark()
+        try await withResolver(try rig.settings().resolver) { resolver in
+            let question = try question(name)
+            let addresses = try await withThrowingTaskGroup(of: String?.self) { group in
+                for _ in 0..<1_000 {
+                    group.addTask { try await resolver.resolve(question).endpoints.first?.address.description }
+                }
+                return try await group.reduce(into: Set<String?>()) { $0.insert($1) }
+            }
+            #expect(addresses == ["127.0.0.4"])
+            let counters = resolver.counters
+            #expect(counters.misses == 1 && counters.joined + counters.hits == 999)
+        }
+        #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
+    }
+
+    @Test("a name in use with a time to live of 2 s: after the first answer nobody waits, through four lives of it")
+    func hotName() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "hot.wild.test"
+        try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"])
+        var configuration = try rig.settings().resolver
+        configuration.families = .v4
+        let mark = rig.bindLogMark()
+        try await withResolver(configuration) { resolver in
+            let question = try question(name)
+            let clock = SystemTimeSource()
+            let end = clock.now() + .seconds(8)
+            var answers = 0
+            while clock.now() < end {
+                #expect(try await resolver.resolve(question).isStale == false)
+                answers += 1
+                // The pace of the callers, who come more often than a refresh may begin late.
+                try await clock.sleep(until: clock.now() + .milliseconds(10))
+            }
+            let counters = resolver.counters
+            #expect(counters.misses == 1 && counters.joined == 0 && counters.hits == answers - 1)
+            #expect(counters.refreshesSucceeded >= 3 && counters.refreshesFailed == 0)
+            #expect(try rig.queryCount(of: name, since: mark) <= counters.refreshesStarted + 1)
+        }
+        try await rig.removeRecords(name)
+    }
+
+    @Test("BIND held for three lives of what it said: no request fails, and each late answer says that it is stale")
+    func heldProvider() async throws {
+        let rig = try await ServerRig.start()
+        let names = (0..<10).map { "warm\($0).wild.test" }
+        for name in names { try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"]) }
+        var configuration = try rig.settings().resolver
+        configuration.families = .v4
+        try await withResolver(configuration) { resolver in
+            let questions = try names.map(question)
+            for question in questions { _ = try await resolver.resolve(question) }
+            rig.holdBind()
+            let clock = SystemTimeSource()
+            let held = clock.now()
+            var stale = 0
+            var wrong: [Resolution] = []
+            while clock.now() < held + .seconds(6) {
+                for question in questions {
+                    let resolution = try await resolver.resolve(question)
+                    if resolution.isStale { stale += 1 }
+                    if resolution.isStale != (resolution.age >= .seconds(2)) { wrong.append(resolution) }
+                }
+                try await clock.sleep(until: clock.now() + .milliseconds(50))
+            }
+            #expect(wrong.isEmpty, "\(wrong.count), such as \(String(describing: wrong.first))")
+            #expect(stale > 10 && resolver.counters.staleServed == stale)
+            rig.resumeBind()
+            // Alive again, it is found by the next probe: what it says is fresh.
+            while try await resolver.resolve(questions[0]).isStale {
+                try await clock.sleep(until: clock.now() + .milliseconds(50))
+            }
+        }
+        try await rig.stop()
+    }
+
+    @Test("a provider that denies every name harms nobody where a second opinion is wanted")
+    func denier() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "denied.wild.test"
+        // The message without its address: 16 octets less, response code 3, no answer.
+        var denial = Array(DNSReply(host: name, address: [127, 0, 0, 2]).message.dropLast(16))
+        denial[3] = 0x83
+        denial[7] = 0
+        let server = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(denial))]))
+        defer { server.stop() }
+        var configuration = try rig.settings().resolver
+        configuration.families = .v4
+        configuration.providers.append(
+            try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
+        )
+        for wantsSecondOpinion in [false, true] {
+            configuration.routes = [Route(.any, .providers(["denier", "bind"], fallback: .none))]
+            configuration.routes[0].wantsSecondOpinion = wantsSecondOpinion
+            let resolver = try Resolver(configuration)
+            for _ in 0..<20 {
+                resolver.removeAllCached()
+                let resolution = try? await resolver.resolve(question(name))
+                #expect(resolution?.provider == (wantsSecondOpinion ? "bind" : nil))
+                #expect(resolution?.endpoints.map(\.address.description) == (wantsSecondOpinion ? ["127.0.0.4"] : nil))
+            }
+            #expect(resolver.counters.providers["denier"]?.negatives == 20)
+            if !wantsSecondOpinion {
+                await resolver.shutdown()
+                configuration.providers = try rig.settings().resolver.providers
+                configuration.providers.append(
+                    try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
+                )
+            } else {
+                await resolver.shutdown()
+            }
+        }
+    }
+
+    @Test("invariant 20: a black-holed first provider costs the first question the hedge delay, and later ones nothing")
+    func blackHole() async throws {
+        let rig = try await ServerRig.shared()
+        let hole = try BlackHole()
+        var configuration = try rig.settings().resolver
+        configuration.families = .v4
+        configuration.attemptLimit = .seconds(30)
+        configuration.providers.append(
+            try DoHProvider(.init(name: "hole", url: "http://127.0.0.1:\(hole.port)/dns-query"))
+        )
+        configuration.routes = [Route(.any, .providers(["hole", "bind"], fallback: .none))]
+        try await withResolver(configuration) { resolver in
+            for number in 0..<50 {
+                let resolution = try await resolver.resolve(question("hole\(number).wild.test"))
+                #expect(resolution.provider == "bind")
+                // A hundred times the delay, and a third of what waiting for the first provider would cost.
+                #expect(resolution.elapsed < .seconds(10))
+            }
+            let counters = resolver.counters
+            let dead = try #require(counters.providers["hole"])
+            #expect(dead.queries - dead.probes == 1)
+            #expect(counters.providers["bind"]?.answers == 50)
+        }
+        withExtendedLifetime(hole) {}
+    }
+}
