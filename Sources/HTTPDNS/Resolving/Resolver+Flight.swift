@@ -82,7 +82,9 @@ extension Resolver {
     }
 
     private func hasStaleAnswer(_ key: AnswerKey, at now: MonotonicTime) -> Bool {
-        cache.shard(for: key).state.withLock { $0.table.find(key)?.isStale(at: now) ?? false }
+        // A stale answer of the system itself is worth no more than a new one.
+        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }) else { return false }
+        return known.header.origin?.source == .provider && known.isStale(at: now)
     }
 
     /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:

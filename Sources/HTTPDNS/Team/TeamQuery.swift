@@ -46,9 +46,13 @@ struct TeamQuery: Sendable {
     /// Whether it went to a provider that rests or has rested, and may well be dead.
     var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
 
-    /// How long it may take from its sending on.
+    /// Whether its asker has nobody else to ask.
+    var isOnlyChance = false
+
+    /// How long it may take from its sending on: all the time there is, when giving up early would win nothing.
     func limit(_ attemptLimit: Duration) -> Duration {
-        min(attemptLimit, deadline - (sentAt ?? startedAt))
+        let left = deadline - (sentAt ?? startedAt)
+        return isOnlyChance ? left : min(attemptLimit, left)
     }
 
     /// What a result comes to.

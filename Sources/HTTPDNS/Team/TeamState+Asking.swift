@@ -107,7 +107,8 @@ extension TeamState {
             purpose: purpose,
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,
-            deadline: ask.assignment.deadline
+            deadline: ask.assignment.deadline,
+            isOnlyChance: ask.assignment.providers.count == 1
         )
         ask.remaining.removeAll { $0 == number }
         ask.explores = false

@@ -182,9 +182,9 @@ struct ProviderAndRouteMistakeTests {
                 """,
                 """
                 f.yaml:3:27: "method" is not a key of a provider of kind json-google or json-cloudflare; allowed: kind, \
-                url, bootstrap, ca_file (it is a key of a provider of kind doh)
+                url, bootstrap, ca_file, limits (it is a key of a provider of kind doh)
                 f.yaml:4:45: "account" is not a key of a provider of kind doh; allowed: kind, url, bootstrap, method, \
-                ca_file (it is a key of a provider of kind json-alidns)
+                ca_file, limits (it is a key of a provider of kind json-alidns)
                 """
             ),
             MistakeCase(

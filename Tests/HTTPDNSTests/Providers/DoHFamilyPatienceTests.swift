@@ -48,10 +48,11 @@ struct DoHFamilyPatienceTests {
         let resolver = try Resolver(configuration)
         let host = Host.name(try HostName("one.test"))
         async let resolution = resolver.resolve(ResolutionQuestion(host, port: 443))
-        await time.sleepers(atLeast: 2)
+        // The flight's end, the query's limit, and the patience with the silent family.
+        await time.sleepers(atLeast: 3)
         time.advance(by: .milliseconds(500))
         #expect(try await resolution.endpoints.map(\.address) == [IPAddress(v4: 127, 0, 0, 2)])
-        #expect(time.sleeperCount == 0)
+        while time.sleeperCount > 0 { await Task.yield() }
     }
 
     @Test("without an address the other family is waited for until the time limit")

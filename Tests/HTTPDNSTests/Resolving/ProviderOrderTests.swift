@@ -72,31 +72,33 @@ struct ProviderOrderTests {
         #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
     }
 
-    @Test("one dead provider takes its fair part of the time, and no more")
-    func sharesTime() async throws {
+    @Test("a dead provider costs the hedge delay, and no more")
+    func hedges() async throws {
         let fixture = try ResolverFixture(providers: ["dead", "alive"], fallback: .system)
         try fixture.providers[0].say(.silence, about: HostName("pay.test"))
         try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
         async let pending = fixture.resolve("pay.test")
-        await fixture.time.sleepers(atLeast: 1)
-        fixture.time.advance(by: .milliseconds(999))
+        // The query's limit, and the moment of the hedge.
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(49))
         #expect(fixture.providers[1].queries.isEmpty)
         fixture.time.advance(by: .milliseconds(1))
         let resolution = try await pending
         #expect(resolution.provider == "alive")
-        #expect(resolution.failedAttempts.map(\.description) == ["dead: no answer in 1 s"])
-        #expect(resolution.elapsed == .seconds(1))
+        #expect(resolution.elapsed == .milliseconds(50))
         #expect(fixture.providers[0].queries.map(\.timeLimit) == [.seconds(1)])
-        // What the dead one left is shared by the two that were to come.
-        #expect(fixture.providers[1].queries.map(\.timeLimit) == [.seconds(1)])
+        #expect(fixture.system.questions.isEmpty)
     }
 
-    @Test("time that a provider did not use is the next one's")
-    func inheritsTime() async throws {
+    @Test("a query takes the limit of one attempt, and all the time there is when nobody else can be asked")
+    func limitsAttempts() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
         try fixture.providers[0].say(.failure(.unavailable), about: HostName("pay.test"))
         _ = try? await fixture.resolve("pay.test")
-        #expect(fixture.providers.map { $0.queries.map(\.timeLimit) } == [[.milliseconds(1_500)], [.seconds(3)]])
+        #expect(fixture.providers.map { $0.queries.map(\.timeLimit) } == [[.seconds(1)], [.seconds(1)]])
+        let alone = try ResolverFixture(providers: ["ali"])
+        _ = try? await alone.resolve("pay.test")
+        #expect(alone.provider.queries.map(\.timeLimit) == [.seconds(3)])
     }
 
     @Test("a provider that listens to nothing is left behind at the limit")
@@ -104,7 +106,7 @@ struct ProviderOrderTests {
         let fixture = try ResolverFixture(isStubborn: true)
         try fixture.provider.say(.silence, about: HostName("pay.test"))
         let pending = Task { try await fixture.resolve("pay.test") }
-        await fixture.time.sleepers(atLeast: 1)
+        await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .seconds(3))
         let error = await #expect(throws: ResolutionError.self) { try await pending.value }
         #expect(error?.code == .timedOut)

@@ -66,6 +66,7 @@ struct ServiceSelectionTests {
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), services: services)
         let expected = ServiceCandidates(
             endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
+            applicationProtocols: ["http/1.1"],
             timeToLive: .seconds(20),
             serviceName: nil,
             missing: nil
@@ -88,6 +89,7 @@ struct ServiceSelectionTests {
         )
         let expected = ServiceCandidates(
             endpoints: [Self.v4(2), Self.v6(2), Self.v4(1)].map { ServiceEndpoint(address: $0) },
+            applicationProtocols: ["http/1.1"],
             timeToLive: .seconds(7),
             serviceName: nil,
             missing: nil
