@@ -112,30 +112,23 @@ struct NeverWaitingTests {
         denial[7] = 0
         let server = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(denial))]))
         defer { server.stop() }
-        var configuration = try rig.settings().resolver
-        configuration.families = .v4
-        configuration.providers.append(
-            try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
-        )
         for wantsSecondOpinion in [false, true] {
+            var configuration = try rig.settings().resolver
+            configuration.families = .v4
+            configuration.providers.append(
+                try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
+            )
             configuration.routes = [Route(.any, .providers(["denier", "bind"], fallback: .none))]
             configuration.routes[0].wantsSecondOpinion = wantsSecondOpinion
-            let resolver = try Resolver(configuration)
-            for _ in 0..<20 {
-                resolver.removeAllCached()
-                let resolution = try? await resolver.resolve(question(name))
-                #expect(resolution?.provider == (wantsSecondOpinion ? "bind" : nil))
-                #expect(resolution?.endpoints.map(\.address.description) == (wantsSecondOpinion ? ["127.0.0.4"] : nil))
-            }
-            #expect(resolver.counters.providers["denier"]?.negatives == 20)
-            if !wantsSecondOpinion {
-                await resolver.shutdown()
-                configuration.providers = try rig.settings().resolver.providers
-                configuration.providers.append(
-                    try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
-                )
-            } else {
-                await resolver.shutdown()
+            try await withResolver(configuration) { resolver in
+                for _ in 0..<20 {
+                    resolver.removeAllCached()
+                    let resolution = try? await resolver.resolve(question(name))
+                    #expect(resolution?.provider == (wantsSecondOpinion ? "bind" : nil))
+                    let addresses = resolution?.endpoints.map(\.address.description)
+                    #expect(addresses == (wantsSecondOpinion ? ["127.0.0.4"] : nil))
+                }
+                #expect(resolver.counters.providers["denier"]?.negatives == 20)
             }
         }
     }

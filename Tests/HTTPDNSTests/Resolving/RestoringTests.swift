@@ -49,7 +49,15 @@ struct RestoringTests {
         }
     }
 
-    private let wall = Lock<Int64>(1_800_000_000_000)
+    /// A calendar that a test sets.
+    private final class Calendar: Sendable {
+        private let milliseconds = Lock<Int64>(1_800_000_000_000)
+
+        var clock: WallClock { WallClock { self.milliseconds.withLock { $0 } } }
+        func move(by difference: Int64) { milliseconds.withLock { $0 += difference } }
+    }
+
+    private let calendar = Calendar()
 
     private func fixture(
         _ store: any ResolutionStore,
@@ -57,10 +65,9 @@ struct RestoringTests {
         scope: AddressScope = .public,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
-        let wall = wall
         return try ResolverFixture(providers: providers, scope: scope) {
             $0.store = store
-            $0.wallClock = WallClock { wall.withLock { $0 } }
+            $0.wallClock = calendar.clock
             try change(&$0)
         }
     }
@@ -82,7 +89,7 @@ struct RestoringTests {
     @Test("what was known at the shutdown is known at the next start: the first question asks nobody")
     func survives() async throws {
         let store = try await filled()
-        wall.withLock { $0 += 20_000 }
+        calendar.move(by: 20_000)
         let fixture = try fixture(store)
         await fixture.resolver.start()
         let first = try #require(try fixture.immediate("img.test"))
@@ -99,7 +106,7 @@ struct RestoringTests {
     )
     func ages(milliseconds: Int64, expected: String) async throws {
         let store = try await filled()
-        wall.withLock { $0 += milliseconds }
+        calendar.move(by: milliseconds)
         let fixture = try fixture(store) { $0.cache.staleLimit = .seconds(60) }
         await fixture.resolver.start()
         try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
@@ -113,7 +120,7 @@ struct RestoringTests {
     )
     func dayOff(milliseconds: Int64) async throws {
         let store = try await filled()
-        wall.withLock { $0 += milliseconds }
+        calendar.move(by: milliseconds)
         let fixture = try fixture(store)
         await fixture.resolver.start()
         #expect(try fixture.immediate("img.test") == nil)
@@ -146,7 +153,7 @@ struct RestoringTests {
     func policy() async throws {
         let store = try await filled(["10.0.0.1", "203.0.113.1"], scope: .private)
         for age in [Int64(0), 60_000] {
-            wall.withLock { $0 += age }
+            calendar.move(by: age)
             let today = try fixture(store)
             await today.resolver.start()
             try today.provider.say(.failure(.unavailable), about: HostName("img.test"))
@@ -231,11 +238,10 @@ struct RestoringTests {
     @Test("a snapshot on disk carries the answers of one resolver to the next; a damaged one costs an event")
     func disk() async throws {
         let folder = try StoreFolder()
-        let wall = wall
         func fixture() throws -> ResolverFixture {
             try ResolverFixture {
                 $0.snapshotPath = folder.file
-                $0.wallClock = WallClock { wall.withLock { $0 } }
+                $0.wallClock = calendar.clock
             }
         }
         let before = try fixture()
