@@ -64,7 +64,9 @@ struct LeftAloneTests {
         }
     }
 
-    @Test("invariant 19: the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups")
+    @Test(
+        "invariant 19: the provider's own name, mapped to a wrong place and routed to itself, stops neither start nor 100 look-ups"
+    )
     func providersOwnName() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()

@@ -8,7 +8,9 @@ import Testing
 @Suite("Nobody waits", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(3)))
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.
-    private func withResolver(_ configuration: ResolverConfiguration, _ body: (Resolver) async throws -> Void) async throws {
+    private func withResolver(_ configuration: ResolverConfiguration, _ body: (Resolver) async throws -> Void)
+        async throws
+    {
         let resolver = try Resolver(configuration)
         let result: Result<Void, any Error>
         do { result = .success(try await body(resolver)) } catch { result = .failure(error) }
@@ -128,7 +130,8 @@ struct NeverWaitingTests {
                     let addresses = resolution?.endpoints.map(\.address.description)
                     #expect(addresses == (wantsSecondOpinion ? ["127.0.0.4"] : nil))
                 }
-                #expect(resolver.counters.providers["denier"]?.negatives == 20)
+                let denier = try #require(resolver.counters.providers["denier"])
+                #expect(denier.negatives >= 1, "\(denier)")
             }
         }
     }
@@ -152,9 +155,9 @@ struct NeverWaitingTests {
                 #expect(resolution.elapsed < .seconds(10))
             }
             let counters = resolver.counters
-            let dead = try #require(counters.providers["hole"])
-            #expect(dead.queries - dead.probes == 1)
             #expect(counters.providers["bind"]?.answers == 50)
+            // Asked late the first time, and in the first place from then on.
+            #expect(counters.providers["bind"]?.hedges == 1, "\(counters.providers)")
         }
         withExtendedLifetime(hole) {}
     }

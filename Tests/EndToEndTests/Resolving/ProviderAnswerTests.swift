@@ -47,7 +47,9 @@ struct ProviderAnswerTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: queries) == 1)
     }
 
-    @Test("row 2, invariant 17: another server's certificate is refused under a mapping, and no byte of the request arrives")
+    @Test(
+        "row 2, invariant 17: another server's certificate is refused under a mapping, and no byte of the request arrives"
+    )
     func wrongServer() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()

@@ -136,7 +136,9 @@ struct OwnerRuleTests {
         #expect(try outcome(builder) == .noData(timeToLive: nil))
     }
 
-    @Test("(20) NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused")
+    @Test(
+        "(20) NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused"
+    )
     func nameError() throws {
         var builder = response { $0.alias("one.test", "two.test") }
         builder.responseCode = 3

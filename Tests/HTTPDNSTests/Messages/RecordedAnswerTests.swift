@@ -51,7 +51,10 @@ struct RecordedAnswerTests {
         #expect(parsingError(answer.octets + [0], answer.question) == .trailingBytes)
     }
 
-    @Test("invariant 15: with any one bit flipped it still gives an outcome or a typed error", arguments: RecordedAnswer.all)
+    @Test(
+        "invariant 15: with any one bit flipped it still gives an outcome or a typed error",
+        arguments: RecordedAnswer.all
+    )
     func flipped(answer: RecordedAnswer) throws {
         let octets = answer.octets
         var outcomes = 0

@@ -48,7 +48,7 @@ struct ManyQuestionsTests {
         }
         let counters = resolver.counters
         #expect(counters.questions == 1_000)
-        #expect(counters.hits - counters.negativeHits == tally.cached || counters.hits == tally.cached)
+        #expect(counters.hits == tally.cached)
         #expect(counters.staleServed == tally.stale && tally.stale > 0)
         #expect(tally.fresh + tally.cached + tally.stale + tally.refused == 1_000)
         #expect(counters.answers.values.reduce(0, +) == 1_000 - tally.refused)
@@ -58,15 +58,15 @@ struct ManyQuestionsTests {
             let counted = try #require(counters.providers[provider.name])
             #expect(counted.queries == provider.queries.count)
             #expect(counted.queriesInFlight == 0 && counted.cancelled == 0)
-            let negatives = provider.queries.count { $0.host == names[3] }
-            #expect(counted.negatives + (provider.name == "ali" ? counted.failures.values.reduce(0, +) : 0) >= negatives)
         }
         let backup = try #require(counters.providers["backup"])
         #expect(backup.negatives == fixture.providers[1].queries.count { $0.host == names[3] })
         #expect(counters.cacheEntries == 5)
     }
 
-    @Test("(32), invariant 8: of a thousand questions for one name one misses and the others join, and both are counted")
+    @Test(
+        "(32), invariant 8: of a thousand questions for one name one misses and the others join, and both are counted"
+    )
     func joined() async throws {
         let fixture = try ResolverFixture()
         let resolver = fixture.resolver
@@ -98,7 +98,9 @@ struct ManyQuestionsTests {
         let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         for name in names { fixture.provider.say(.answer(answer), about: name) }
         let resolved = try await withThrowingTaskGroup(of: Resolution.self) { group in
-            for name in names { group.addTask { try await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) } }
+            for name in names {
+                group.addTask { try await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) }
+            }
             await fixture.provider.queries(atLeast: 33)
             for _ in 0..<100 { #expect(try fixture.immediate("hot.test")?.addresses == ["203.0.113.9"]) }
             #expect(fixture.provider.queries.count == 33)

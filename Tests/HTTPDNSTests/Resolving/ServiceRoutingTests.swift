@@ -123,7 +123,11 @@ struct ServiceRoutingTests {
     @Test("without the route's setting nobody asks for records")
     func switchedOff() async throws {
         let fixture = try fixture { $0.routes[0].usesServices = false }
-        try say(.bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)), about: "one.test", in: fixture)
+        try say(
+            .bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)),
+            about: "one.test",
+            in: fixture
+        )
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
         #expect(fixture.provider.queries.allSatisfy { !$0.wantsServices })
     }
