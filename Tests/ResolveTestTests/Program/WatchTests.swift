@@ -40,13 +40,15 @@ struct WatchTests {
     @Test(
         "on a terminal the table is drawn over itself, keys are obeyed, and the terminal is given back",
         .enabled(if: Command.find("script") != nil),
-        arguments: [("dq", ""), ("", "timeout -s INT 2 "), ("", "timeout -s TERM 2 ")]
+        arguments: [("dq", ""), ("", "timeout --foreground -s INT 2 "), ("", "timeout --foreground -s TERM 2 ")]
     )
     func terminal(keys: String, prefix: String) async throws {
-        // Held open behind the keys, or script would type Ctrl-D, which quits as well.
+        // A person types after the table is there. Held open behind the keys, or script would type Ctrl-D at once, which
+        // quits as well.
         let watch = "\(Program.path) watch one.test --map one.test=127.0.0.2,127.0.0.3 --interval 50ms --for 20s"
-        let line = "stty cols 60; \(prefix.isEmpty ? "" : "\(prefix)--foreground ")\(watch); stty -a"
-        let shell = "(printf '\(keys)'; exec sleep 3) | script -qec '\(line)' /dev/null"
+        let line = "stty cols 60; \(prefix)\(watch); stty -a"
+        let typing = keys.map { "sleep 1; printf \($0); " }.joined()
+        let shell = "(\(typing)exec sleep 3) | script -qec '\(line)' /dev/null"
         let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
         let output = run.output
         #expect(output.contains("\u{1B}[?25l") && output.contains("\u{1B}[?25h"), "\(run)")

@@ -123,7 +123,7 @@ struct WatchTableTests {
         let bare = painted.map { $0.replacing(#/\u{1B}\[[0-9]*m/#, with: "") }
         #expect(bare == table.lines(Screen(width: width, style: .plain)))
         #expect(bare.allSatisfy { $0.count <= width })
-        #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 40))
+        #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
         let whole = table.lines(.plain)
         #expect(zip(bare, whole).allSatisfy { $1.hasPrefix($0) })
     }
