@@ -43,17 +43,21 @@ struct WatchTests {
         arguments: [("dq", ""), ("", "timeout --foreground -s INT 2 "), ("", "timeout --foreground -s TERM 2 ")]
     )
     func terminal(keys: String, prefix: String) async throws {
-        // A person types after the table is there. Held open behind the keys, or script would type Ctrl-D at once, which
-        // quits as well.
         let watch = "\(Program.path) watch one.test --map one.test=127.0.0.2,127.0.0.3 --interval 50ms --for 20s"
         let line = "stty cols 60; \(prefix)\(watch); stty -a"
-        let typing = keys.map { "sleep 1; printf \($0); " }.joined()
-        let shell = "(\(typing)exec sleep 3) | script -qec '\(line)' /dev/null"
+        // Each key is typed once what it is about is seen. Held open behind the keys, or script would type Ctrl-D.
+        let folder = try TemporaryFolder()
+        let seen = try folder.write("", to: "seen")
+        let awaited = ["d": "one.test.*mapping", "q": "mapping .one.test. at"]
+        let typing = keys.map {
+            "until grep -aq '\(awaited["\($0)"] ?? "")' \(seen); do sleep 0.05; done; printf \($0); "
+        }
+        let shell = "(\(typing.joined())exec sleep 3) | script -qfec '\(line)' \(seen)"
         let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
         let output = run.output
         #expect(output.contains("\u{1B}[?25l") && output.contains("\u{1B}[?25h"), "\(run)")
         #expect(output.contains("q quit   r refresh   d details\u{1B}[K"))
-        #expect(output.contains("127.0.0.2 +1  mapping"))
+        #expect(output.contains("one.test  127.0.0.2 +1  mapping"))
         #expect(output.contains(#/\u{1B}\[[0-9]+A/#))
         #expect(!output.contains("\u{1B}[32m") && !output.contains("\u{1B}[2m"))
         #expect(output.contains("mapping \"one.test\" at --map") == keys.contains("d"))
