@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// What the cache keeps of one key: immutable, handed out by reference, in one piece of memory.
 ///
@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 ///
 /// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``make(_:_:)`` alone, before
 /// anyone else has a reference, and only read afterwards.
-struct CachedAnswer: @unchecked Sendable {
+package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
 
     enum Kind: UInt8 {
@@ -37,7 +37,7 @@ struct CachedAnswer: @unchecked Sendable {
     }
 
     /// What the cache does with an answer.
-    enum Finding: Sendable {
+    package enum Finding: Sendable {
         /// An answer within its life.
         case fresh(CachedAnswer)
         /// Addresses past their life, which may serve while nothing newer is to be had. `mayAsk` is false while the last
@@ -119,7 +119,7 @@ struct CachedAnswer: @unchecked Sendable {
     }
 
     /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
-    func find(at now: MonotonicTime) -> Finding {
+    package func find(at now: MonotonicTime) -> Finding {
         let header = header
         if now < header.expiresAt { return .fresh(self) }
         let failure = header.details?.failure
@@ -152,7 +152,7 @@ struct CachedAnswer: @unchecked Sendable {
     var addressCount: Int { Int(header.v4Count) + Int(header.v6Count) }
 
     /// The address at a place, IPv4 addresses first.
-    func address(at index: Int) -> IPAddress {
+    package func address(at index: Int) -> IPAddress {
         storage.withUnsafeMutablePointers { header, bytes in
             let v4Count = Int(header.pointee.v4Count)
             let start = bytes + Int(header.pointee.nameCount)
