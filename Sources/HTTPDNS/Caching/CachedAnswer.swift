@@ -101,8 +101,12 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// The fields.
     var header: Header { storage.header }
-    var kind: Kind { storage.withUnsafeMutablePointerToHeader { $0.pointee.kind } }
-    var widestScope: AddressScope { storage.withUnsafeMutablePointerToHeader { $0.pointee.widestScope } }
+    var kind: Kind { storage.header.kind }
+    var widestScope: AddressScope { storage.header.widestScope }
+    var expiresAt: MonotonicTime { storage.header.expiresAt }
+    var sentAt: MonotonicTime { storage.header.sentAt }
+    var origin: AnswerOrigin? { storage.header.origin }
+    var services: ServiceRoute? { storage.header.details?.services }
 
     /// Whether it is the answer for a key, whose hash was compared before.
     func matches(_ key: AnswerKey) -> Bool {
@@ -120,8 +124,9 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
     package func find(at now: MonotonicTime) -> Finding {
+        // Most calls end here: no copy of the other fields, which would count references.
+        if now < storage.header.expiresAt { return .fresh(self) }
         let header = header
-        if now < header.expiresAt { return .fresh(self) }
         let failure = header.details?.failure
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
@@ -131,15 +136,15 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Whether it is an answer past its life that may still serve.
     func isStale(at now: MonotonicTime) -> Bool {
-        guard header.kind == .addresses, now >= header.expiresAt, let limit = header.origin?.staleLimit else {
+        guard storage.header.kind == .addresses, now >= storage.header.expiresAt, let limit = header.origin?.staleLimit else {
             return false
         }
-        return now < header.expiresAt + limit
+        return now < storage.header.expiresAt + limit
     }
 
     /// Whether a use at `now` asks anew in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
-        guard now >= header.refreshAt, header.kind == .addresses else { return false }
+        guard now >= storage.header.refreshAt, storage.header.kind == .addresses else { return false }
         return header.details?.failure.map { now >= $0.retryAt } ?? true
     }
 
@@ -149,7 +154,7 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// How many addresses there are.
-    var addressCount: Int { Int(header.v4Count) + Int(header.v6Count) }
+    var addressCount: Int { Int(storage.header.v4Count) + Int(storage.header.v6Count) }
 
     /// The address at a place, IPv4 addresses first.
     package func address(at index: Int) -> IPAddress {
