@@ -40,7 +40,7 @@ enum CacheScenario {
                         { calls in
                             for call in calls {
                                 let key = AnswerKey(names.hosts[names.place(of: call)])
-                                guard case .fresh? = cache.find(key)?.find(at: clock.coarseNow()) else {
+                                guard let found = cache.find(key), found.isFresh(at: clock.coarseNow()) else {
                                     return requireHit(false, "the cache")
                                 }
                             }

@@ -101,12 +101,20 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// The fields.
     var header: Header { storage.header }
-    var kind: Kind { storage.header.kind }
-    var widestScope: AddressScope { storage.header.widestScope }
-    var expiresAt: MonotonicTime { storage.header.expiresAt }
-    var sentAt: MonotonicTime { storage.header.sentAt }
-    var origin: AnswerOrigin? { storage.header.origin }
-    var services: ServiceRoute? { storage.header.details?.services }
+    var kind: Kind { read { $0.pointee.kind } }
+    var widestScope: AddressScope { read { $0.pointee.widestScope } }
+    var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
+    var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
+    var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
+    var origin: AnswerOrigin? { read { $0.pointee.origin } }
+    var services: ServiceRoute? { read { $0.pointee.details?.services } }
+
+    /// Reads a field where it stands. Through ``header`` all fields would be copied, which counts references, and each
+    /// access would be checked against writing, which there is none of.
+    @inline(__always)
+    private func read<Value>(_ body: (UnsafeMutablePointer<Header>) -> Value) -> Value {
+        storage.withUnsafeMutablePointerToHeader(body)
+    }
 
     /// Whether it is the answer for a key, whose hash was compared before.
     func matches(_ key: AnswerKey) -> Bool {
@@ -116,16 +124,18 @@ package struct CachedAnswer: @unchecked Sendable {
             }
             let count = Int(header.pointee.nameCount)
             let known = UnsafeBufferPointer(start: bytes, count: count)
-            var name = key.host.description
-            guard name.withUTF8({ $0.count == count && memoryEquals($0, known) }) else { return false }
+            let isEqual = key.host.withUTF8 { $0.count == count && memoryEquals($0, known) }
+            guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }
             return header.pointee.details?.clientSubnet == key.clientSubnet
         }
     }
 
+    /// Whether it is within its life.
+    package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
+
     /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
     package func find(at now: MonotonicTime) -> Finding {
-        // Most calls end here: no copy of the other fields, which would count references.
-        if now < storage.header.expiresAt { return .fresh(self) }
+        if isFresh(at: now) { return .fresh(self) }
         let header = header
         let failure = header.details?.failure
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
@@ -136,15 +146,15 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Whether it is an answer past its life that may still serve.
     func isStale(at now: MonotonicTime) -> Bool {
-        guard storage.header.kind == .addresses, now >= storage.header.expiresAt, let limit = header.origin?.staleLimit else {
+        guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit else {
             return false
         }
-        return now < storage.header.expiresAt + limit
+        return now < expiresAt + limit
     }
 
     /// Whether a use at `now` asks anew in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
-        guard now >= storage.header.refreshAt, storage.header.kind == .addresses else { return false }
+        guard now >= refreshAt, kind == .addresses else { return false }
         return header.details?.failure.map { now >= $0.retryAt } ?? true
     }
 
@@ -154,7 +164,7 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// How many addresses there are.
-    var addressCount: Int { Int(storage.header.v4Count) + Int(storage.header.v6Count) }
+    var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
 
     /// The address at a place, IPv4 addresses first.
     package func address(at index: Int) -> IPAddress {

@@ -64,6 +64,14 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         description = text
     }
 
+    /// Calls `body` with the bytes of the name, without taking a reference to them where that is possible.
+    @inline(__always)
+    func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = description.utf8.withContiguousStorageIfAvailable(body) { return result }
+        var text = description
+        return text.withUTF8(body)
+    }
+
     /// Orders names by their bytes.
     public static func < (left: HostName, right: HostName) -> Bool { left.description < right.description }
 
