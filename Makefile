@@ -60,7 +60,8 @@ nested: ## Build the examples, and run their tests
 
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
-	@if [ -x Benchmarks/run ]; then Benchmarks/run; else swift run -c release --package-path Benchmarks; fi
+	@Benchmarks/run
+	@Benchmarks/run --scenario resolver
 
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input

@@ -41,6 +41,16 @@ public struct SystemTimeSource: TimeSource {
         return MonotonicTime(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
     }
 
+    /// The present moment as of the kernel's last tick (1 to 10 ms ago), for a fraction of what ``now()`` costs. It is never
+    /// ahead of ``now()``, never goes back, and notices within one tick that the machine was asleep.
+    public func coarseNow() -> MonotonicTime {
+        #if os(Linux)
+        CoarseClock.now()
+        #else
+        now()
+        #endif
+    }
+
     /// Sleeps on the concurrency runtime's own timer until `deadline`.
     public func sleep(until deadline: MonotonicTime) async throws {
         while true {

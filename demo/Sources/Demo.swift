@@ -23,7 +23,9 @@ struct Demo {
     private static func play(on stage: DemoStage, _ screen: Screen, since started: ContinuousClock.Instant) async
         -> Int32
     {
-        let steps: [any DemoStep] = [UnknownName(), UsualTrick(), PinnedFetch(), MoveUnderLoad(), LyingProvider()]
+        let steps: [any DemoStep] = [
+            UnknownName(), UsualTrick(), PinnedFetch(), MoveUnderLoad(), StoppedProvider(), LyingProvider(),
+        ]
         var held = 0
         var total = DemoOutcome(held: true)
         for (number, step) in zip(1..., steps) {

@@ -31,8 +31,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     package let fragment: String?
     /// User and password, percent-decoded, when the text had them. They are not in `description`.
     package let credential: Credential?
-    /// The canonical text without fragment and user information.
-    package let description: String
+    /// The canonical text without fragment and user information, made when it is asked for.
+    package var description: String { ParsedURL.text(scheme: scheme, host: host, port: port, target: target) }
 
     /// Reads a URL.
     ///
@@ -47,7 +47,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
 
         scheme = shape.scheme
-        host = try ParsedURL.host(in: handle, shape: shape)
+        host = try ParsedURL.host(in: handle, of: text, shape: shape)
         port = try ParsedURL.port(in: handle, shape: shape)
         let path = ParsedURL.part(CURLUPART_PATH, of: handle) ?? "/"
         let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle) : nil
@@ -61,7 +61,6 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         } else {
             credential = nil
         }
-        description = ParsedURL.text(scheme: scheme, host: host, port: port, target: target)
     }
 
     /// The URL with another host in the place of its own: an address form, or the identity of a `via` rule.
@@ -72,7 +71,6 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         target = url.target
         fragment = url.fragment
         credential = url.credential
-        description = ParsedURL.text(scheme: scheme, host: host, port: port, target: target)
     }
 
     /// The host as it stands in the URL: an IPv6 address has brackets.
@@ -104,7 +102,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         return result
     }
 
-    private static func host(in handle: OpaquePointer, shape: URLShape) throws(URLFailure) -> Host {
+    private static func host(in handle: OpaquePointer, of url: String, shape: URLShape) throws(URLFailure) -> Host {
         guard var text = part(CURLUPART_HOST, of: handle), !text.isEmpty else {
             throw URLFailure(.missingHost, "the URL has no host")
         }
@@ -114,7 +112,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
             else {
                 throw URLFailure(
                     .addressForm,
-                    "\(shape.hostText.prefix(80)) is not an IPv6 address; zone identifiers are not allowed"
+                    "\(shape.hostText(in: url).prefix(80)) is not an IPv6 address; zone identifiers are not allowed"
                 )
             }
             return .address(address)
@@ -135,10 +133,10 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         }
         if let address = IPAddress(text) {
             // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters that see the text do not.
-            guard shape.hostText == text else {
+            guard shape.hostText(in: url) == text else {
                 throw URLFailure(
                     .addressForm,
-                    "\(shape.hostText) is an unusual spelling of \(address); write the address in full"
+                    "\(shape.hostText(in: url)) is an unusual spelling of \(address); write the address in full"
                 )
             }
             return .address(address)

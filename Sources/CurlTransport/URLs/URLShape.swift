@@ -7,8 +7,8 @@ struct URLShape {
     let mayHavePort: Bool
     let hasQuery: Bool
     let hasFragment: Bool
-    /// The host as it was written, without port; for comparing and for errors.
-    let hostText: String
+    /// Where the host stands in the text's UTF-8, without port.
+    private let hostPlace: Range<Int>
 
     init(of text: String) throws(URLFailure) {
         var text = text
@@ -53,10 +53,16 @@ struct URLShape {
             } else {
                 host.firstIndex(of: UInt8(ascii: ":")) ?? end
             }
-        hostText = String(decoding: UnsafeBufferPointer(rebasing: bytes[host.startIndex..<hostEnd]), as: UTF8.self)
+        hostPlace = host.startIndex..<hostEnd
         mayHavePort = hostEnd < end
         hasQuery = bytes[end...].contains(UInt8(ascii: "?"))
         hasFragment = bytes[end...].contains(UInt8(ascii: "#"))
+    }
+
+    /// The host as it was written, for comparing and for errors.
+    /// - Parameter text: The text that the shape is of.
+    func hostText(in text: String) -> String {
+        String(decoding: text.utf8.dropFirst(hostPlace.lowerBound).prefix(hostPlace.count), as: UTF8.self)
     }
 
     private static func endsAuthority(_ byte: UInt8) -> Bool {

@@ -1,10 +1,10 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// The answers that are remembered and the questions that are under way, in shards with a lock each, so that threads that
 /// ask for different names do not wait for each other.
 ///
 /// Answers and questions of one name share a shard: looking, finding nothing and taking a place in a flight is one step.
-struct AnswerCache: Sendable {
+package struct AnswerCache: Sendable {
     typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, Task<Void, Never>>
 
     final class Shard: Sendable {
@@ -33,7 +33,7 @@ struct AnswerCache: Sendable {
     ///   - entries: How many keys are kept, at least 1. Names spread over the shards by chance, so a cache that is asked for
     ///     nearly as many names as it has places keeps a few less.
     ///   - bytes: How many bytes they may take.
-    init(entries: Int, bytes: Int) {
+    package init(entries: Int, bytes: Int) {
         var count = Self.maximumShards
         while count > 1, entries / count < Self.placesPerShard { count /= 2 }
         shift = UInt64(64 - count.trailingZeroBitCount)
@@ -51,11 +51,21 @@ struct AnswerCache: Sendable {
         shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
     }
 
+    /// What is known about a key, marked as used.
+    package func find(_ key: AnswerKey) -> CachedAnswer? {
+        shard(for: key).state.withLock { $0.table.find(key) }
+    }
+
+    /// Takes in an answer that was kept from before a restart, unless something newer is known.
+    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime) {
+        shard(for: key).state.withLock { state in _ = state.table.update(key, at: now) { $0.restore(answer) } }
+    }
+
     /// How many keys are kept now.
     var count: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.count } } }
 
     /// The memory that all answers take, with their share of the tables.
-    var byteCount: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
+    package var byteCount: Int { shards.reduce(0) { $0 + $1.state.withLock { $0.table.byteCount } } }
 
     /// All answers at about this moment, in no order.
     var answers: [CachedAnswer] { shards.flatMap { $0.state.withLock { $0.table.answers } } }

@@ -54,7 +54,7 @@ final class AnswerDetails: Sendable {
 }
 
 /// How often asking failed in a row, and until when it is too early to ask again.
-struct AnswerFailure: Sendable {
+package struct AnswerFailure: Sendable {
     var count: Int
     var error: ResolutionError
     var failedAt: MonotonicTime

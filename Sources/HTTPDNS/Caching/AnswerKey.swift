@@ -1,10 +1,10 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// What one cached answer is about.
 ///
 /// Ports share addresses, so the port is not part of it. The route is not either: it follows from the name, and each
 /// answer says which route it came by.
-struct AnswerKey: Hashable, Sendable {
+package struct AnswerKey: Hashable, Sendable {
     let host: HostName
     /// The families that the question itself names; nil means those of the name's route.
     let families: AddressFamilies?
@@ -14,8 +14,12 @@ struct AnswerKey: Hashable, Sendable {
     let clientSubnet: AddressBlock?
     let hash: UInt64
 
-    init(_ host: HostName, families: AddressFamilies? = nil, isBypass: Bool = false, clientSubnet: AddressBlock? = nil)
-    {
+    package init(
+        _ host: HostName,
+        families: AddressFamilies? = nil,
+        isBypass: Bool = false,
+        clientSubnet: AddressBlock? = nil
+    ) {
         self.host = host
         self.families = families
         self.isBypass = isBypass
@@ -29,10 +33,10 @@ struct AnswerKey: Hashable, Sendable {
         hash = NameHash.hash(host, salt: salt)
     }
 
-    static func == (left: AnswerKey, right: AnswerKey) -> Bool {
+    package static func == (left: AnswerKey, right: AnswerKey) -> Bool {
         left.hash == right.hash && left.families == right.families && left.isBypass == right.isBypass
             && left.host == right.host && left.clientSubnet == right.clientSubnet
     }
 
-    func hash(into hasher: inout Hasher) { hasher.combine(hash) }
+    package func hash(into hasher: inout Hasher) { hasher.combine(hash) }
 }

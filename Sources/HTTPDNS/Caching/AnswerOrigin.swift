@@ -1,7 +1,7 @@
 internal import HTTPDNSPrimitives
 
 /// Who answered, by which route: one object for all answers of a provider by a route.
-final class AnswerOrigin: Sendable {
+package final class AnswerOrigin: Sendable {
     let source: Resolution.Source
     /// The provider's name; nil for the system resolver.
     let provider: String?
@@ -12,7 +12,7 @@ final class AnswerOrigin: Sendable {
     /// How long past its life such an answer may serve.
     let staleLimit: Duration
 
-    init(
+    package init(
         source: Resolution.Source,
         provider: String? = nil,
         providerScope: AddressScope? = nil,

@@ -64,16 +64,16 @@ struct AnswerTable: Sendable {
 
     /// The answer for a key, marked as used.
     mutating func find(_ key: AnswerKey) -> CachedAnswer? {
-        guard let place = place(of: key) else { return nil }
+        guard let (place, answer) = occupant(key) else { return nil }
         if !slots[place].wasUsed { slots[place].wasUsed = true }
-        return slots[place].answer
+        return answer
     }
 
     /// Puts an answer in the place of what is known about a key; nil removes that.
     mutating func set(_ answer: CachedAnswer?, for key: AnswerKey, at now: MonotonicTime) -> Change {
         var change = Change()
-        if let place = place(of: key) {
-            if let old = slots[place].answer { byteCount -= old.byteCount }
+        if let (place, old) = occupant(key) {
+            byteCount -= old.byteCount
             guard let answer else {
                 byteCount -= Self.bytesPerSlot
                 remove(place)
@@ -97,7 +97,7 @@ struct AnswerTable: Sendable {
         at now: MonotonicTime,
         _ body: (inout CacheEntry) -> Void
     ) -> Change {
-        var entry = place(of: key).flatMap { slots[$0].answer }.map(CacheEntry.init) ?? CacheEntry()
+        var entry = occupant(key).map { CacheEntry($0.answer) } ?? CacheEntry()
         body(&entry)
         return set(CachedAnswer.make(key, entry), for: key, at: now)
     }
@@ -112,13 +112,16 @@ struct AnswerTable: Sendable {
 
     // MARK: The index
 
-    private func place(of key: AnswerKey) -> Int? {
+    /// The slot of a key, and what is in it.
+    private func occupant(_ key: AnswerKey) -> (place: Int, answer: CachedAnswer)? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
         let mask = index.count - 1
         var bucket = Int(hash) & mask
         while index[bucket] != Self.none {
             let place = Int(index[bucket])
-            if slots[place].hash == hash, slots[place].answer?.matches(key) == true { return place }
+            if slots[place].hash == hash, let answer = slots[place].answer, answer.matches(key) {
+                return (place, answer)
+            }
             bucket = (bucket + 1) & mask
         }
         return nil

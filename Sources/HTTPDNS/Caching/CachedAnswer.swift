@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// What the cache keeps of one key: immutable, handed out by reference, in one piece of memory.
 ///
@@ -7,7 +7,7 @@ internal import HTTPDNSPrimitives
 ///
 /// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``make(_:_:)`` alone, before
 /// anyone else has a reference, and only read afterwards.
-struct CachedAnswer: @unchecked Sendable {
+package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
 
     enum Kind: UInt8 {
@@ -37,7 +37,7 @@ struct CachedAnswer: @unchecked Sendable {
     }
 
     /// What the cache does with an answer.
-    enum Finding: Sendable {
+    package enum Finding: Sendable {
         /// An answer within its life.
         case fresh(CachedAnswer)
         /// Addresses past their life, which may serve while nothing newer is to be had. `mayAsk` is false while the last
@@ -101,8 +101,20 @@ struct CachedAnswer: @unchecked Sendable {
 
     /// The fields.
     var header: Header { storage.header }
-    var kind: Kind { storage.withUnsafeMutablePointerToHeader { $0.pointee.kind } }
-    var widestScope: AddressScope { storage.withUnsafeMutablePointerToHeader { $0.pointee.widestScope } }
+    var kind: Kind { read { $0.pointee.kind } }
+    var widestScope: AddressScope { read { $0.pointee.widestScope } }
+    var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
+    var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
+    var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
+    var origin: AnswerOrigin? { read { $0.pointee.origin } }
+    var services: ServiceRoute? { read { $0.pointee.details?.services } }
+
+    /// Reads a field where it stands. Through ``header`` all fields would be copied, which counts references, and each
+    /// access would be checked against writing, which there is none of.
+    @inline(__always)
+    private func read<Value>(_ body: (UnsafeMutablePointer<Header>) -> Value) -> Value {
+        storage.withUnsafeMutablePointerToHeader(body)
+    }
 
     /// Whether it is the answer for a key, whose hash was compared before.
     func matches(_ key: AnswerKey) -> Bool {
@@ -112,16 +124,19 @@ struct CachedAnswer: @unchecked Sendable {
             }
             let count = Int(header.pointee.nameCount)
             let known = UnsafeBufferPointer(start: bytes, count: count)
-            var name = key.host.description
-            guard name.withUTF8({ $0.count == count && memoryEquals($0, known) }) else { return false }
+            let isEqual = key.host.withUTF8 { $0.count == count && memoryEquals($0, known) }
+            guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }
             return header.pointee.details?.clientSubnet == key.clientSubnet
         }
     }
 
+    /// Whether it is within its life.
+    package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
+
     /// What can be used at `now`. A fresh answer goes before a failure: failing never shortens an answer's life.
-    func find(at now: MonotonicTime) -> Finding {
+    package func find(at now: MonotonicTime) -> Finding {
+        if isFresh(at: now) { return .fresh(self) }
         let header = header
-        if now < header.expiresAt { return .fresh(self) }
         let failure = header.details?.failure
         let isBackingOff = failure.map { now < $0.retryAt } ?? false
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
@@ -131,15 +146,15 @@ struct CachedAnswer: @unchecked Sendable {
 
     /// Whether it is an answer past its life that may still serve.
     func isStale(at now: MonotonicTime) -> Bool {
-        guard header.kind == .addresses, now >= header.expiresAt, let limit = header.origin?.staleLimit else {
+        guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit else {
             return false
         }
-        return now < header.expiresAt + limit
+        return now < expiresAt + limit
     }
 
     /// Whether a use at `now` asks anew in the background.
     func wantsRefresh(at now: MonotonicTime) -> Bool {
-        guard now >= header.refreshAt, header.kind == .addresses else { return false }
+        guard now >= refreshAt, kind == .addresses else { return false }
         return header.details?.failure.map { now >= $0.retryAt } ?? true
     }
 
@@ -149,10 +164,10 @@ struct CachedAnswer: @unchecked Sendable {
     }
 
     /// How many addresses there are.
-    var addressCount: Int { Int(header.v4Count) + Int(header.v6Count) }
+    var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
 
     /// The address at a place, IPv4 addresses first.
-    func address(at index: Int) -> IPAddress {
+    package func address(at index: Int) -> IPAddress {
         storage.withUnsafeMutablePointers { header, bytes in
             let v4Count = Int(header.pointee.v4Count)
             let start = bytes + Int(header.pointee.nameCount)

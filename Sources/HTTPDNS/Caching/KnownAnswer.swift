@@ -1,8 +1,8 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// A definite answer about a name: addresses, or that there are none.
-struct KnownAnswer: Sendable {
-    enum Content: Sendable {
+package struct KnownAnswer: Sendable {
+    package enum Content: Sendable {
         /// Addresses in the order in which they are tried, at least one.
         case addresses([IPAddress])
         /// The name does not exist, or has no address of the families asked for.
@@ -24,7 +24,7 @@ struct KnownAnswer: Sendable {
     /// Where HTTPS records lead; nil without any.
     var services: ServiceRoute?
 
-    init(
+    package init(
         _ content: Content,
         origin: AnswerOrigin,
         sentAt: MonotonicTime,

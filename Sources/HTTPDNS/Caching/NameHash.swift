@@ -7,8 +7,7 @@ enum NameHash {
     private static let multiplier = UInt64.random(in: .min ... .max) | 1
 
     static func hash(_ name: HostName, salt: UInt64) -> UInt64 {
-        var text = name.description
-        return text.withUTF8 { hash($0, salt: salt) }
+        name.withUTF8 { hash($0, salt: salt) }
     }
 
     private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, salt: UInt64) -> UInt64 {

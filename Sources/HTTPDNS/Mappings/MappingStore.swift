@@ -4,11 +4,11 @@ internal import Synchronization
 /// The mappings in use. Reading takes one lock for the time of a reference count; the generation alone takes none.
 public final class MappingStore: Sendable {
     private let mappings: Lock<HostMappings>
-    /// The generation of `mappings`, written under its lock and read without.
+    /// Twice the generation of `mappings`, and one more when there are rules; written under its lock and read without.
     private let published: Atomic<UInt64>
 
     package init(_ mappings: HostMappings) {
-        published = Atomic(mappings.generation)
+        published = Atomic(MappingStore.word(mappings))
         self.mappings = Lock(mappings)
     }
 
@@ -16,7 +16,17 @@ public final class MappingStore: Sendable {
     public var current: HostMappings { mappings.withLock { $0 } }
 
     /// The generation in use. It is one atomic read, and never runs ahead of ``current``.
-    public var generation: UInt64 { published.load(ordering: .acquiring) }
+    public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
+
+    /// The generation in use if it has no rules: many clients have none, and their requests then take no lock here.
+    var generationWithoutRules: UInt64? {
+        let word = published.load(ordering: .acquiring)
+        return word & 1 == 0 ? word >> 1 : nil
+    }
+
+    private static func word(_ mappings: HostMappings) -> UInt64 {
+        mappings.generation << 1 | (mappings.rules.isEmpty ? 0 : 1)
+    }
 
     /// Changes the rules: all of the change or nothing. The next request sees it; transfers in flight finish where they are.
     ///
@@ -50,7 +60,7 @@ public final class MappingStore: Sendable {
         mappings.withLock { current in
             guard current.generation == base else { return nil }
             current = set.numbered(base + 1)
-            published.store(base + 1, ordering: .releasing)
+            published.store(MappingStore.word(current), ordering: .releasing)
             return base + 1
         }
     }

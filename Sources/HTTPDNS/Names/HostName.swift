@@ -64,6 +64,14 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         description = text
     }
 
+    /// Calls `body` with the bytes of the name, without taking a reference to them where that is possible.
+    @inline(__always)
+    func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = description.utf8.withContiguousStorageIfAvailable(body) { return result }
+        var text = description
+        return text.withUTF8(body)
+    }
+
     /// Orders names by their bytes.
     public static func < (left: HostName, right: HostName) -> Bool { left.description < right.description }
 
@@ -71,7 +79,11 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     public var isSingleLabel: Bool { !description.utf8.contains(UInt8(ascii: ".")) }
 
     /// Whether the name is `localhost` or below it (RFC 6761 section 6.3).
-    public var isLocalhost: Bool { self == .localhost || isBelow(.localhost) }
+    public var isLocalhost: Bool {
+        // Every question passes here: most names end with another letter.
+        guard description.utf8.last == UInt8(ascii: "t") else { return false }
+        return self == .localhost || isBelow(.localhost)
+    }
 
     /// Why nothing can be said about the name in mappings and routes; nil when something can.
     package var refusalOfRules: String? {

@@ -183,11 +183,10 @@ extension Resolver {
         _ question: ResolutionQuestion,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution {
-        let header = answer.header
-        guard let origin = header.origin, header.kind == .addresses else {
+        guard let origin = answer.origin, answer.kind == .addresses else {
             throw negative(answer, name).seen(from: question, through: name.passage)
         }
-        let life = header.expiresAt.nanoseconds - now.nanoseconds
+        let life = answer.expiresAt.nanoseconds - now.nanoseconds
         var left = max(life, 0)
         if let ruleLife = name.passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
         var resolution = Resolution(
@@ -195,7 +194,7 @@ extension Resolver {
             source: origin.source,
             details: name.passage.map { details(of: answer, origin, $0, port: question.port) },
             life: left,
-            age: max(now.nanoseconds - header.sentAt.nanoseconds, 0)
+            age: max(now.nanoseconds - answer.sentAt.nanoseconds, 0)
         )
         resolution.isCached = true
         resolution.generation = name.generation
@@ -211,7 +210,7 @@ extension Resolver {
         _ origin: AnswerOrigin,
         _ question: ResolutionQuestion
     ) throws(ResolutionError) {
-        if question.port == ServiceRoute.port, let services = answer.header.details?.services {
+        if question.port == ServiceRoute.port, let services = answer.services {
             if let reason = services.unavailable {
                 let host = question.host.description
                 throw ResolutionError(code: .noAddresses, host: host, message: reason)

@@ -26,6 +26,10 @@ extension Resolver {
             let key = AnswerKey(name, families: families, isBypass: true)
             return .lookFor(NameQuestion(key: key, bypass: .request, generation: mappings.generation))
         }
+        if let generation = mappings.generationWithoutRules {
+            let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
+            return .lookFor(NameQuestion(key: key, generation: generation))
+        }
         let set = mappings.current
         guard !set.rules.isEmpty, let first = set.index.rule(for: name, port: question.port) else {
             let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)

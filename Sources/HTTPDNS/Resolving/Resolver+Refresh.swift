@@ -11,7 +11,7 @@ extension Resolver {
             return resolution
         case .lookFor(let name):
             let now = configuration.timeSource.coarseNow()
-            guard let answer = cache.shard(for: name.key).state.withLock({ $0.table.find(name.key) }) else {
+            guard let answer = cache.find(name.key) else {
                 return nil
             }
             let finding = answer.find(at: now)

@@ -42,7 +42,7 @@ extension Resolver {
         // Oldest first, so that the newest are the last to leave a cache that has not room for all.
         for resolution in stored.reversed() {
             guard let (key, answer) = restored(resolution, wallNow: wallNow, now: now) else { continue }
-            _ = cache.shard(for: key).state.withLock { $0.table.update(key, at: now) { $0.restore(answer) } }
+            cache.restore(answer, for: key, at: now)
             count += 1
         }
         if count > 0 {

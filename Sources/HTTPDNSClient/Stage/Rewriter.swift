@@ -56,7 +56,7 @@ public final class Rewriter: Interceptor {
                 url: url,
                 resolution: resolution,
                 issuer: issuer,
-                tagExpiry: issuer.timeSource.now() + Tag.lifetime(of: resolution)
+                tagExpiry: issuer.timeSource.coarseNow() + Tag.lifetime(of: resolution)
             )
         )
         log(rewritten)

@@ -7,10 +7,10 @@ struct RootCommand: ParsableCommand {
         abstract: "Where does this request go, why, and does it get there?",
         version: "resolve-test 0.1.0",
         subcommands: [
-            ResolveCommand.self, ExplainCommand.self, FetchCommand.self, CompareCommand.self, CheckCommand.self,
-            ExportCommand.self,
+            ResolveCommand.self, ExplainCommand.self, FetchCommand.self, CompareCommand.self, WatchCommand.self,
+            CheckCommand.self, ExportCommand.self,
         ]
     )
 
-    static let names: Set<String> = ["resolve", "explain", "fetch", "compare", "check", "export"]
+    static let names: Set<String> = ["resolve", "explain", "fetch", "compare", "watch", "check", "export"]
 }

@@ -6,6 +6,7 @@ enum RootHelp {
           explain URL       the rewritten request; nothing is sent to the origin
           fetch URL         send it, show every phase
           compare HOST...   HTTP-DNS beside system DNS, with proof (--probe)
+          watch HOST...     live table: time left, staleness, changes, providers
           check FILE        validate a configuration file, with line and column
           export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
 

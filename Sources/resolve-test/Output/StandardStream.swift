@@ -17,11 +17,14 @@ struct StandardStream: Sendable {
     var isTerminal: Bool { isatty(descriptor) == 1 }
 
     /// The columns of the terminal; nil when it is none, or does not tell.
-    var terminalWidth: Int? {
-        guard isTerminal else { return nil }
+    var terminalWidth: Int? { terminalSize.flatMap { $0.ws_col > 0 ? Int($0.ws_col) : nil } }
+
+    /// The lines of the terminal; nil when it is none, or does not tell.
+    var terminalHeight: Int? { terminalSize.flatMap { $0.ws_row > 0 ? Int($0.ws_row) : nil } }
+
+    private var terminalSize: winsize? {
         var size = winsize()
-        guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0 else { return nil }
-        return Int(size.ws_col)
+        return isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0 ? size : nil
     }
 
     /// Writes text, with the failures of bytes.

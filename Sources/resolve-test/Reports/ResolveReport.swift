@@ -37,8 +37,7 @@ struct ResolveReport {
                 ])
                 for address in addresses.dropFirst() { columns.append(["", address]) }
             case .failure(let failure):
-                let reason = (failure.reason ?? failure.code).split(separator: "-").joined(separator: " ")
-                columns.append([name, "-", reason])
+                columns.append([name, "-", failure.shortReason])
             }
         }
         return columns.lines(gap: 3).map { $0 + "\n" }.joined()

@@ -1,0 +1,17 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// Answers at once with two addresses for an hour, which the measured calls then find in the cache.
+struct FixedProvider: Provider {
+    let name = "bench"
+    let serviceScope = AddressScope.public
+
+    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        ProviderAnswer(
+            v4: .addresses(CacheScenario.addresses, timeToLive: .seconds(3600), canonicalName: nil),
+            v6: query.families.contains(.v6) ? .noData(timeToLive: .seconds(3600)) : nil
+        )
+    }
+
+    func shutdown() async {}
+}

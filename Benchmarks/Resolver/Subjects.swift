@@ -1,0 +1,36 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+/// Resolvers whose every name is known: one from a provider, one by mappings.
+enum Subjects {
+    static func providerConfiguration() -> ResolverConfiguration {
+        var configuration = ResolverConfiguration()
+        configuration.families = .v4
+        configuration.providers = [FixedProvider()]
+        configuration.routes = [Route(.suffix(zone), .providers(["bench"], fallback: .none))]
+        return configuration
+    }
+
+    static func mappingConfiguration() -> ResolverConfiguration {
+        var configuration = ResolverConfiguration()
+        for number in 0..<Names.count {
+            configuration.mappings[MappingKey(.exact(Names.host(number)))] = HostMapping(
+                .addresses(CacheScenario.addresses.map { HostMapping.Target($0) })
+            )
+        }
+        return configuration
+    }
+
+    static func warm(_ resolver: Resolver) async throws {
+        for number in 0..<Names.count {
+            _ = try await resolver.resolve(ResolutionQuestion(.name(Names.host(number)), port: 443))
+        }
+    }
+
+    private static var zone: HostName {
+        guard let zone = try? HostName("shop.example") else { preconditionFailure("shop.example is no name") }
+        return zone
+    }
+}

@@ -1,0 +1,39 @@
+internal import Foundation
+
+/// Figures as text.
+enum Table {
+    static func of(_ results: [ContenderResult]) -> String {
+        let title = results.first?.scenario ?? ""
+        var lines = [
+            "\n" + left(title, 20) + left("names", 7)
+                + ["threads", "p50 ns", "p99 ns", "calls/us", "allocations"].map { right($0, 12) }.joined()
+        ]
+        for result in results {
+            let figures = [
+                "\(result.threads)", number(result.p50), number(result.p99), number(result.callsPerSecond / 1e6),
+                String(format: "%.2f", result.allocationsPerCall),
+            ]
+            lines.append(
+                left(result.contender, 20) + left(result.names, 7) + figures.map { right($0, 12) }.joined()
+            )
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    static func of(_ results: [MemoryResult]) -> String {
+        var lines = [left("memory", 20) + ["B per name", "own account", "dictionary"].map { right($0, 13) }.joined()]
+        for result in results {
+            let figures = [result.bytesPerName, result.ownAccountPerName, result.dictionaryBytesPerName]
+            lines.append(left("\(result.names) names", 20) + figures.map { right(number($0), 13) }.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
+    private static func number(_ value: Double) -> String { String(format: "%.1f", value) }
+    private static func left(_ text: String, _ width: Int) -> String {
+        text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)
+    }
+    private static func right(_ text: String, _ width: Int) -> String {
+        String(repeating: " ", count: max(1, width - text.count)) + text
+    }
+}

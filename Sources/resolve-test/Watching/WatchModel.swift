@@ -1,0 +1,65 @@
+internal import Foundation
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+/// All that `watch` knows. A value: answers, events and snapshots go in, rows and notices come out; nothing is asked or
+/// written here.
+struct WatchModel: Sendable {
+    /// How many notices the details show.
+    static let shownNotices = 6
+
+    private(set) var rows: [WatchRow]
+    /// How the providers do, in the order of the settings.
+    private(set) var health: [ProviderHealth] = []
+    /// When ``health`` was read, on the resolver's clock.
+    private(set) var healthTime: MonotonicTime?
+    private(set) var counters = ResolverCounters()
+    /// What was noticed last, the newest at the end.
+    private(set) var notices: [WatchNotice] = []
+
+    init(_ questions: [HostArgument]) { rows = questions.map(WatchRow.init) }
+
+    /// Takes an answer about the host at `index`.
+    /// - Returns: What is to be told.
+    mutating func take(_ outcome: Result<Resolution, CommandFailure>, about index: Int, at date: Date) -> [WatchNotice]
+    {
+        guard rows[index].take(outcome, at: date) else { return [] }
+        return keep(WatchNotice(date: date, content: .state(rows[index])))
+    }
+
+    /// Takes an event of the resolver.
+    /// - Returns: What is to be told.
+    mutating func take(_ event: ResolverEvent, at date: Date) -> [WatchNotice] {
+        for index in rows.indices { rows[index].take(event) }
+        return keep(WatchNotice(date: date, content: .event(event)))
+    }
+
+    /// Takes a look at the resolver.
+    mutating func take(_ health: [ProviderHealth], _ counters: ResolverCounters, at time: MonotonicTime) {
+        self.health = health
+        self.counters = counters
+        healthTime = time
+    }
+
+    /// Whether each host was answered about that often.
+    func isAnswered(times count: Int) -> Bool { rows.allSatisfy { $0.answers >= count } }
+
+    /// How a provider does, in words: `ok 1.4 ms`, `suspect 1.4 ms`, `resting 9 s`.
+    func healthText(of provider: String) -> (text: String, isGood: Bool)? {
+        guard let health = health.first(where: { $0.name == provider }) else { return nil }
+        let latency = health.latency.map { " \(Figures.phase($0))" } ?? ""
+        switch health.state {
+        case .healthy: return ("ok\(latency)", true)
+        case .suspect: return ("suspect\(latency)", false)
+        case .quarantined(let until, why: _): return ("resting \(Figures.lifetime(rest(until: until)))", false)
+        }
+    }
+
+    /// How long a quarantine still lasts.
+    func rest(until end: MonotonicTime) -> Duration { healthTime.map { max(end - $0, .zero) } ?? .zero }
+
+    private mutating func keep(_ notice: WatchNotice) -> [WatchNotice] {
+        if notice.isWorthShowing { notices = notices.suffix(Self.shownNotices - 1) + [notice] }
+        return [notice]
+    }
+}

@@ -1,0 +1,122 @@
+internal import Foundation
+internal import HTTPDNSClient
+
+/// Something that `watch` tells: an event of the resolver, or that a request for a host would now get something else.
+struct WatchNotice: Sendable {
+    enum Content: Sendable {
+        case event(ResolverEvent)
+        case state(WatchRow)
+    }
+
+    var date: Date
+    var content: Content
+
+    /// The word at the beginning of the line, and the value of `event` in JSON.
+    var word: String {
+        switch content {
+        case .event(let event): event.kind.description
+        case .state: "state"
+        }
+    }
+
+    /// What goes on all the time is for programs, and for `-v`.
+    var isWorthShowing: Bool {
+        if case .event(let event) = content { return event.kind != .refreshStarted && event.kind != .snapshotSaved }
+        return true
+    }
+
+    /// `14:02:11  changed              img.shop.test   127.0.0.2 -> 127.0.0.3   doh   5 s left`
+    func text(providerKinds: [String: String], clock: ClockText) -> String {
+        let parts: [String] =
+            switch content {
+            case .event(let event): eventParts(event)
+            case .state(let row): stateParts(row, providerKinds)
+            }
+        let tail = parts.filter { !$0.isEmpty }.joined(separator: "   ")
+        // As wide as the longest word, provider-quarantined.
+        return PrintableText.line("\(clock.text(date))  \(word.padded(to: 20))  \(tail)").trimmingTrailingBlanks()
+    }
+
+    private func stateParts(_ row: WatchRow, _ providerKinds: [String: String]) -> [String] {
+        switch row.state {
+        case .asking: [row.question.text]
+        case .failed(let failure): [row.question.text, "-", failure.shortReason]
+        case .resolved(let resolution):
+            [
+                row.question.text,
+                resolution.endpoints.map { EndpointText.text($0, urlPort: row.question.port) }.joined(separator: " "),
+                ResolutionText(resolution: resolution, providerKinds: providerKinds).source,
+                ResolutionText(resolution: resolution, providerKinds: providerKinds).lifetime,
+            ]
+        }
+    }
+
+    private func eventParts(_ event: ResolverEvent) -> [String] {
+        var parts = [event.host?.description ?? "", event.provider ?? ""]
+        let addresses = event.addresses.map(\.description).joined(separator: " ")
+        if event.kind == .changed {
+            parts.append("\(event.previousAddresses.map(\.description).joined(separator: " ")) -> \(addresses)")
+        } else {
+            parts.append(addresses)
+        }
+        if let count = event.count { parts.append(count == 1 ? "1 answer" : "\(Figures.count(count)) answers") }
+        if let elapsed = event.elapsed {
+            parts.append(event.kind == .servedStale ? "\(Figures.lifetime(elapsed)) old" : Figures.phase(elapsed))
+        }
+        if let duration = event.duration {
+            let isRest = event.kind == .providerQuarantined
+            parts.append(isRest ? "for \(Figures.lifetime(duration))" : "\(Figures.lifetime(duration)) left")
+        }
+        parts.append(event.message ?? event.code ?? "")
+        if event.missedBefore > 0 { parts.append("(\(event.missedBefore) events before it were missed)") }
+        return parts
+    }
+
+    /// One object; Docs/CommandLine.md has the keys.
+    func json() -> JSONValue {
+        let head: [(name: String, value: JSONValue)] = [
+            ("time", .text(ClockText.universal(date))), ("event", .text(word)),
+        ]
+        switch content {
+        case .event(let event): return .object(head + eventMembers(event))
+        case .state(let row): return .object(head + stateMembers(row))
+        }
+    }
+
+    private func stateMembers(_ row: WatchRow) -> [(name: String, value: JSONValue)] {
+        let head: [(name: String, value: JSONValue)] = [
+            ("host", .text(row.question.host.description)), ("port", .integer(Int(row.question.port))),
+        ]
+        switch row.state {
+        case .asking: return head + [("addresses", .array([]))]
+        case .resolved(let resolution): return head + ResolutionJSON.members(resolution, urlPort: row.question.port)
+        case .failed(let failure):
+            return head + [
+                ("addresses", .array([])), ("code", .text(failure.reason ?? failure.code)),
+                ("message", .text(failure.message)),
+            ]
+        }
+    }
+
+    private func eventMembers(_ event: ResolverEvent) -> [(name: String, value: JSONValue)] {
+        [
+            ("host", .optional(event.host?.description)),
+            ("route", .optional(event.route)),
+            ("provider", .optional(event.provider)),
+            ("source", .optional(event.source.map { "\($0)" })),
+            ("addresses", .array(event.addresses.map { .text($0.description) })),
+            ("previousAddresses", .array(event.previousAddresses.map { .text($0.description) })),
+            ("elapsedSeconds", .seconds(event.elapsed)),
+            ("durationSeconds", .seconds(event.duration)),
+            ("code", .optional(event.code)),
+            ("message", .optional(event.message)),
+            ("count", event.count.map(JSONValue.integer) ?? .null),
+            ("missedBefore", .integer(event.missedBefore)),
+        ]
+    }
+}
+
+extension CommandFailure {
+    /// The reason in a few words, for a cell of a table: `name not found`.
+    var shortReason: String { (reason ?? code).split(separator: "-").joined(separator: " ") }
+}

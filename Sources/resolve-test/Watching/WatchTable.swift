@@ -1,0 +1,177 @@
+internal import Foundation
+internal import HTTPDNSClient
+
+/// The live table: a row for each host, a line about the providers, and with details what lies behind.
+struct WatchTable {
+    /// How a cell is painted.
+    private enum Tone { case plain, good, bad, quiet }
+
+    private struct Cell {
+        var text: String
+        var tone = Tone.plain
+
+        init(_ text: String, _ tone: Tone = .plain) {
+            self.text = PrintableText.line(text)
+            self.tone = tone
+        }
+    }
+
+    var model: WatchModel
+    var providerKinds: [String: String]
+    var showsDetails = false
+    var clock = ClockText.local
+
+    private static let header = ["name", "address", "source", "left", "health", "stale", "refreshed", "changes"]
+    /// The column of figures, which end below each other.
+    private static let staleColumn = 5
+
+    /// - Parameter height: The most lines that there is room for; hosts that do not fit are counted.
+    func lines(_ screen: Screen, height: Int = .max) -> [String] {
+        let foot = footer(screen)
+        var table = [Self.header.map { Cell($0, .quiet) }]
+        var rowEnds: [Int] = []
+        for row in model.rows {
+            table.append(cells(row))
+            if showsDetails { table += details(row) }
+            rowEnds.append(table.count)
+        }
+        let room = max(2, height - foot.count)
+        var body = aligned(table)
+        var tail: [[Cell]] = []
+        if body.count > room {
+            let shown = rowEnds.lastIndex { $0 < room }.map { $0 + 1 } ?? 0
+            body = Array(body.prefix(shown > 0 ? rowEnds[shown - 1] : 1))
+            tail = [[Cell("... \(model.rows.count - shown) more hosts: make the window higher", .quiet)]]
+        }
+        return (body + tail).map { painted($0, screen) } + foot
+    }
+
+    private func cells(_ row: WatchRow) -> [Cell] {
+        let name = Cell(row.question.text)
+        let stale = Cell("\(row.staleAnswers)", row.staleAnswers > 0 ? .bad : .plain)
+        let changes = Cell(changeText(row))
+        switch row.state {
+        case .asking:
+            return [name, Cell("asking", .quiet), Cell("-"), Cell("-"), Cell("-"), stale, Cell("-"), changes]
+        case .failed(let failure):
+            let refreshed = row.lookUpFailed ? Cell("failed", .bad) : Cell("-")
+            return [
+                name, Cell("-", .bad), Cell(failure.shortReason, .bad), Cell("-"), Cell("-"), stale, refreshed, changes,
+            ]
+        case .resolved(let resolution):
+            let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+            let health = resolution.provider.flatMap { model.healthText(of: $0) }
+            return [
+                name, Cell(addressText(resolution, row.question.port)), Cell(words.source),
+                resolution.isStale ? Cell("STALE", .bad) : Cell(resolution.timeToLive.map(Figures.lifetime) ?? "-"),
+                health.map { Cell($0.text, $0.isGood ? .good : .bad) } ?? Cell("-"),
+                stale, refreshed(row, resolution), changes,
+            ]
+        }
+    }
+
+    private func addressText(_ resolution: Resolution, _ port: UInt16) -> String {
+        guard let first = resolution.endpoints.first else { return "-" }
+        let more = showsDetails ? 0 : resolution.endpoints.count - 1
+        return EndpointText.text(first, urlPort: port) + (more > 0 ? " +\(more)" : "")
+    }
+
+    private func refreshed(_ row: WatchRow, _ resolution: Resolution) -> Cell {
+        if row.lookUpFailed { return Cell("failed", .bad) }
+        guard resolution.source == .provider || resolution.source == .system else { return Cell("-") }
+        return Cell("\(Figures.lifetime(resolution.age)) ago")
+    }
+
+    /// `2: 14:02:11 was 127.0.0.9`.
+    private func changeText(_ row: WatchRow) -> String {
+        guard let change = row.lastChange else { return "-" }
+        let gone = change.previous.map(\.description).joined(separator: " ")
+        return "\(row.changes): \(clock.text(change.date)) \(gone.isEmpty ? "more addresses" : "was \(gone)")"
+    }
+
+    private func details(_ row: WatchRow) -> [[Cell]] {
+        switch row.state {
+        case .asking: return []
+        case .failed(let failure): return [[Cell("  \(failure.message)", .quiet)]]
+        case .resolved(let resolution):
+            var lines = resolution.endpoints.dropFirst().map { endpoint in
+                [Cell(""), Cell(EndpointText.text(endpoint, urlPort: row.question.port))]
+            }
+            let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
+            let facts = [
+                resolution.rule.map { "mapping \"\($0.key)\"" + ($0.location.map { " at \($0)" } ?? "") },
+                resolution.route.map { "route \"\($0.pattern)\"" + ($0.location.map { " at \($0)" } ?? "") },
+                resolution.canonicalName.map { "canonical name \($0)" },
+                words.failures.isEmpty ? nil : words.failures,
+            ].compactMap { $0 }
+            if !facts.isEmpty { lines.append([Cell("  " + facts.joined(separator: "   "), .quiet)]) }
+            return lines
+        }
+    }
+
+    private func footer(_ screen: Screen) -> [String] {
+        var lines = [painted(providerCells, screen)]
+        guard showsDetails else { return lines }
+        let counters = model.counters
+        let counts = [
+            "questions \(Figures.count(counters.questions))", "hits \(Figures.count(counters.hits))",
+            "stale \(Figures.count(counters.staleServed))",
+            "refreshes \(Figures.count(counters.refreshesSucceeded)), \(Figures.count(counters.refreshesFailed)) failed",
+            "cached \(Figures.count(counters.cacheEntries))",
+        ]
+        lines.append(painted([Cell("resolver ", .quiet), Cell(counts.joined(separator: "   "))], screen))
+        lines += model.notices.map { notice in
+            painted([Cell(notice.text(providerKinds: providerKinds, clock: clock), .quiet)], screen)
+        }
+        return lines
+    }
+
+    private var providerCells: [Cell] {
+        guard !model.health.isEmpty else { return [Cell("providers", .quiet), Cell("none")] }
+        return [Cell("providers", .quiet)]
+            + model.health.map { health in
+                switch health.state {
+                case .healthy:
+                    Cell("\(health.name) ok" + (health.percentile95.map { " p95 \(Figures.phase($0))" } ?? ""), .good)
+                case .suspect: Cell("\(health.name) suspect", .bad)
+                case .quarantined(let until, let why):
+                    Cell("\(health.name) QUARANTINED \(Figures.lifetime(model.rest(until: until))) (\(why))", .bad)
+                }
+            }
+    }
+
+    /// Cells as wide as their columns. Lines of details have fewer cells, and the last cell of a line may be of any width.
+    private func aligned(_ table: [[Cell]]) -> [[Cell]] {
+        let widths = Self.header.indices.map { column in
+            table.map { $0.count > column + 1 || $0.count == Self.header.count ? $0[column].text.count : 0 }.max() ?? 0
+        }
+        return table.map { line in
+            line.enumerated().map { column, cell in
+                guard column + 1 < line.count else { return cell }
+                var cell = cell
+                cell.text =
+                    column == Self.staleColumn
+                    ? cell.text.paddedLeft(to: widths[column]) : cell.text.padded(to: widths[column])
+                return cell
+            }
+        }
+    }
+
+    /// One line, cut where the screen ends; colours do not count.
+    private func painted(_ cells: [Cell], _ screen: Screen) -> String {
+        var line = ""
+        var room = screen.width
+        for (index, cell) in cells.enumerated() where room > 0 {
+            let text = String(((index > 0 ? "  " : "") + cell.text).prefix(room))
+            room -= text.count
+            let shown = index + 1 == cells.count || room == 0 ? text.trimmingTrailingBlanks() : text
+            switch cell.tone {
+            case .plain: line += shown
+            case .good: line += screen.style.good(shown)
+            case .bad: line += screen.style.bad(shown)
+            case .quiet: line += screen.style.quiet(shown)
+            }
+        }
+        return line
+    }
+}

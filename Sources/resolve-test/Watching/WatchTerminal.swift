@@ -1,0 +1,77 @@
+internal import Dispatch
+internal import Foundation
+
+/// The terminal while `watch` has it: keys come one by one and unseen, and the table is drawn over itself.
+///
+/// Used by one task; ``restore()`` gives the terminal back as it was.
+final class WatchTerminal {
+    private let output: StandardStream
+    private let saved: termios
+    private var keys: (any DispatchSourceRead)?
+    private var drawnLines = 0
+    private var drawnWidth = 0
+
+    /// - Parameter onKey: Called for each key, on another thread; Ctrl-D counts as `q`.
+    /// - Returns: Nil unless input and output are terminals, and this is their foreground process.
+    init?(_ output: StandardStream, onKey: @escaping @Sendable (Character) -> Void) {
+        var settings = termios()
+        guard output.isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0,
+            // A background process would be stopped for touching the terminal.
+            tcgetpgrp(STDIN_FILENO) == getpgrp()
+        else { return nil }
+        self.output = output
+        saved = settings
+        settings.c_lflag &= ~tcflag_t(ICANON | ECHO)
+        // Ctrl-Z would leave the shell a terminal without cursor and echo.
+        withUnsafeMutableBytes(of: &settings.c_cc) { characters in
+            characters[Int(VSUSP)] = 0
+            characters[Int(VMIN)] = 1
+            characters[Int(VTIME)] = 0
+        }
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+        keys = Self.keys(onKey)
+        output.say("\u{1B}[?25l")
+    }
+
+    /// Draws the lines over those of the last time, in one write, so that nothing flickers.
+    func draw(_ lines: (_ width: Int, _ height: Int) -> [String]) throws(CommandFailure) {
+        let width = output.terminalWidth ?? 80
+        // The cursor stands below the last line.
+        let height = max(2, (output.terminalHeight ?? 24) - 1)
+        let lines = lines(width, height).prefix(height)
+        // Another width has folded the old lines, and nobody knows how many there are now: begin with an empty screen.
+        var text = width == drawnWidth || drawnLines == 0 ? "\r" : "\u{1B}[H\u{1B}[2J"
+        if width == drawnWidth, drawnLines > 0 { text += "\u{1B}[\(drawnLines)A" }
+        for line in lines { text += line + "\u{1B}[K\n" }
+        text += "\u{1B}[J"
+        drawnLines = lines.count
+        drawnWidth = width
+        try output.write(text)
+    }
+
+    /// Gives the terminal back. Idempotent.
+    func restore() {
+        guard let keys else { return }
+        keys.cancel()
+        self.keys = nil
+        var settings = saved
+        tcsetattr(STDIN_FILENO, TCSANOW, &settings)
+        output.say("\u{1B}[?25h")
+    }
+
+    private static func keys(_ onKey: @escaping @Sendable (Character) -> Void) -> any DispatchSourceRead {
+        let source = DispatchSource.makeReadSource(fileDescriptor: STDIN_FILENO, queue: .global())
+        source.setEventHandler {
+            var bytes = [UInt8](repeating: 0, count: 64)
+            let count = read(STDIN_FILENO, &bytes, bytes.count)
+            guard count > 0 else {
+                // The terminal is gone: no more keys, and no endless loop over its end.
+                if count == 0 || errno != EINTR && errno != EAGAIN { source.cancel() }
+                return
+            }
+            for byte in bytes.prefix(count) { onKey(byte == 0x04 ? "q" : Character(Unicode.Scalar(byte))) }
+        }
+        source.resume()
+        return source
+    }
+}

@@ -1,0 +1,50 @@
+import HTTPDNSPrimitives
+import Synchronization
+import Testing
+
+@Suite("coarse clock")
+struct CoarseClockTests {
+    @Test("the time asleep is added, measured once a tick, and never shrinks")
+    func addsTimeAsleep() {
+        let clock = CoarseClock()
+        #expect(clock.time(at: 100) { 0 } == 100)
+        #expect(clock.time(at: 100) { 5000 } == 100, "measured twice in a tick")
+        #expect(clock.time(at: 104) { 5000 } == 5104, "woke up and did not notice")
+        #expect(clock.time(at: 108) { 4990 } == 5108, "a reading that was interrupted turned time back")
+    }
+
+    @Test("it is never ahead of the exact clock, and less than 50 ms behind it")
+    func staysCloseToTheExactClock() {
+        let clock = SystemTimeSource()
+        for _ in 0..<10_000 {
+            let before = clock.now()
+            let coarse = clock.coarseNow()
+            #expect(coarse <= clock.now())
+            // Read after `before`, however long the thread stood still in between: a tick is 10 ms at most.
+            #expect(before - coarse < .milliseconds(50))
+        }
+    }
+
+    @Test("it goes back for no thread")
+    func isMonotonicAcrossThreads() async {
+        let latest = Latest()
+        await withTaskGroup(of: Bool.self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    let clock = SystemTimeSource()
+                    return (0..<100_000).allSatisfy { _ in
+                        let seen = latest.time.load(ordering: .sequentiallyConsistent)
+                        let now = clock.coarseNow().nanoseconds
+                        latest.time.max(now, ordering: .sequentiallyConsistent)
+                        return now >= seen
+                    }
+                }
+            }
+            for await isMonotonic in group { #expect(isMonotonic) }
+        }
+    }
+
+    private final class Latest: Sendable {
+        let time = Atomic<Int64>(.min)
+    }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import Testing
+
+@testable import resolve_test
+
+@Suite("What watch tells")
+struct WatchNoticeTests {
+    private let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
+    private let date = Date(timeIntervalSince1970: 1_795_269_731.5)
+
+    private func event(_ kind: ResolverEvent.Kind, _ fill: (inout ResolverEvent) throws -> Void) throws -> WatchNotice {
+        var event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 0))
+        try fill(&event)
+        return WatchNotice(date: date, content: .event(event))
+    }
+
+    @Test("a change is one line with both sides")
+    func change() throws {
+        let notice = try event(.changed) { event in
+            event.host = try HostName("img.test")
+            event.provider = "backup"
+            event.previousAddresses = [try Samples.address("127.0.0.2")]
+            event.addresses = [try Samples.address("127.0.0.3")]
+            event.duration = .seconds(5)
+        }
+        #expect(
+            notice.text(providerKinds: [:], clock: clock)
+                == "14:02:11  changed               img.test   backup   127.0.0.2 -> 127.0.0.3   5 s left"
+        )
+        #expect(
+            notice.json().oneLine == """
+                {"time":"2026-11-21T14:02:11.500Z","event":"changed","host":"img.test","route":null,"provider":"backup",\
+                "source":null,"addresses":["127.0.0.3"],"previousAddresses":["127.0.0.2"],"elapsedSeconds":null,\
+                "durationSeconds":5,"code":null,"message":null,"count":null,"missedBefore":0}
+                """
+        )
+    }
+
+    @Test("a quarantine says how long and why, in one line that moves no cursor")
+    func quarantine() throws {
+        let notice = try event(.providerQuarantined) { event in
+            event.provider = "ali\u{1B}[2J"
+            event.duration = .seconds(240)
+            event.message = "InvalidSignature\nforged line"
+        }
+        let text = notice.text(providerKinds: [:], clock: clock)
+        #expect(text.hasPrefix("14:02:11  provider-quarantined  ali"))
+        #expect(text.contains("for 4 min   InvalidSignature"))
+        #expect(!text.contains("\u{1B}") && !text.contains("\n"))
+    }
+
+    @Test("an answer that only repeats the last one is not told; another state is")
+    func states() throws {
+        var model = WatchModel([try HostArgument("img.test:8443")])
+        let fresh = try Samples.provided(["127.0.0.2"], port: 8443)
+        var stale = fresh
+        stale.isStale = true
+        let failure = CommandFailure.failed(code: "resolve-failed", "no address")
+        let told = [
+            .success(fresh), .success(fresh), .success(stale), .success(stale), .failure(failure), .failure(failure),
+            Result<Resolution, CommandFailure>.success(fresh),
+        ].map { model.take($0, about: 0, at: date).count }
+        #expect(told == [1, 0, 1, 0, 1, 0, 1])
+        #expect(model.isAnswered(times: 7) && !model.isAnswered(times: 8))
+    }
+}

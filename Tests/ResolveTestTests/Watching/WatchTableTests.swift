@@ -1,0 +1,198 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+@testable import resolve_test
+
+@Suite("The live table of watch")
+struct WatchTableTests {
+    /// What happened before the table is drawn.
+    enum Step: Sendable {
+        case answer([String], ttl: Int, age: Int, isStale: Bool = false, isCached: Bool = true)
+        case mapped([String])
+        case failure(String)
+        case event(ResolverEvent.Kind, host: String = "img.test")
+        case health(ProviderHealth.State)
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var steps: [Step]
+        var row: String
+        var providers = "providers  backup ok p95 9.0 ms"
+    }
+
+    static let cases: [Case] = [
+        Case(testDescription: "nothing yet", steps: [], row: "img.test asking - - - 0 - -"),
+        Case(
+            testDescription: "a fresh answer",
+            steps: [.answer(["127.0.0.2", "::1"], ttl: 12, age: 48)],
+            row: "img.test 127.0.0.2 +1 doh backup 12 s ok 1.4 ms 0 48 s ago -"
+        ),
+        Case(
+            testDescription: "the same addresses in another order are no change",
+            steps: [.answer(["127.0.0.2", "::1"], ttl: 12, age: 1), .answer(["::1", "127.0.0.2"], ttl: 11, age: 2)],
+            row: "img.test ::1 +1 doh backup 11 s ok 1.4 ms 0 2 s ago -"
+        ),
+        Case(
+            testDescription: "a change says when, and what is gone; a failure in between does not hide it",
+            steps: [
+                .answer(["127.0.0.2", "127.0.0.4"], ttl: 12, age: 1), .failure("providers-failed"),
+                .answer(["127.0.0.3", "127.0.0.4"], ttl: 11, age: 2),
+            ],
+            row: "img.test 127.0.0.3 +1 doh backup 11 s ok 1.4 ms 0 2 s ago 1: 00:00:02 was 127.0.0.2"
+        ),
+        Case(
+            testDescription: "stale answers are counted, and the look-up that failed is said",
+            steps: [
+                .answer(["127.0.0.2"], ttl: 1, age: 1), .event(.refreshFailed),
+                .answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true),
+                .answer(["127.0.0.2"], ttl: 0, age: 4, isStale: true),
+            ],
+            row: "img.test 127.0.0.2 doh backup STALE ok 1.4 ms 2 failed -"
+        ),
+        Case(
+            testDescription: "a refresh ends it, and one about another name does not",
+            steps: [
+                .event(.refreshFailed), .answer(["127.0.0.2"], ttl: 5, age: 1), .event(.refreshed),
+                .event(.refreshFailed, host: "other.test"),
+            ],
+            row: "img.test 127.0.0.2 doh backup 5 s ok 1.4 ms 0 1 s ago -"
+        ),
+        Case(
+            testDescription: "a hit says nothing about the look-up that failed after it was cached",
+            steps: [.event(.refreshFailed), .answer(["127.0.0.2"], ttl: 5, age: 1)],
+            row: "img.test 127.0.0.2 doh backup 5 s ok 1.4 ms 0 failed -"
+        ),
+        Case(
+            testDescription: "a mapping has neither provider nor expiry",
+            steps: [.mapped(["127.0.0.9"])],
+            row: "img.test 127.0.0.9 mapping - - 0 - -"
+        ),
+        Case(
+            testDescription: "a name without addresses says why",
+            steps: [.failure("name-not-found")],
+            row: "img.test - name not found - - 0 - -"
+        ),
+        Case(
+            testDescription: "a provider in quarantine, with the time left and the reason",
+            steps: [
+                .answer(["127.0.0.2"], ttl: 5, age: 1),
+                .health(.quarantined(until: MonotonicTime(nanoseconds: 9_000_000_000), why: "refused")),
+            ],
+            row: "img.test 127.0.0.2 doh backup 5 s resting 9 s 0 1 s ago -",
+            providers: "providers  backup QUARANTINED 9 s (refused)"
+        ),
+        Case(
+            testDescription: "a provider that owes an answer",
+            steps: [.answer(["127.0.0.2"], ttl: 5, age: 1), .health(.suspect)],
+            row: "img.test 127.0.0.2 doh backup 5 s suspect 1.4 ms 0 1 s ago -",
+            providers: "providers  backup suspect"
+        ),
+    ]
+
+    @Test("answers, events and health become a row", arguments: cases)
+    func rows(_ test: Case) throws {
+        let lines = try Self.table(test.steps).lines(.plain)
+        #expect(lines.count == 3)
+        #expect(lines[0].hasPrefix("name"))
+        #expect(lines[1].replacing(#/ +/#, with: " ") == test.row)
+        #expect(lines[2] == test.providers)
+    }
+
+    @Test("columns stand below each other, and figures end below each other")
+    func columns() throws {
+        var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
+        _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
+        #expect(
+            WatchTable(model: model, providerKinds: [:]).lines(.plain) == [
+                "name                   address    source   left  health  stale  refreshed  changes",
+                "img.test               127.0.0.2  mapping  -     -           0  -          -",
+                "a.very.long.name.test  asking     -        -     -           0  -          -",
+                "providers  none",
+            ]
+        )
+    }
+
+    @Test("no line is wider than the screen, whatever is painted", arguments: [1, 20, 45, 80, 200])
+    func width(_ width: Int) throws {
+        let table = try Self.table([.answer(["127.0.0.2"], ttl: 0, age: 3, isStale: true), .health(.suspect)])
+        let painted = table.lines(Screen(width: width, style: Style(isColoured: true)))
+        let bare = painted.map { $0.replacing(#/\u{1B}\[[0-9]*m/#, with: "") }
+        #expect(bare == table.lines(Screen(width: width, style: .plain)))
+        #expect(bare.allSatisfy { $0.count <= width })
+        #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
+        let whole = table.lines(.plain)
+        #expect(zip(bare, whole).allSatisfy { $1.hasPrefix($0) })
+    }
+
+    @Test("hosts that do not fit are counted, and the providers stay in sight")
+    func height() throws {
+        let model = WatchModel(try (0..<10).map { try HostArgument("n\($0).test") })
+        let lines = WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 6)
+        #expect(lines.count <= 6)
+        #expect(lines.suffix(2) == ["... 7 more hosts: make the window higher", "providers  none"])
+        #expect(WatchTable(model: model, providerKinds: [:]).lines(.plain, height: 12).count == 12)
+    }
+
+    @Test("details say all addresses, the rule, the counters and what happened last")
+    func details() throws {
+        var table = try Self.table([.mapped(["127.0.0.2", "127.0.0.3"]), .event(.refreshStarted), .event(.changed)])
+        table.showsDetails = true
+        let lines = table.lines(.plain)
+        #expect(lines.contains { $0.hasSuffix("127.0.0.3") })
+        #expect(lines.contains { $0.contains("mapping \"img.test\" at httpdns.yaml:1") })
+        #expect(lines.contains { $0.hasPrefix("resolver") && $0.contains("hits 3") })
+        #expect(lines.suffix(2).map { $0.contains("changed") } == [false, true])
+        #expect(!lines.contains { $0.contains("refresh-started") })
+    }
+
+    static func table(_ steps: [Step]) throws -> WatchTable {
+        var model = WatchModel([try HostArgument("img.test")])
+        var counters = ResolverCounters()
+        counters.hits = 3
+        model.take([health(.healthy)], counters, at: MonotonicTime(nanoseconds: 0))
+        for (second, step) in steps.enumerated() {
+            let date = Date(timeIntervalSince1970: Double(second))
+            switch step {
+            case .answer(let addresses, let ttl, let age, let isStale, let isCached):
+                var resolution = try Samples.provided(addresses)
+                resolution.timeToLive = .seconds(ttl)
+                resolution.age = .seconds(age)
+                resolution.isStale = isStale
+                resolution.isCached = isCached
+                _ = model.take(.success(resolution), about: 0, at: date)
+            case .mapped(let addresses):
+                _ = model.take(.success(try Samples.mapped(addresses, key: "img.test", line: 1)), about: 0, at: date)
+            case .failure(let reason):
+                var failure = CommandFailure.failed(code: "resolve-failed", "no address")
+                failure.reason = reason
+                _ = model.take(.failure(failure), about: 0, at: date)
+            case .event(let kind, let host):
+                var event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 0))
+                event.host = try HostName(host)
+                _ = model.take(event, at: date)
+            case .health(let state):
+                model.take([health(state)], counters, at: MonotonicTime(nanoseconds: 0))
+            }
+        }
+        let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
+        return WatchTable(model: model, providerKinds: Samples.kinds, clock: clock)
+    }
+
+    private static func health(_ state: ProviderHealth.State) -> ProviderHealth {
+        ProviderHealth(
+            name: "backup",
+            state: state,
+            latency: .microseconds(1_400),
+            percentile95: .milliseconds(9),
+            successes: 6,
+            failures: 0,
+            inFlight: 0,
+            queued: 0,
+            queries: 6
+        )
+    }
+}
