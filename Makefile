@@ -28,6 +28,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	swift build --build-tests
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test
+	$(call step,tests in real time)
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter NeverWaitingTests
 	$(call step,documentation comments)
 	@Scripts/check-docc
 	@$(MAKE) --no-print-directory nested

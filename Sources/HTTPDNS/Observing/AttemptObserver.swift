@@ -14,13 +14,20 @@ final class AttemptObserver: Sendable {
         numbers = Dictionary(providers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
+    /// Takes note of one query that is sent. Called outside of all locks.
+    func noteSending(_ sending: QuerySending) {
+        guard let number = numbers[sending.provider] else { return }
+        observation.counting.count(.query, provider: number)
+        if sending.isHedge { observation.counting.count(.hedge, provider: number) }
+        if sending.isProbe { observation.counting.count(.probe, provider: number) }
+    }
+
     /// Takes note of one query that came to an end. Called outside of all locks.
     func note(_ report: AttemptReport) {
         guard let number = numbers[report.provider] else { return }
         let counting = observation.counting
-        counting.count(.query, provider: number)
-        if report.isHedge { counting.count(.hedge, provider: number) }
-        if report.isProbe { counting.count(.probe, provider: number) }
+        // One that failed before it was sent counts as both, so that what is left over is under way.
+        if !report.wasSent { counting.count(.query, provider: number) }
         switch report.outcome {
         case .addresses, .batch: counting.count(.answer, provider: number, elapsed: report.elapsed)
         case .nothing: counting.count(.negative, provider: number, elapsed: report.elapsed)

@@ -74,6 +74,7 @@ public final class Resolver: Sendable {
             attemptLimit: configuration.attemptLimit,
             timeSource: configuration.timeSource,
             random: random,
+            onSending: observer.noteSending,
             onAttempt: observer.note
         )
         origins = AnswerOrigins(configuration)

@@ -1,5 +1,14 @@
 internal import HTTPDNSPrimitives
 
+/// That a query is sent to a provider, for metrics.
+struct QuerySending: Sendable, Equatable {
+    var provider: String
+    /// Whether it is asked because the one before keeps silent.
+    var isHedge: Bool
+    /// Whether it is asked to see if the provider is back.
+    var isProbe: Bool
+}
+
 /// What became of one query to one provider, for logs and metrics.
 struct AttemptReport: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {
@@ -31,6 +40,8 @@ struct AttemptReport: Sendable, Equatable {
     var isProbe: Bool
     /// Whether its asker had gone on without it.
     var isLate: Bool
+    /// Whether it was sent, and did not fail before that.
+    var wasSent: Bool
     /// How the provider stands after it.
     var state: ProviderHealth.State
 }

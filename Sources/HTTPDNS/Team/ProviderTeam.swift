@@ -71,6 +71,7 @@ final class ProviderTeam: Sendable {
 
     let timeSource: any TimeSource
     private let random: @Sendable (UInt64) -> UInt64
+    private let onSending: @Sendable (QuerySending) -> Void
     private let onAttempt: @Sendable (AttemptReport) -> Void
     private let guarded: Lock<Guarded>
 
@@ -79,6 +80,7 @@ final class ProviderTeam: Sendable {
     ///   - hedgeAfter: The least time after which the next provider is asked as well.
     ///   - attemptLimit: The most that one query may take.
     ///   - random: A number below its argument.
+    ///   - onSending: Told about each query that is sent, outside of all locks and before it is.
     ///   - onAttempt: Told about each query that came to an end, outside of all locks.
     init(
         _ providers: [any Provider],
@@ -87,6 +89,7 @@ final class ProviderTeam: Sendable {
         attemptLimit: Duration,
         timeSource: any TimeSource,
         random: @escaping @Sendable (UInt64) -> UInt64,
+        onSending: @escaping @Sendable (QuerySending) -> Void = { _ in },
         onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
     ) {
         let now = timeSource.now()
@@ -101,6 +104,7 @@ final class ProviderTeam: Sendable {
         }
         self.timeSource = timeSource
         self.random = random
+        self.onSending = onSending
         self.onAttempt = onAttempt
         guarded = Lock(Guarded(team: TeamState(members, attemptLimit: attemptLimit)))
     }
@@ -205,7 +209,15 @@ final class ProviderTeam: Sendable {
     private func run(_ effects: [Effect]) {
         for effect in effects {
             switch effect {
-            case .send(let query, let limit, let provider): send(query, limit: limit, to: provider)
+            case .send(let query, let limit, let provider):
+                onSending(
+                    QuerySending(
+                        provider: provider.name,
+                        isHedge: query.purpose == .hedge,
+                        isProbe: query.isProbe
+                    )
+                )
+                send(query, limit: limit, to: provider)
             case .cancel(let task): task.cancel()
             case .setAlarm(let ask, let time): setAlarm(ask, time)
             case .deliver(let waiter, let ending): waiter.deliver(ending)

@@ -286,6 +286,7 @@ struct TeamState: Sendable {
             isHedge: query.purpose == .hedge,
             isProbe: query.isProbe,
             isLate: query.ask == nil,
+            wasSent: query.sentAt != nil,
             state: members[query.member].report(at: now).state
         )
     }

@@ -5,7 +5,16 @@ import ServerRig
 import Testing
 
 /// What callers notice of a provider that is slow, gone or wrong: nothing. On the real clock, with BIND as the provider.
-@Suite("Nobody waits", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(3)))
+///
+/// Its tests need the machine for themselves, one after the other: beside a thousand others, whose work fills all cores, time
+/// passes for everybody. `make test` runs them alone.
+@Suite(
+    "Nobody waits",
+    .serialized,
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
+    .timeLimit(.minutes(3))
+)
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.
     private func withResolver(_ configuration: ResolverConfiguration, _ body: (Resolver) async throws -> Void)

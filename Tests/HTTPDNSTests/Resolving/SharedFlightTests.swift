@@ -46,8 +46,8 @@ struct SharedFlightTests {
         let first = Task { try await fixture.resolve("img.test") }
         await fixture.provider.queries(atLeast: 1)
         let second = Task { try await fixture.resolve("img.test") { $0.timeLimit = .seconds(2) } }
-        // The second has its own, shorter limit: its sleeper beside the flight's shows that it waits.
-        await fixture.time.sleepers(atLeast: 2)
+        // The second has its own, shorter limit: its sleeper beside the query's and the flight's shows that it waits.
+        await fixture.time.sleepers(atLeast: 3)
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         fixture.provider.release()

@@ -43,6 +43,11 @@ extension ServerRig {
         getenv("HTTPDNS_TEST_SERVERS").map { String(cString: $0) } == "required"
     }
 
+    /// Whether the environment says that nothing else runs (`HTTPDNS_TEST_ALONE=1`, as `make test` does for tests in real time).
+    public static var hasMachineForItself: Bool {
+        getenv("HTTPDNS_TEST_ALONE").map { String(cString: $0) } == "1"
+    }
+
     /// Whether a suite that needs `parts` can run: `@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))`.
     ///
     /// A suite that is left out is named once on standard error, with what to install. Where servers are required the
