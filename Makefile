@@ -54,6 +54,12 @@ signing: build-dependencies ## Tests of what needs the package trait Signing
 	$(call step,trait Signing)
 	swift test --traits YAML,Signing --scratch-path .build/signing --filter Alidns
 
+# Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
+.PHONY: sanitize
+sanitize: build-dependencies ## The resolver under everything at once for a minute, watched by the thread sanitizer
+	$(call step,thread sanitizer)
+	HTTPDNS_STRESS_SECONDS=60 swift test --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter ResolverStressTests
+
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
 nested: ## Build the examples, and run their tests

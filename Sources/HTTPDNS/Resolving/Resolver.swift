@@ -90,10 +90,12 @@ public final class Resolver: Sendable {
     ///   the same name.
     public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
-        guard case .lookFor(let name) = try decide(question) else {
-            throw ResolutionError.shutDown(host: question.host.description)
+        switch try decide(question) {
+        // A mapping may have come since the first look.
+        case .settled(let resolution): return resolution
+        case .lookFor(let name):
+            return try await answer(name, to: question, since: configuration.timeSource.now())
         }
-        return try await answer(name, to: question, since: configuration.timeSource.now())
     }
 
     /// The route that decides about a name; nil means bypass.
