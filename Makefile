@@ -54,6 +54,10 @@ signing: build-dependencies ## Tests of what needs the package trait Signing
 	$(call step,trait Signing)
 	swift test --traits YAML,Signing --scratch-path .build/signing --filter Alidns
 
+.PHONY: endurance
+endurance: dependencies ## The tests in real time, for minutes in place of seconds
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --filter NeverWaitingTests
+
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 .PHONY: sanitize
 sanitize: build-dependencies ## The resolver under everything at once for a minute, watched by the thread sanitizer

@@ -13,7 +13,7 @@ import Testing
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(5))
 )
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.
@@ -52,7 +52,7 @@ struct NeverWaitingTests {
         #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
     }
 
-    @Test("a name in use with a time to live of 2 s: after the first answer nobody waits, through four lives of it")
+    @Test("a name in use with a time to live of 2 s: after the first answer nobody waits, through lives of it")
     func hotName() async throws {
         let rig = try await ServerRig.shared()
         let name = "hot.wild.test"
@@ -63,7 +63,7 @@ struct NeverWaitingTests {
         try await withResolver(configuration) { resolver in
             let question = try question(name)
             let clock = SystemTimeSource()
-            let end = clock.now() + .seconds(8)
+            let end = clock.now() + .seconds(ServerRig.hasTime ? 60 : 8)
             var answers = 0
             while clock.now() < end {
                 #expect(try await resolver.resolve(question).isStale == false)
@@ -79,11 +79,12 @@ struct NeverWaitingTests {
         try await rig.removeRecords(name)
     }
 
-    @Test("BIND held for three lives of what it said: no request fails, and each late answer says that it is stale")
+    @Test("BIND held for many lives of what it said: no request fails, and each late answer says that it is stale")
     func heldProvider() async throws {
         let rig = try await ServerRig.start()
         let names = (0..<10).map { "warm\($0).wild.test" }
-        for name in names { try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"]) }
+        let life = ServerRig.hasTime ? 5 : 2
+        for name in names { try await rig.setRecords(name, timeToLive: life, ["127.0.0.2"]) }
         var configuration = try rig.settings().resolver
         configuration.families = .v4
         try await withResolver(configuration) { resolver in
@@ -94,11 +95,11 @@ struct NeverWaitingTests {
             let held = clock.now()
             var stale = 0
             var wrong: [Resolution] = []
-            while clock.now() < held + .seconds(6) {
+            while clock.now() < held + .seconds(ServerRig.hasTime ? 120 : 6) {
                 for question in questions {
                     let resolution = try await resolver.resolve(question)
                     if resolution.isStale { stale += 1 }
-                    if resolution.isStale != (resolution.age >= .seconds(2)) { wrong.append(resolution) }
+                    if resolution.isStale != (resolution.age >= .seconds(life)) { wrong.append(resolution) }
                 }
                 try await clock.sleep(until: clock.now() + .milliseconds(50))
             }

@@ -48,6 +48,11 @@ extension ServerRig {
         getenv("HTTPDNS_TEST_ALONE").map { String(cString: $0) } == "1"
     }
 
+    /// Whether tests in real time take as long as operators would watch, minutes in place of seconds (`make endurance`).
+    public static var hasTime: Bool {
+        getenv("HTTPDNS_TEST_LONG").map { String(cString: $0) } == "1"
+    }
+
     /// Whether a suite that needs `parts` can run: `@Suite(.enabled(if: ServerRig.isAvailable([.nginx, .bind])))`.
     ///
     /// A suite that is left out is named once on standard error, with what to install. Where servers are required the
