@@ -39,7 +39,9 @@ final class AnswerDetails: Sendable {
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
         let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<Endpoint>.stride
-        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints
+        let protocols = (services?.applicationProtocols ?? []) + (services?.unavailable.map { [$0] } ?? [])
+        let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
+        return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts
     }
 
     private static func byteCount(of error: ResolutionError) -> Int {

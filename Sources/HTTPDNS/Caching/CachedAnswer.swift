@@ -146,9 +146,9 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Whether it is an answer past its life that may still serve.
     func isStale(at now: MonotonicTime) -> Bool {
-        guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit else {
-            return false
-        }
+        guard kind == .addresses, now >= expiresAt, let limit = origin?.staleLimit,
+            header.details?.services?.unavailable == nil
+        else { return false }
         return now < expiresAt + limit
     }
 

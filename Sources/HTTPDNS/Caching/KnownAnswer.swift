@@ -21,6 +21,8 @@ package struct KnownAnswer: Sendable {
     var failedAttempts: [ProviderAttempt] = []
     /// Families that were asked for and failed: what was known of them before is not contradicted.
     var failedFamilies: AddressFamilies = []
+    /// Whether HTTPS records were asked for in vain: what was known of them before is not contradicted.
+    package var servicesFailed = false
     /// Where HTTPS records lead; nil without any.
     var services: ServiceRoute?
 
@@ -56,6 +58,14 @@ package struct KnownAnswer: Sendable {
 
     /// The answer with what `older` knew of the families that failed this time. It lives no longer than either.
     func keepingFailedFamilies(of older: KnownAnswer, at now: MonotonicTime) -> KnownAnswer {
+        if servicesFailed, services == nil, now < older.expiresAt, let known = older.services {
+            var answer = self
+            answer.servicesFailed = false
+            answer.services = known
+            answer.life = min(expiresAt, older.expiresAt) - sentAt
+            answer.refreshAt = min(refreshAt, answer.expiresAt)
+            return answer.keepingFailedFamilies(of: older, at: now)
+        }
         guard !failedFamilies.isEmpty, now < older.expiresAt, case .addresses(let own) = content,
             case .addresses(let known) = older.content
         else { return self }

@@ -14,6 +14,28 @@ enum AnswerReading: Equatable, Sendable {
     /// More addresses of one family than this are cut off: no service needs them, and a hostile answer could hold thousands.
     static let maximumAddressesPerFamily = 16
 
+    /// The addresses of the families asked for, each once, no more of a family than are used, IPv4 first.
+    static func usable(_ addresses: [IPAddress], families: AddressFamilies) -> [IPAddress] {
+        IPAddress.Family.allCases.filter { families.contains($0) }.flatMap { family in
+            var unique: [IPAddress] = []
+            for address in addresses where address.family == family && !unique.contains(address) {
+                unique.append(address)
+                if unique.count == maximumAddressesPerFamily { break }
+            }
+            return unique
+        }
+    }
+
+    /// The families that were asked for, and failed or broke the contract of ``FamilyAnswer``.
+    static func failedFamilies(of answer: ProviderAnswer, families: AddressFamilies) -> AddressFamilies {
+        var failed: AddressFamilies = []
+        for (family, member, outcome) in [(IPAddress.Family.v4, AddressFamilies.v4, answer.v4), (.v6, .v6, answer.v6)]
+        where families.contains(family) {
+            if case .failed = Outcome(outcome, family: family).answer { failed.insert(member) }
+        }
+        return failed
+    }
+
     /// Reads an answer.
     ///
     /// - IPv4 addresses stand before IPv6 ones. Only the first address is dialled, and a

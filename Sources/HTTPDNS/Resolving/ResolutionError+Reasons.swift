@@ -5,6 +5,16 @@ extension ResolutionError {
         ResolutionError(code: .shutDown, host: host, message: "the resolver is shut down, so \(host) was not resolved")
     }
 
+    /// The question itself forbids both families.
+    static func noFamily(host: String) -> ResolutionError {
+        ResolutionError(
+            code: .noAddresses,
+            host: host,
+            message: "\(host) was asked for without a family of addresses",
+            hint: "allow IPv4, IPv6 or both, or leave families nil"
+        )
+    }
+
     static func overloaded(_ host: String) -> ResolutionError {
         ResolutionError(
             code: .overloaded,

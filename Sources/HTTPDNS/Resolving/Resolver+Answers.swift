@@ -41,7 +41,9 @@ extension Resolver {
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
 
         let stale = step.finding.staleAnswer
-        let patience = stale == nil ? limit : min(limit, configuration.cache.staleAfter)
+        // One that will not serve any more when the wait is over is no reason to wait less.
+        let staleAfter = configuration.cache.staleAfter
+        let patience = stale?.isStale(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
         let delivery = await delivery(to: waiter, by: started + patience, isShort: patience < configuration.timeLimit)
         return try settle(
             delivery,
@@ -79,6 +81,8 @@ extension Resolver {
             var resolution = try use(answer, for: wait.name, question, at: now)
             counting.count(.awaited(fromSystem: resolution.source == .system, isStale: false))
             resolution.isCached = false
+            // A life of nothing serves those who waited for it, and is not a life that is over.
+            resolution.isStale = false
             resolution.elapsed = now - wait.started
             return resolution
         case .failed(let error):

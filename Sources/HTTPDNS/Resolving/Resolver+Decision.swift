@@ -10,6 +10,9 @@ extension Resolver {
     /// Goes through the sources that need neither cache nor network: the request, literals, mappings.
     func decide(_ question: ResolutionQuestion) throws(ResolutionError) -> Decision {
         try requireRunning(question)
+        if let families = question.families, families.intersection(.both).isEmpty {
+            throw .noFamily(host: question.host.description)
+        }
         if let pinned = question.pinnedTo, !pinned.isEmpty {
             return .settled(try settle(pinned, .request, question))
         }

@@ -13,10 +13,16 @@ enum FlightResult: Sendable {
 
 extension Resolver {
     /// Starts the flight that everyone who asks for the key will share.
-    func start(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, isRefresh: Bool = false) {
+    /// - Parameter deadline: When it ends; nil means after the resolver's limit.
+    func start(
+        _ inquiry: Inquiry,
+        _ flight: AnswerCache.Flights.FlightID,
+        isRefresh: Bool = false,
+        until deadline: MonotonicTime? = nil
+    ) {
         // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
         let work = Task.detached { [self] in
-            guard let result = await self.fly(inquiry) else { return }
+            guard let result = await self.fly(inquiry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
         cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
@@ -26,10 +32,10 @@ extension Resolver {
     ///
     /// The system's answer comes after stale ones: while one of those can serve, it is not asked.
     /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
-    private func fly(_ inquiry: Inquiry) async -> FlightResult? {
+    private func fly(_ inquiry: Inquiry, until end: MonotonicTime?) async -> FlightResult? {
         let clock = configuration.timeSource
         let started = clock.now()
-        let deadline = started + configuration.timeLimit
+        let deadline = end ?? started + configuration.timeLimit
         guard inquiry.bypassReason == nil, let route = inquiry.route,
             case .providers(let names, let fallback) = route.action
         else {
@@ -44,7 +50,7 @@ extension Resolver {
             let assignment = assignment(inquiry, route, names, until: end)
             switch await team.ask(assignment) {
             case .cancelled: return nil
-            case .answered(let answer): return .answer(await followServices(of: answer, assignment, inquiry))
+            case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
@@ -54,7 +60,7 @@ extension Resolver {
             ? .timedOut(host: inquiry.host, limit: configuration.timeLimit, attempts: attempts)
             : .allFailed(inquiry, attempts)
         guard fallback == .system else { return .failure(error, sentAt: started, spared: false) }
-        if hasStaleAnswer(inquiry.key, at: now) { return .failure(error, sentAt: started, spared: true) }
+        if hasUsableAnswer(inquiry.key, at: now) { return .failure(error, sentAt: started, spared: true) }
         switch await askSystem(inquiry, until: deadline) {
         case .answer(let answer): return attempts.isEmpty ? .answer(answer) : fallBack(to: answer, inquiry, attempts)
         case .failure(let error, let sentAt, _):
@@ -81,10 +87,11 @@ extension Resolver {
         )
     }
 
-    private func hasStaleAnswer(_ key: AnswerKey, at now: MonotonicTime) -> Bool {
-        // A stale answer of the system itself is worth no more than a new one.
+    private func hasUsableAnswer(_ key: AnswerKey, at now: MonotonicTime) -> Bool {
+        // An answer of the system itself, past its life, is worth no more than a new one.
         guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }) else { return false }
-        return known.header.origin?.source == .provider && known.isStale(at: now)
+        return known.header.origin?.source == .provider && known.kind == .addresses
+            && (now < known.header.expiresAt || known.isStale(at: now))
     }
 
     /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:
@@ -120,7 +127,7 @@ extension Resolver {
             let life = Lifetimes.positive(wanted, within: configuration.cache)
             answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
             answer.canonicalName = name == inquiry.host ? nil : name
-            answer.failedFamilies = reply.answer.failedFamilies
+            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.families)
             answer.refreshAt = min(refreshMoment(of: answer), recheckMoment(of: answer, reply.answer, inquiry))
         case .noAddresses(let timeToLive):
             let error = ResolutionError.noAddresses(
@@ -234,15 +241,5 @@ extension FlightResult {
         case .answer(let answer), .fallback(let answer, _): answer
         case .failure: nil
         }
-    }
-}
-
-extension ProviderAnswer {
-    /// The families that were asked for and failed.
-    var failedFamilies: AddressFamilies {
-        var families: AddressFamilies = []
-        if case .failed = v4 { families.insert(.v4) }
-        if case .failed = v6 { families.insert(.v6) }
-        return families
     }
 }

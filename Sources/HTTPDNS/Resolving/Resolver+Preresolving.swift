@@ -78,7 +78,7 @@ extension Resolver {
         let outcomes = await team.ask(assignment, batch: Array(flights.keys))
         for (host, (inquiry, flight)) in flights {
             guard case .answered(let answer)? = outcomes[host] else {
-                abandon(inquiry, flight)
+                abandon(inquiry, flight, until: now + configuration.timeLimit)
                 continue
             }
             land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
@@ -86,10 +86,10 @@ extension Resolver {
     }
 
     /// Ends a flight that brought nothing. Those who joined it ask for themselves: a fallback may still help them.
-    private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID) {
+    private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, until deadline: MonotonicTime) {
         let landing = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.Landing? in
             state.flights.hasWaiters(flight) ? nil : state.flights.land(flight)
         }
-        if landing == nil { start(inquiry, flight) } else { flightBudget.giveBack(1) }
+        if landing == nil { start(inquiry, flight, until: deadline) } else { flightBudget.giveBack(1) }
     }
 }

@@ -6,9 +6,9 @@ extension Resolver {
         of first: ProviderTeam.Answer,
         _ assignment: ProviderTeam.Assignment,
         _ inquiry: Inquiry
-    ) async -> KnownAnswer {
+    ) async -> FlightResult {
         let plain = known(first, inquiry)
-        guard first.answer.services != nil else { return plain }
+        guard first.answer.services != nil else { return .answer(plain) }
         var chance = Chance(random: random)
         var selection = ServiceSelection(host: inquiry.host, families: inquiry.families)
         var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
@@ -16,8 +16,9 @@ extension Resolver {
             var questions: [ProviderTeam.Assignment] = []
             for action in actions {
                 switch action {
-                case .done(let choice): return merge(choice, into: plain)
-                case .failed(let reason): return unavailable(reason, plain)
+                case .done(.plain(.failed(let error))): return withoutServices(plain, error, inquiry)
+                case .done(let choice): return .answer(merge(choice, into: plain))
+                case .failed(let reason): return .answer(unavailable(reason, plain))
                 case .ask(let host, let families, let services):
                     var question = assignment
                     question.query.host = host
@@ -40,7 +41,7 @@ extension Resolver {
                 }
             }
             if actions.isEmpty { actions = selection.expired() }
-            if actions.isEmpty { return plain }
+            if actions.isEmpty { return .answer(plain) }
         }
     }
 
@@ -53,11 +54,26 @@ extension Resolver {
         }
     }
 
+    /// The name's own addresses, when its services could not be asked for. Without addresses the question is open: the
+    /// services may be the only way there is.
+    private func withoutServices(_ plain: KnownAnswer, _ error: ProviderError, _ inquiry: Inquiry) -> FlightResult {
+        guard case .addresses = plain.content else {
+            let attempt = ProviderAttempt(
+                provider: plain.origin.provider ?? ProviderAttempt.systemName,
+                failure: "HTTPS records: \(error.message)",
+                elapsed: configuration.timeSource.now() - plain.sentAt
+            )
+            return .failure(.allFailed(inquiry, plain.failedAttempts + [attempt]), sentAt: plain.sentAt, spared: false)
+        }
+        var answer = plain
+        answer.servicesFailed = true
+        answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
+        return .answer(answer)
+    }
+
     private func merge(_ choice: ServiceChoice, into plain: KnownAnswer) -> KnownAnswer {
         var answer = plain
         switch choice {
-        case .plain(.failed):
-            answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
         case .plain:
             break
         case .candidates(let candidates):

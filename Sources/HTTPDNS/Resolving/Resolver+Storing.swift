@@ -29,6 +29,7 @@ extension Resolver {
     @discardableResult
     public func restore() async -> Int {
         guard let store else { return 0 }
+        let clearings = clearings.load(ordering: .acquiring)
         let stored: [StoredResolution]
         do {
             stored = try await store.load()
@@ -36,6 +37,8 @@ extension Resolver {
             tellFailure(of: "loading", error)
             return 0
         }
+        // What was cleared while a slow store was read does not come back out of it.
+        guard self.clearings.load(ordering: .acquiring) == clearings else { return 0 }
         let now = configuration.timeSource.now()
         let wallNow = configuration.wallClock.now()
         var count = 0
@@ -62,7 +65,9 @@ extension Resolver {
             let provider = configuration.providers.first(where: { $0.name == stored.provider })
         else { return nil }
         let families = route.families ?? configuration.families
-        guard stored.families == families else { return nil }
+        guard stored.families == families, stored.clientSubnet != nil || route.clientSubnet == nil else { return nil }
+        let addresses = AnswerReading.usable(stored.addresses, families: families)
+        guard !addresses.isEmpty else { return nil }
         var origin = origins.provider(provider, route)
         guard
             let life = stored.restored(
@@ -85,7 +90,7 @@ extension Resolver {
         }
         let subnet = stored.clientSubnet == route.clientSubnet ? nil : stored.clientSubnet
         var answer = KnownAnswer(
-            .addresses(stored.addresses),
+            .addresses(addresses),
             origin: origin,
             sentAt: life.sentAt,
             life: life.expiresAt - life.sentAt
@@ -114,6 +119,9 @@ extension Resolver {
             try await store.save(stored)
             observation.tell(.snapshotSaved) { $0.count = stored.count }
         } catch {
+            // What was not saved stays to be saved, with the next answer or at the end.
+            unsaved.store(true, ordering: .relaxed)
+            isSaveDue.store(false, ordering: .relaxed)
             tellFailure(of: "saving", error)
         }
     }
@@ -143,18 +151,18 @@ extension Resolver {
 
     /// Takes note that there is something to save, and sees to it that it is saved.
     func noteUnsaved() {
-        guard store != nil, !unsaved.exchange(true, ordering: .relaxed) else { return }
+        unsaved.store(true, ordering: .relaxed)
+        guard store != nil, !isSaveDue.exchange(true, ordering: .relaxed) else { return }
         let timeSource = configuration.timeSource
         let deadline = timeSource.now() + Resolver.saveInterval
         let task = Task.detached { [weak self] in
-            guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
-            await self?.save()
+            guard (try? await timeSource.sleep(until: deadline)) != nil, let self else { return }
+            // From here on a new answer sets up a save of its own, and a shutdown does not stop this one.
+            self.saver.withLock { $0 = nil }
+            self.isSaveDue.store(false, ordering: .relaxed)
+            await self.save()
         }
-        let old = saver.withLock { saver in
-            defer { saver = task }
-            return saver
-        }
-        old?.cancel()
+        saver.withLock { $0 = task }
     }
 
     private func tellFailure(of what: String, _ error: any Error) {

@@ -22,7 +22,11 @@ public final class Resolver: Sendable {
     let store: (any ResolutionStore)?
     /// Whether the cache has something that the store has not.
     let unsaved = Atomic(false)
-    /// The task that will save it.
+    /// Whether a task sleeps until it may be saved.
+    let isSaveDue = Atomic(false)
+    /// How often everything cached was removed.
+    let clearings = Atomic(0)
+    /// The task that will save it, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
     private let isShutDown = Atomic(false)
 
@@ -104,7 +108,9 @@ public final class Resolver: Sendable {
     /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
     /// who wait for them, and are not cached.
     public func removeAllCached() {
+        clearings.add(1, ordering: .releasing)
         cache.removeAll()
+        noteUnsaved()
         observation.tell(.cleared)
     }
 

@@ -55,6 +55,9 @@ package struct RouteTable: Sendable {
     }
 
     private static func fault(of route: Route, providerNames: [String]) -> String? {
+        if let families = route.families, families.intersection(.both).isEmpty {
+            return "it allows no family of addresses; allow IPv4, IPv6 or both, or leave families out"
+        }
         guard case .providers(let names, let fallback) = route.action else { return nil }
         if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
         if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {

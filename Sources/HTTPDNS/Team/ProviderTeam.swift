@@ -169,12 +169,13 @@ final class ProviderTeam: Sendable {
     ///   - woken: The question whose alarm has gone off.
     ///   - ended: The query whose tasks are done with.
     private func update(
-        waking woken: TeamAsk.ID? = nil,
+        waking woken: (ask: TeamAsk.ID, at: MonotonicTime)? = nil,
         ending ended: TeamQuery.ID? = nil,
         _ change: @Sendable (inout TeamState) -> [TeamState.Action]
     ) {
         let (effects, timer): ([Effect], Task<Void, Never>?) = guarded.withLock { guarded in
-            if let woken { guarded.alarms[woken] = nil }
+            // The question may have another alarm by now, which is not the one that went off.
+            if let woken, guarded.alarms[woken.ask]?.at == woken.at { guarded.alarms[woken.ask] = nil }
             let tasks = ended.flatMap { guarded.running.removeValue(forKey: $0) }
             let actions = change(&guarded.team)
             return (ProviderTeam.effects(of: actions, &guarded), tasks?.timer)
@@ -232,7 +233,7 @@ final class ProviderTeam: Sendable {
         let task = Task.detached { [self] in
             guard (try? await timeSource.sleep(until: time)) != nil else { return }
             let now = timeSource.now()
-            update(waking: ask) { $0.wake(ask, at: now) }
+            update(waking: (ask, time)) { $0.wake(ask, at: now) }
         }
         // The question may have ended, or gone on to another time, since the lock was let go.
         let isCurrent = guarded.withLock { guarded in

@@ -108,7 +108,7 @@ extension TeamState {
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,
             deadline: ask.assignment.deadline,
-            isOnlyChance: ask.assignment.providers.count == 1
+            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil
         )
         ask.remaining.removeAll { $0 == number }
         ask.explores = false

