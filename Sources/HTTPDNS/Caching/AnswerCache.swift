@@ -80,12 +80,3 @@ package struct AnswerCache: Sendable {
         }
     }
 }
-
-/// What someone who waits for a flight is given.
-enum Delivery: Sendable {
-    case answer(CachedAnswer)
-    case failed(ResolutionError)
-    case timedOut
-    case cancelled
-    case shutDown
-}

@@ -46,21 +46,13 @@ final class AnswerDetails: Sendable {
 
     private static func byteCount(of error: ResolutionError) -> Int {
         error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
-            + error.attempts.reduce(0) { $0 + $1.failure.utf8.count + Self.allocationBytes } + 3 * allocationBytes
+            + error.attempts.reduce(0) {
+                $0 + $1.provider.utf8.count + $1.failure.utf8.count + 2 * Self.allocationBytes
+            } + 3 * allocationBytes
     }
 
     /// The header of a string's or array's storage with the allocator's own.
     private static let allocationBytes = 48
     /// The object's own fields.
     private static let fieldBytes = 480
-}
-
-/// How often asking failed in a row, and until when it is too early to ask again.
-package struct AnswerFailure: Sendable {
-    var count: Int
-    var error: ResolutionError
-    var failedAt: MonotonicTime
-    var retryAt: MonotonicTime
-    /// Whether the system resolver was spared, because a stale answer could serve.
-    var spared = false
 }

@@ -5,7 +5,7 @@ package import HTTPDNSPrimitives
 /// The name and the addresses stand as bytes behind the fields, so that a name with two addresses takes about 110 bytes;
 /// what few answers have is in ``AnswerDetails``.
 ///
-/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``make(_:_:)`` alone, before
+/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``pack(_:_:)`` alone, before
 /// anyone else has a reference, and only read afterwards.
 package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
@@ -51,8 +51,17 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// Packs an entry. An answer holds at most 255 addresses of each family; there are never more than
     /// ``AnswerReading/maximumAddressesPerFamily``.
+    /// - Returns: Nil for an empty entry.
     static func make(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer? {
-        guard !entry.isEmpty else { return nil }
+        entry.isEmpty ? nil : pack(key, entry)
+    }
+
+    /// Packs one answer for those who wait for it, whatever its life.
+    static func make(_ key: AnswerKey, _ answer: KnownAnswer) -> CachedAnswer {
+        pack(key, CacheEntry(answer))
+    }
+
+    private static func pack(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer {
         var addresses: [IPAddress] = []
         var kind = Kind.failureOnly
         var error: ResolutionError?

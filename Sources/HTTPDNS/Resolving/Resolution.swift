@@ -76,7 +76,7 @@ public struct Resolution: Sendable {
             }
         }
         set {
-            details = allDetails
+            details = ResolutionDetails(fields)
             content = .given(newValue)
         }
     }
@@ -101,37 +101,37 @@ public struct Resolution: Sendable {
 
     /// The provider's name, for ``Source/provider``.
     public var provider: String? {
-        get { details.map(\.provider) ?? cached?.header.origin?.provider }
+        get { details.map(\.fields.provider) ?? cached?.origin?.provider }
         set { change { $0.provider = newValue } }
     }
 
     /// The name at the end of the alias chain, when it differs from the name asked.
     public var canonicalName: HostName? {
-        get { details.map(\.canonicalName) ?? cached?.header.details?.canonicalName }
+        get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
         set { change { $0.canonicalName = newValue } }
     }
 
     /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
     public var identity: HostName? {
-        get { details?.identity }
+        get { details?.fields.identity }
         set { change { $0.identity = newValue } }
     }
 
     /// The mapping rule that decided, and the chain of `via` names behind it.
     public var rule: AppliedRule? {
-        get { details?.rule }
+        get { details?.fields.rule }
         set { change { $0.rule = newValue } }
     }
 
     /// The route that decided.
     public var route: Route? {
-        get { details.map(\.route) ?? cached?.header.origin?.route }
+        get { details.map(\.fields.route) ?? cached?.origin?.route }
         set { change { $0.route = newValue } }
     }
 
     /// Providers that were asked before the one that answered, and how they failed.
     public var failedAttempts: [ProviderAttempt] {
-        get { details.map(\.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
+        get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
         set { change { $0.failedAttempts = newValue } }
     }
 
@@ -139,9 +139,9 @@ public struct Resolution: Sendable {
     /// no such record decided.
     public var applicationProtocols: [String] {
         get {
-            if let details { return details.applicationProtocols }
+            if let details { return details.fields.applicationProtocols }
             guard case .cached(let answer, ServiceRoute.port) = content else { return [] }
-            return answer.header.details?.services?.applicationProtocols ?? []
+            return answer.services?.applicationProtocols ?? []
         }
         set { change { $0.applicationProtocols = newValue } }
     }
@@ -151,21 +151,21 @@ public struct Resolution: Sendable {
     }
 
     /// The details as they read now, wherever they are.
-    private var allDetails: ResolutionDetails {
-        if let details { return details }
-        return ResolutionDetails(
-            provider: provider,
-            canonicalName: canonicalName,
-            route: route,
-            failedAttempts: failedAttempts,
-            applicationProtocols: applicationProtocols
-        )
+    private var fields: ResolutionDetails.Fields {
+        details?.fields
+            ?? ResolutionDetails.Fields(
+                provider: provider,
+                canonicalName: canonicalName,
+                route: route,
+                failedAttempts: failedAttempts,
+                applicationProtocols: applicationProtocols
+            )
     }
 
-    private mutating func change(_ body: (inout ResolutionDetails) -> Void) {
-        var changed = allDetails
+    private mutating func change(_ body: (inout ResolutionDetails.Fields) -> Void) {
+        var changed = fields
         body(&changed)
-        details = changed
+        details = ResolutionDetails(changed)
     }
 }
 
@@ -175,7 +175,7 @@ extension Resolution: Hashable {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
             && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds
-            && left.allDetails == right.allDetails
+            && left.fields == right.fields
     }
 
     /// Hashes endpoints and source.

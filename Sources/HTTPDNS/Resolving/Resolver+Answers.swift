@@ -24,7 +24,7 @@ extension Resolver {
             }
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
             let place = state.flights.join(name.key, waiter, mayStart: flightBudget.take)
-            return Step(finding: finding, place: place, isRefused: place == nil)
+            return Step(finding: finding, place: place)
         }
         if step.place == nil, let resolution = try use(step.finding, for: name, question, at: started) {
             return resolution
@@ -55,9 +55,8 @@ extension Resolver {
     /// What looking into the cache came to.
     private struct Step {
         var finding: CachedAnswer.Finding
+        /// Nil when nobody is asked, be it that there was no room for one more flight.
         var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
-        /// Whether there was no room for one more flight.
-        var isRefused = false
     }
 
     /// Someone's wait for a flight.
@@ -160,14 +159,9 @@ extension Resolver {
     ) throws(ResolutionError) -> Resolution? {
         switch finding {
         case .fresh(let answer):
-            if answer.kind == .nothing { counting.count(.negativeHit) }
-            let resolution = try use(answer, for: name, question, at: now)
-            counting.count(.hit(fromSystem: resolution.source == .system, isStale: false))
-            return resolution
+            return try hit(answer, for: name, question, at: now)
         case .stale(let answer, _):
-            let resolution = try use(answer, for: name, question, at: now)
-            counting.count(.hit(fromSystem: resolution.source == .system, isStale: true))
-            return resolution
+            return try hit(answer, for: name, question, at: now)
         case .backingOff(let failure):
             counting.count(.failureHit)
             var error = failure.error
@@ -177,6 +171,24 @@ extension Resolver {
             throw error.seen(from: question, through: name.passage)
         case .nothing:
             return nil
+        }
+    }
+
+    /// The resolution that a cached answer makes for one question, counted as what the cache gave at once.
+    private func hit(
+        _ answer: CachedAnswer,
+        for name: NameQuestion,
+        _ question: ResolutionQuestion,
+        at now: MonotonicTime
+    ) throws(ResolutionError) -> Resolution {
+        do throws(ResolutionError) {
+            let resolution = try use(answer, for: name, question, at: now)
+            counting.count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale))
+            return resolution
+        } catch {
+            // What the policy refused is counted where it was.
+            if error.code != .policyRefused { counting.count(.negativeHit) }
+            throw error
         }
     }
 
@@ -249,15 +261,17 @@ extension Resolver {
         _ passage: RulePassage,
         port: UInt16
     ) -> ResolutionDetails {
-        ResolutionDetails(
-            provider: origin.provider,
-            canonicalName: answer.header.details?.canonicalName,
-            identity: passage.identity,
-            rule: passage.rule,
-            route: origin.route,
-            failedAttempts: answer.header.details?.failedAttempts ?? [],
-            applicationProtocols: port == ServiceRoute.port
-                ? answer.header.details?.services?.applicationProtocols ?? [] : []
+        let details = answer.header.details
+        return ResolutionDetails(
+            ResolutionDetails.Fields(
+                provider: origin.provider,
+                canonicalName: details?.canonicalName,
+                identity: passage.identity,
+                rule: passage.rule,
+                route: origin.route,
+                failedAttempts: details?.failedAttempts ?? [],
+                applicationProtocols: port == ServiceRoute.port ? details?.services?.applicationProtocols ?? [] : []
+            )
         )
     }
 

@@ -1,15 +1,4 @@
 internal import HTTPDNSPrimitives
-internal import Logging
-
-/// What a flight comes back with.
-enum FlightResult: Sendable {
-    /// A definite answer.
-    case answer(KnownAnswer)
-    /// The system's answer after all providers failed as the error says.
-    case fallback(KnownAnswer, ResolutionError)
-    /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
-    case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
-}
 
 extension Resolver {
     /// Starts the flight that everyone who asks for the key will share.
@@ -211,7 +200,8 @@ extension Resolver {
         flightBudget.giveBack(1)
         if case .answer = result, landed.isCurrent { noteUnsaved() }
         report(landed, result, inquiry, isRefresh: isRefresh, at: now)
-        for waiter in landed.waiters { waiter.deliver(delivery(of: result, landed.known, key)) }
+        let delivery = delivery(of: result, landed.known, key)
+        for waiter in landed.waiters { waiter.deliver(delivery) }
     }
 
     /// What landing left to do once the lock is let go.
@@ -225,21 +215,11 @@ extension Resolver {
         var known: KnownAnswer?
     }
 
+    /// What those who waited are given: the answer as it was taken in, which may have more than the flight brought.
     private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
-        if case .failure(let error, _, _) = result { return .failed(error) }
-        guard let known, let answer = CachedAnswer.make(key, CacheEntry(known)) else {
-            return .failed(.shutDown(host: key.host.description))
-        }
-        return .answer(answer)
-    }
-
-}
-
-extension FlightResult {
-    fileprivate var answer: KnownAnswer? {
-        switch self {
-        case .answer(let answer), .fallback(let answer, _): answer
-        case .failure: nil
+        switch result {
+        case .failure(let error, _, _): .failed(error)
+        case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
         }
     }
 }

@@ -75,13 +75,15 @@ extension Resolver {
         }
         guard let any = flights.values.first else { return }
         let assignment = assignment(any.inquiry, batch.route, batch.names, until: now + configuration.timeLimit)
-        let outcomes = await team.ask(assignment, batch: Array(flights.keys))
-        for (host, (inquiry, flight)) in flights {
-            guard case .answered(let answer)? = outcomes[host] else {
-                abandon(inquiry, flight, until: now + configuration.timeLimit)
-                continue
+        let opened = flights
+        let deadline = now + configuration.timeLimit
+        await team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
+            guard let (inquiry, flight) = opened[host] else { return }
+            if case .answered(let answer) = outcome {
+                land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
+            } else {
+                abandon(inquiry, flight, until: deadline)
             }
-            land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
         }
     }
 

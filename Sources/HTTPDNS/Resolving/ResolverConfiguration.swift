@@ -52,7 +52,8 @@ public struct ResolverConfiguration: Sendable {
     /// How long one provider is waited for at least before the next one is asked as well. The provider's own 95th percentile
     /// counts where it is larger.
     public var hedgeAfter: Duration = .milliseconds(50)
-    /// How long one query to one provider may take; never more than is left of ``timeLimit``.
+    /// How long one query to one provider may take, while there is another one to ask; the only provider of a route has all
+    /// of ``timeLimit``.
     public var attemptLimit: Duration = .seconds(1)
     /// The families asked for.
     public var families: AddressFamilies = .both

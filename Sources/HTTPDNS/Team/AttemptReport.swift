@@ -1,14 +1,5 @@
 internal import HTTPDNSPrimitives
 
-/// That a query is sent to a provider, for metrics.
-struct QuerySending: Sendable, Equatable {
-    var provider: String
-    /// Whether it is asked because the one before keeps silent.
-    var isHedge: Bool
-    /// Whether it is asked to see if the provider is back.
-    var isProbe: Bool
-}
-
 /// What became of one query to one provider, for logs and metrics.
 struct AttemptReport: Sendable, Equatable {
     enum Outcome: Sendable, Equatable {

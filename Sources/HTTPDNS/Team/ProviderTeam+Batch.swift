@@ -3,20 +3,29 @@ internal import HTTPDNSPrimitives
 extension ProviderTeam {
     /// Asks about many names: in batches where the first provider takes such, and each by itself where it does not, or left
     /// a name open. Each batch is one query for limits and budgets, and is not hedged.
+    /// - Parameter each: Told about each name as soon as its outcome is known, before this returns.
     /// - Returns: An outcome for each name.
-    func ask(_ assignment: Assignment, batch hosts: [HostName]) async -> [HostName: Outcome] {
+    @discardableResult
+    func ask(
+        _ assignment: Assignment,
+        batch hosts: [HostName],
+        each: @escaping @Sendable (HostName, Outcome) -> Void = { _, _ in }
+    ) async -> [HostName: Outcome] {
         var outcomes: [HostName: Outcome] = [:]
         var seen: Set<HostName> = []
         let names = hosts.filter { seen.insert($0).inserted }
         if let provider = first(for: assignment), provider.batchLimit > 1 {
-            outcomes = await askInChunks(assignment, names, at: provider)
+            outcomes = await askInChunks(assignment, names, at: provider, each)
         }
         let open = names.filter { outcomes[$0] == nil }
         await withTaskGroup(of: (HostName, Outcome).self) { group in
             for host in open {
                 group.addTask { (host, await self.ask(assignment.about(host))) }
             }
-            for await (host, outcome) in group { outcomes[host] = outcome }
+            for await (host, outcome) in group {
+                outcomes[host] = outcome
+                each(host, outcome)
+            }
         }
         return outcomes
     }
@@ -25,14 +34,20 @@ extension ProviderTeam {
     private func askInChunks(
         _ assignment: Assignment,
         _ hosts: [HostName],
-        at provider: any Provider
+        at provider: any Provider,
+        _ each: @escaping @Sendable (HostName, Outcome) -> Void
     ) async -> [HostName: Outcome] {
         await withTaskGroup(of: [HostName: Outcome].self) { group in
             for start in stride(from: 0, to: hosts.count, by: provider.batchLimit) {
                 let chunk = Array(hosts[start..<min(start + provider.batchLimit, hosts.count)])
                 group.addTask { await self.askChunk(assignment, chunk, at: provider) }
             }
-            return await group.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
+            var outcomes: [HostName: Outcome] = [:]
+            for await chunk in group {
+                for (host, outcome) in chunk { each(host, outcome) }
+                outcomes.merge(chunk) { first, _ in first }
+            }
+            return outcomes
         }
     }
 

@@ -31,18 +31,22 @@ struct SerialWorkTests {
         func open() { isOpen.withLock { $0 = true } }
     }
 
-    @Test("saves of one store are carried out in the order of the calls, on one thread, and the last one stays")
-    func order() async throws {
-        let folder = try StoreFolder()
-        let threads = Threads()
-        let work = SerialWork(startThread: threads.start)
-        let store = DiskSnapshot(
+    private func store(in folder: StoreFolder, _ work: SerialWork) -> DiskSnapshot {
+        DiskSnapshot(
             path: folder.file,
             maximumBytes: 1 << 20,
             maximumEntries: 10,
             wallClock: .system,
             work: work
         )
+    }
+
+    @Test("saves of one store are carried out in the order of the calls, on one thread, and the last one stays")
+    func order() async throws {
+        let folder = try StoreFolder()
+        let threads = Threads()
+        let work = SerialWork(startThread: threads.start)
+        let store = store(in: folder, work)
         let answers = try (0..<8).map { [try StoredResolution.sample("host\($0).test")] }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, list) in answers.enumerated() {
@@ -99,13 +103,7 @@ struct SerialWorkTests {
         let folder = try StoreFolder()
         let supply = ThreadSupply()
         let work = SerialWork(startThread: supply.start)
-        let store = DiskSnapshot(
-            path: folder.file,
-            maximumBytes: 1 << 20,
-            maximumEntries: 10,
-            wallClock: .system,
-            work: work
-        )
+        let store = store(in: folder, work)
         for (code, call) in [
             (ResolutionStoreError.Code.notReadable, { _ = try await store.load() }),
             (.notWritable, { try await store.save([]) }),

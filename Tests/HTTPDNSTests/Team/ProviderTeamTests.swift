@@ -225,6 +225,7 @@ struct ProviderTeamTests {
                     )
                     let task = Task { await team.ask(assignment) }
                     if milliseconds < 6 {
+                        // A moment that has to do with nothing: there is no event to await.
                         try? await Task.sleep(for: .milliseconds(milliseconds))
                         task.cancel()
                     }

@@ -23,17 +23,7 @@ extension FuzzTarget {
             return
         }
         precondition(octets.count <= DNSWireFormat.maximumMessageOctets)
-        switch outcome {
-        case .addresses(let addresses, let timeToLive, _):
-            precondition((1...DNSResponse.maximumAddresses).contains(addresses.count))
-            precondition(Set(addresses).count == addresses.count, "an address is there once")
-            precondition(addresses.allSatisfy { $0.family == (question.type == .a ? .v4 : .v6) })
-            precondition(timeToLive <= DNSTimeToLive.maximumSeconds)
-        case .noData(let timeToLive), .nameError(let timeToLive):
-            precondition((timeToLive ?? 0) <= DNSTimeToLive.maximumSeconds)
-        case .failed(let code):
-            precondition(code != .noError && code != .nameError)
-        }
+        check(outcome, question)
         // With any octet more or less, the same octets are no message.
         precondition((try? DNSResponse(parsing: octets + [0], to: question)) == nil)
         precondition((try? DNSResponse(parsing: octets.dropLast(), to: question)) == nil)
@@ -72,7 +62,7 @@ extension FuzzTarget {
     }
 
     private static func checkError(_ error: DNSMessageError) {
-        precondition(!error.description.utf8.contains { $0 < 0x20 || $0 > 0x7e }, "an error is one line of ASCII")
+        precondition(isOneLine(error.description), "an error is one line of ASCII")
     }
 
     private static func question(in octets: [UInt8]) -> DNSQuestion {

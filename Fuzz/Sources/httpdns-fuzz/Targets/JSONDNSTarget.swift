@@ -25,20 +25,6 @@ extension FuzzTarget {
         }
     }
 
-    private static func check(_ outcome: DNSOutcome, _ question: DNSQuestion) {
-        switch outcome {
-        case .addresses(let addresses, let timeToLive, _):
-            precondition((1...DNSResponse.maximumAddresses).contains(addresses.count))
-            precondition(Set(addresses).count == addresses.count, "an address is there once")
-            precondition(addresses.allSatisfy { $0.family == (question.type == .a ? .v4 : .v6) })
-            precondition(timeToLive <= DNSTimeToLive.maximumSeconds)
-        case .noData(let timeToLive), .nameError(let timeToLive):
-            precondition((timeToLive ?? 0) <= DNSTimeToLive.maximumSeconds)
-        case .failed(let code):
-            precondition(code != .noError && code != .nameError)
-        }
-    }
-
     private static func question(in octets: [UInt8]) -> DNSQuestion {
         guard let root = try? JSONReader.read(octets) else { return DNSQuestion(name: .root, type: .a) }
         var question = root["Question"]
@@ -54,6 +40,4 @@ extension FuzzTarget {
         default: 0
         }
     }
-
-    private static func isOneLine(_ text: String) -> Bool { text.utf8.allSatisfy { (0x20...0x7e).contains($0) } }
 }

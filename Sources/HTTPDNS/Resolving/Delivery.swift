@@ -1,0 +1,8 @@
+/// What someone who waits for a flight is given.
+enum Delivery: Sendable {
+    case answer(CachedAnswer)
+    case failed(ResolutionError)
+    case timedOut
+    case cancelled
+    case shutDown
+}

@@ -1,0 +1,21 @@
+internal import HTTPDNSPrimitives
+
+/// What a flight comes back with.
+enum FlightResult: Sendable {
+    /// A definite answer.
+    case answer(KnownAnswer)
+    /// The system's answer after all providers failed as the error says.
+    case fallback(KnownAnswer, ResolutionError)
+    /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
+    case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
+}
+
+extension FlightResult {
+    /// The answer, if there is one.
+    var answer: KnownAnswer? {
+        switch self {
+        case .answer(let answer), .fallback(let answer, _): answer
+        case .failure: nil
+        }
+    }
+}
