@@ -1,4 +1,5 @@
 package import HTTPDNSPrimitives
+internal import Synchronization
 
 /// The answers that are remembered and the questions that are under way, in shards with a lock each, so that threads that
 /// ask for different names do not wait for each other.
@@ -21,6 +22,9 @@ package struct AnswerCache: Sendable {
     }
 
     let shards: [Shard]
+    /// Tells the cache from all others of the process.
+    private let number: UInt64
+    private static let lastNumber = Atomic<UInt64>(0)
     /// How far a hash is shifted so that its high bits are left, which number the shards.
     private let shift: UInt64
 
@@ -36,6 +40,7 @@ package struct AnswerCache: Sendable {
     package init(entries: Int, bytes: Int) {
         var count = Self.maximumShards
         while count > 1, entries / count < Self.placesPerShard { count /= 2 }
+        number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
         shift = UInt64(64 - count.trailingZeroBitCount)
         // The remainder is spread, so that the sum is the limit exactly.
         shards = (0..<count).map { number in
@@ -51,9 +56,14 @@ package struct AnswerCache: Sendable {
         shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
     }
 
-    /// What is known about a key, marked as used.
+    /// What is known about a key, marked as used. What the thread used before it finds without a lock.
     package func find(_ key: AnswerKey) -> CachedAnswer? {
-        shard(for: key).state.withLock { $0.table.find(key) }
+        let tag = NearAnswers.tag(of: key, in: number)
+        let near = NearAnswers.ofThisThread
+        if let answer = near?.find(key, tag: tag) { return answer }
+        let answer = shard(for: key).state.withLock { $0.table.find(key) }
+        if let answer { near?.keep(answer, tag: tag) }
+        return answer
     }
 
     /// Takes in an answer that was kept from before a restart, unless something newer is known.

@@ -7,14 +7,13 @@ internal import HTTPDNSPrimitives
 /// asked for once passes through the short line alone. Names that fell out of it of late are known by 16 bits of their
 /// hash and enter the long line at once when they come again.
 ///
-/// A hit reads two places of memory and writes one bit. Answers are found by open addressing with linear probing.
+/// The bit is in the answer itself, where threads that have kept it set it too (``NearAnswers``). Answers are found by open addressing with linear probing.
 struct AnswerTable: Sendable {
     private struct Slot: Sendable {
         var answer: CachedAnswer?
         var next: UInt32 = .max
         var previous: UInt32 = .max
         var hash: UInt32 = 0
-        var wasUsed = false
         var isEstablished = false
     }
 
@@ -63,9 +62,9 @@ struct AnswerTable: Sendable {
     var count: Int { newcomers.count + established.count }
 
     /// The answer for a key, marked as used.
-    mutating func find(_ key: AnswerKey) -> CachedAnswer? {
-        guard let (place, answer) = occupant(key) else { return nil }
-        if !slots[place].wasUsed { slots[place].wasUsed = true }
+    func find(_ key: AnswerKey) -> CachedAnswer? {
+        guard let answer = occupant(key)?.answer else { return nil }
+        answer.noteUse()
         return answer
     }
 
@@ -74,12 +73,14 @@ struct AnswerTable: Sendable {
         var change = Change()
         if let (place, old) = occupant(key) {
             byteCount -= old.byteCount
+            old.supersede()
             guard let answer else {
                 byteCount -= Self.bytesPerSlot
                 remove(place)
                 return change
             }
             byteCount += answer.byteCount
+            if old.wasUsed { answer.noteUse() }
             slots[place].answer = answer
         } else if let answer {
             insert(answer, hash: UInt32(truncatingIfNeeded: key.hash))
@@ -107,6 +108,7 @@ struct AnswerTable: Sendable {
 
     /// Forgets everything.
     mutating func removeAll() {
+        for answer in answers { answer.supersede() }
         self = AnswerTable(capacity: capacity, byteLimit: byteLimit)
     }
 
@@ -212,9 +214,9 @@ struct AnswerTable: Sendable {
             let fromNewcomers = newcomers.count > newcomerShare || established.count == 0
             let place = Int(fromNewcomers ? newcomers.first : established.first)
             guard let answer = slots[place].answer else { return }
-            if slots[place].wasUsed, !answer.isSpent(at: now) {
+            if answer.wasUsed, !answer.isSpent(at: now) {
                 unlink(place)
-                slots[place].wasUsed = false
+                answer.forgetUse()
                 slots[place].isEstablished = true
                 append(UInt32(place))
                 continue
@@ -224,6 +226,7 @@ struct AnswerTable: Sendable {
                 departed[Int(hash) % departed.count] = UInt16(truncatingIfNeeded: hash >> 16 | 1)
             }
             byteCount -= answer.byteCount + Self.bytesPerSlot
+            answer.supersede()
             remove(place)
             return
         }

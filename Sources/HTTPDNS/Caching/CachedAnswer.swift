@@ -1,12 +1,14 @@
 package import HTTPDNSPrimitives
+internal import Synchronization
 
 /// What the cache keeps of one key: immutable, handed out by reference, in one piece of memory.
 ///
 /// The name and the addresses stand as bytes behind the fields, so that a name with two addresses takes about 110 bytes;
-/// what few answers have is in ``AnswerDetails``.
+/// what few answers have is in ``AnswerDetails``. The first of the bytes has the marks that the cache makes.
 ///
-/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``pack(_:_:)`` alone, before
-/// anyone else has a reference, and only read afterwards.
+/// Safe to share, although `ManagedBuffer` is not `Sendable`: header and bytes are written by ``pack(_:_:)`` and
+/// ``copied()`` alone, before anyone else has a reference, and only read afterwards; the marks are read and written as an
+/// atomic.
 package struct CachedAnswer: @unchecked Sendable {
     private let storage: ManagedBuffer<Header, UInt8>
 
@@ -100,7 +102,7 @@ package struct CachedAnswer: @unchecked Sendable {
             kind: kind,
             widestScope: addresses.map(AddressScope.init(of:)).max() ?? .public
         )
-        let bytes = name + addresses.flatMap(\.bytes)
+        let bytes = [0] + name + addresses.flatMap(\.bytes)
         let storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
         storage.withUnsafeMutablePointerToElements { target in
             for (index, byte) in bytes.enumerated() { (target + index).initialize(to: byte) }
@@ -125,19 +127,39 @@ package struct CachedAnswer: @unchecked Sendable {
         storage.withUnsafeMutablePointerToHeader(body)
     }
 
-    /// Whether it is the answer for a key, whose hash was compared before.
-    func matches(_ key: AnswerKey) -> Bool {
+    /// Where its parts stand in memory, for whoever keeps the answer itself besides: as long as that is kept, they stand there.
+    var places: Places {
         storage.withUnsafeMutablePointers { header, bytes in
-            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass else {
-                return false
-            }
-            let count = Int(header.pointee.nameCount)
-            let known = UnsafeBufferPointer(start: bytes, count: count)
-            let isEqual = key.host.withUTF8 { $0.count == count && memoryEquals($0, known) }
-            guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }
-            return header.pointee.details?.clientSubnet == key.clientSubnet
+            Places(
+                header: UnsafePointer(header),
+                marks: UnsafeMutableRawPointer(bytes).assumingMemoryBound(to: Atomic<UInt8>.self),
+                name: UnsafePointer(bytes + CachedAnswer.nameStart)
+            )
         }
     }
+
+    /// Whether it is the same object.
+    func isIdentical(to other: CachedAnswer) -> Bool { storage === other.storage }
+
+    /// The same in another piece of memory, without marks.
+    func copied() -> CachedAnswer {
+        storage.withUnsafeMutablePointers { header, bytes in
+            let count = byteCountOfTail(header.pointee)
+            let copy = ManagedBuffer<Header, UInt8>.create(minimumCapacity: count) { _ in header.pointee }
+            copy.withUnsafeMutablePointerToElements { target in
+                target.initialize(to: 0)
+                (target + 1).initialize(from: bytes + 1, count: count - 1)
+            }
+            return CachedAnswer(storage: copy)
+        }
+    }
+
+    private func byteCountOfTail(_ header: Header) -> Int {
+        CachedAnswer.nameStart + Int(header.nameCount) + Int(header.v4Count) * 4 + Int(header.v6Count) * 16
+    }
+
+    /// Whether it is the answer for a key, whose hash was compared before.
+    func matches(_ key: AnswerKey) -> Bool { places.match(key) }
 
     /// Whether it is within its life.
     package func isFresh(at now: MonotonicTime) -> Bool { now < expiresAt }
@@ -179,7 +201,7 @@ package struct CachedAnswer: @unchecked Sendable {
     package func address(at index: Int) -> IPAddress {
         storage.withUnsafeMutablePointers { header, bytes in
             let v4Count = Int(header.pointee.v4Count)
-            let start = bytes + Int(header.pointee.nameCount)
+            let start = bytes + CachedAnswer.nameStart + Int(header.pointee.nameCount)
             func word(_ offset: Int, _ count: Int) -> UInt64 {
                 var value: UInt64 = 0
                 for place in offset..<offset + count { value = value << 8 | UInt64(start[place]) }
@@ -200,7 +222,10 @@ package struct CachedAnswer: @unchecked Sendable {
     /// The name that it is about.
     var host: HostName {
         storage.withUnsafeMutablePointers { header, bytes in
-            let name = UnsafeBufferPointer(start: bytes, count: Int(header.pointee.nameCount))
+            let name = UnsafeBufferPointer(
+                start: bytes + CachedAnswer.nameStart,
+                count: Int(header.pointee.nameCount)
+            )
             return HostName(canonical: String(decoding: name, as: UTF8.self))
         }
     }
@@ -217,26 +242,13 @@ package struct CachedAnswer: @unchecked Sendable {
 
     /// The memory that it takes, with the allocator's rounding to 16 bytes and its 8 bytes of bookkeeping (glibc).
     var byteCount: Int {
-        let tail = Int(header.nameCount) + Int(header.v4Count) * 4 + Int(header.v6Count) * 16
-        let object = CachedAnswer.objectBytes + MemoryLayout<Header>.size + tail
+        let object = CachedAnswer.objectBytes + MemoryLayout<Header>.size + byteCountOfTail(header)
         return (object + 8 + 15) / 16 * 16 + (header.details?.byteCount ?? 0)
     }
 
+    /// The place of the name behind the marks.
+    private static let nameStart = 1
+
     /// The two words before an object's fields: its type and its reference counts.
     private static let objectBytes = 16
-}
-
-private func memoryEquals(_ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>) -> Bool {
-    let (left, right) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
-    var offset = 0
-    while offset + 8 <= left.count {
-        let first = left.loadUnaligned(fromByteOffset: offset, as: UInt64.self)
-        guard first == right.loadUnaligned(fromByteOffset: offset, as: UInt64.self) else { return false }
-        offset += 8
-    }
-    while offset < left.count {
-        guard left[offset] == right[offset] else { return false }
-        offset += 1
-    }
-    return true
 }
