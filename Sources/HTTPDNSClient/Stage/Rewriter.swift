@@ -49,7 +49,13 @@ public final class Rewriter: Interceptor {
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
 
         let question = try question(about: url.host, port: url.port, options: request.options)
-        let resolution = try await resolve(question, deadline: deadline)
+        // Most questions end in the first half, which is no call that could suspend.
+        let resolution: Resolution
+        if let known = try knownResolution(for: question) {
+            resolution = known
+        } else {
+            resolution = try await ask(question, deadline: deadline)
+        }
         let rewritten = RewrittenRequest(
             content: RewrittenRequest.Content(
                 request,
@@ -94,8 +100,21 @@ public final class Rewriter: Interceptor {
     /// Addresses for a question, without a wait where that is possible.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func resolve(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+        if let known = try knownResolution(for: question) { return known }
+        return try await ask(question, deadline: deadline)
+    }
+
+    /// The addresses that are known without a wait; nil when somebody must be asked.
+    private func knownResolution(for question: ResolutionQuestion) throws(HTTPDNSClientError) -> Resolution? {
         do {
-            if let resolution = try resolver.immediateResolution(for: question) { return resolution }
+            return try resolver.immediateResolution(for: question)
+        } catch {
+            throw HTTPDNSClientError(error)
+        }
+    }
+
+    private func ask(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+        do {
             var question = question
             if let deadline {
                 let left = deadline - SystemTimeSource().now()

@@ -11,8 +11,8 @@ public struct RewrittenRequest: Sendable {
     final class Content: Sendable {
         let originalText: String
         let url: CanonicalURL
-        /// What libcurl gets. It differs from `url` only under the identity of a `via` rule.
-        let sent: ParsedURL
+        /// The URL under the identity of a `via` rule; nil without one.
+        private let renamed: ParsedURL?
         let resolution: Resolution
         /// Options that have a say in the rewriting.
         let pinnedTo: [String]?
@@ -31,7 +31,7 @@ public struct RewrittenRequest: Sendable {
         ) {
             originalText = request.url
             self.url = url
-            sent = resolution.identity.map { ParsedURL(url.parsed, host: .name($0.description)) } ?? url.parsed
+            renamed = resolution.identity.map { ParsedURL(url.parsed, host: .name($0.description)) }
             self.resolution = resolution
             pinnedTo = request.options.pinnedTo
             bypass = request.options.bypass
@@ -40,6 +40,9 @@ public struct RewrittenRequest: Sendable {
             self.issuer = issuer
             self.tagExpiry = tagExpiry
         }
+
+        /// What libcurl gets.
+        var sent: ParsedURL { renamed ?? url.parsed }
     }
 
     let content: Content
