@@ -59,8 +59,8 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// A name that is known to be canonical: part of another one, or a constant.
-    init(canonical text: String) {
+    /// A name that is known to be canonical: another one's text or a part of it, or a constant.
+    package init(canonical text: String) {
         description = text
     }
 

@@ -44,18 +44,32 @@ public final class Rewriter: Interceptor {
         carrying carried: RewrittenRequest?,
         deadline: MonotonicTime?
     ) async throws -> RewrittenRequest {
+        switch try rewriteAtOnce(request, carrying: carried) {
+        case .done(let rewritten): return rewritten
+        case .ask(let question, let url):
+            return finish(request, url, try await ask(question, deadline: deadline))
+        }
+    }
+
+    /// What the part of the rewriting that never waits comes to.
+    private enum Step {
+        case done(RewrittenRequest)
+        case ask(ResolutionQuestion, CanonicalURL)
+    }
+
+    private func rewriteAtOnce(
+        _ request: ClientRequest,
+        carrying carried: RewrittenRequest?
+    ) throws(HTTPDNSClientError) -> Step {
         let url = try Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
-        if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
-
+        if let carried, let accepted = try accept(carried, for: request, url: url) { return .done(accepted) }
         let question = try question(about: url.host, port: url.port, options: request.options)
-        // Most questions end in the first half, which is no call that could suspend.
-        let resolution: Resolution
-        if let known = try knownResolution(for: question) {
-            resolution = known
-        } else {
-            resolution = try await ask(question, deadline: deadline)
-        }
+        guard let resolution = try knownResolution(for: question) else { return .ask(question, url) }
+        return .done(finish(request, url, resolution))
+    }
+
+    private func finish(_ request: ClientRequest, _ url: CanonicalURL, _ resolution: Resolution) -> RewrittenRequest {
         let rewritten = RewrittenRequest(
             content: RewrittenRequest.Content(
                 request,
