@@ -64,9 +64,11 @@ struct AnswerTable: Sendable {
 
     /// The answer for a key, marked as used.
     mutating func find(_ key: AnswerKey) -> CachedAnswer? {
-        guard let (place, answer) = occupant(key) else { return nil }
-        if !slots[place].wasUsed { slots[place].wasUsed = true }
-        return answer
+        guard let place = place(of: key) else { return nil }
+        return slots.withUnsafeMutableBufferPointer { slots in
+            if !slots[place].wasUsed { slots[place].wasUsed = true }
+            return slots[place].answer
+        }
     }
 
     /// Puts an answer in the place of what is known about a key; nil removes that.
@@ -114,17 +116,24 @@ struct AnswerTable: Sendable {
 
     /// The slot of a key, and what is in it.
     private func occupant(_ key: AnswerKey) -> (place: Int, answer: CachedAnswer)? {
+        place(of: key).flatMap { place in slots[place].answer.map { (place, $0) } }
+    }
+
+    /// The slot of a key. It reads the tables in place, so that a look-up counts no references.
+    private func place(of key: borrowing AnswerKey) -> Int? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
-        let mask = index.count - 1
-        var bucket = Int(hash) & mask
-        while index[bucket] != Self.none {
-            let place = Int(index[bucket])
-            if slots[place].hash == hash, let answer = slots[place].answer, answer.matches(key) {
-                return (place, answer)
+        return index.withUnsafeBufferPointer { index in
+            slots.withUnsafeBufferPointer { slots in
+                let mask = index.count - 1
+                var bucket = Int(hash) & mask
+                while index[bucket] != Self.none {
+                    let place = Int(index[bucket])
+                    if slots[place].hash == hash, slots[place].answer?.matches(key) == true { return place }
+                    bucket = (bucket + 1) & mask
+                }
+                return nil
             }
-            bucket = (bucket + 1) & mask
         }
-        return nil
     }
 
     private mutating func enter(_ place: UInt32) {

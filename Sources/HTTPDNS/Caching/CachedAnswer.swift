@@ -126,7 +126,7 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     /// Whether it is the answer for a key, whose hash was compared before.
-    func matches(_ key: AnswerKey) -> Bool {
+    func matches(_ key: borrowing AnswerKey) -> Bool {
         storage.withUnsafeMutablePointers { header, bytes in
             guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass else {
                 return false

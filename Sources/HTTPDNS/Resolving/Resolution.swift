@@ -105,6 +105,9 @@ public struct Resolution: Sendable {
         set { life = newValue?.wholeNanoseconds ?? .max }
     }
 
+    /// ``timeToLive`` in nanoseconds; `Int64.max` means no expiry.
+    package var nanosecondsLeft: Int64 { life }
+
     /// How long the resolving took.
     public var elapsed: Duration {
         get { .nanoseconds(elapsedNanoseconds) }

@@ -69,14 +69,19 @@ public final class Rewriter: Interceptor {
         return .done(finish(request, url, resolution))
     }
 
-    private func finish(_ request: ClientRequest, _ url: CanonicalURL, _ resolution: Resolution) -> RewrittenRequest {
+    private func finish(
+        _ request: borrowing ClientRequest,
+        _ url: consuming CanonicalURL,
+        _ resolution: consuming Resolution
+    ) -> RewrittenRequest {
+        let tagExpiry = Tag.expiry(of: resolution, at: issuer.timeSource.coarseNow())
         let rewritten = RewrittenRequest(
             content: RewrittenRequest.Content(
                 request,
                 url: url,
                 resolution: resolution,
                 issuer: issuer,
-                tagExpiry: issuer.timeSource.coarseNow() + Tag.lifetime(of: resolution)
+                tagExpiry: tagExpiry
             )
         )
         log(rewritten)
@@ -90,8 +95,11 @@ public final class Rewriter: Interceptor {
         port: UInt16,
         options: RequestOptions
     ) throws(HTTPDNSClientError) -> ResolutionQuestion {
+        var pinned: [Endpoint]?
+        if let texts = options.pinnedTo { pinned = try RequestCheck.endpoints(texts, port: port) }
+        // Made behind all that may throw: otherwise the compiler returns a copy.
         var question = ResolutionQuestion(host, port: port)
-        if let texts = options.pinnedTo { question.pinnedTo = try RequestCheck.endpoints(texts, port: port) }
+        question.pinnedTo = pinned
         question.bypass = options.bypass || !isEnabled
         question.families = options.families
         return question

@@ -23,15 +23,19 @@ public struct RewrittenRequest: Sendable {
         let tagExpiry: MonotonicTime
 
         init(
-            _ request: ClientRequest,
-            url: CanonicalURL,
-            resolution: Resolution,
+            _ request: borrowing ClientRequest,
+            url: consuming CanonicalURL,
+            resolution: consuming Resolution,
             issuer: TagIssuer,
             tagExpiry: MonotonicTime
         ) {
             originalText = request.url
+            if let identity = resolution.identity {
+                renamed = ParsedURL(url.parsed, host: .name(identity.description))
+            } else {
+                renamed = nil
+            }
             self.url = url
-            renamed = resolution.identity.map { ParsedURL(url.parsed, host: .name($0.description)) }
             self.resolution = resolution
             pinnedTo = request.options.pinnedTo
             bypass = request.options.bypass
