@@ -21,6 +21,8 @@ package struct AnswerCache: Sendable {
     }
 
     let shards: [Shard]
+    /// The same, for looking without counting a reference to the shard.
+    private let unretained: [Unmanaged<Shard>]
     /// How far a hash is shifted so that its high bits are left, which number the shards.
     private let shift: UInt64
 
@@ -38,22 +40,28 @@ package struct AnswerCache: Sendable {
         while count > 1, entries / count < Self.placesPerShard { count /= 2 }
         shift = UInt64(64 - count.trailingZeroBitCount)
         // The remainder is spread, so that the sum is the limit exactly.
-        shards = (0..<count).map { number in
+        let shards = (0..<count).map { number in
             Shard(
                 capacity: entries / count + (number < entries % count ? 1 : 0),
                 byteLimit: bytes / count
             )
         }
+        self.shards = shards
+        unretained = shards.map(Unmanaged.passUnretained)
     }
 
     /// Where a key belongs.
-    func shard(for key: AnswerKey) -> Shard {
-        shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
+    func shard(for key: AnswerKey) -> Shard { shards[number(of: key)] }
+
+    @inline(__always)
+    private func number(of key: borrowing AnswerKey) -> Int {
+        shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)
     }
 
     /// What is known about a key, marked as used.
     package func find(_ key: AnswerKey) -> CachedAnswer? {
-        shard(for: key).state.withLock { $0.table.find(key) }
+        // `shards` keeps it alive for as long as `self` is here.
+        unretained[number(of: key)]._withUnsafeGuaranteedRef { $0.state.withLock { $0.table.find(key) } }
     }
 
     /// Takes in an answer that was kept from before a restart, unless something newer is known.

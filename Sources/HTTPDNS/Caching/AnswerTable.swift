@@ -64,11 +64,9 @@ struct AnswerTable: Sendable {
 
     /// The answer for a key, marked as used.
     mutating func find(_ key: AnswerKey) -> CachedAnswer? {
-        guard let place = place(of: key) else { return nil }
-        return slots.withUnsafeMutableBufferPointer { slots in
-            if !slots[place].wasUsed { slots[place].wasUsed = true }
-            return slots[place].answer
-        }
+        guard let (place, answer) = occupant(key) else { return nil }
+        if !slots[place].wasUsed { slots[place].wasUsed = true }
+        return answer
     }
 
     /// Puts an answer in the place of what is known about a key; nil removes that.
@@ -115,25 +113,19 @@ struct AnswerTable: Sendable {
     // MARK: The index
 
     /// The slot of a key, and what is in it.
-    private func occupant(_ key: AnswerKey) -> (place: Int, answer: CachedAnswer)? {
-        place(of: key).flatMap { place in slots[place].answer.map { (place, $0) } }
-    }
-
-    /// The slot of a key. It reads the tables in place, so that a look-up counts no references.
-    private func place(of key: borrowing AnswerKey) -> Int? {
+    @inline(__always)
+    private func occupant(_ key: borrowing AnswerKey) -> (place: Int, answer: CachedAnswer)? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
-        return index.withUnsafeBufferPointer { index in
-            slots.withUnsafeBufferPointer { slots in
-                let mask = index.count - 1
-                var bucket = Int(hash) & mask
-                while index[bucket] != Self.none {
-                    let place = Int(index[bucket])
-                    if slots[place].hash == hash, slots[place].answer?.matches(key) == true { return place }
-                    bucket = (bucket + 1) & mask
-                }
-                return nil
+        let mask = index.count - 1
+        var bucket = Int(hash) & mask
+        while index[bucket] != Self.none {
+            let place = Int(index[bucket])
+            if slots[place].hash == hash, let answer = slots[place].answer, answer.matches(key) {
+                return (place, answer)
             }
+            bucket = (bucket + 1) & mask
         }
+        return nil
     }
 
     private mutating func enter(_ place: UInt32) {

@@ -22,11 +22,15 @@ public enum Canonicalizer {
         } catch {
             throw refusal(of: text, because: error.description.escaped(limit: 400))
         }
-        guard case .name(let name) = parsed.host else { return CanonicalURL(parsed) }
+        guard case .name(let name) = parsed.host else { return CanonicalURL(parsed, nameHash: 0) }
         do {
             let host = try HostName(name)
             // Lower case without a trailing dot is what the parser gives, so that nothing is left to be changed.
-            return CanonicalURL(host.description == name ? parsed : ParsedURL(parsed, host: .name(host.description)))
+            let isSame = host.description == name
+            return CanonicalURL(
+                isSame ? parsed : ParsedURL(parsed, host: .name(host.description)),
+                nameHash: host.nameHash
+            )
         } catch {
             throw refusal(of: text, because: error.description)
         }
@@ -48,12 +52,17 @@ public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
     /// Its host, if it is a name, was read by ``HostName/init(_:)``.
     package let parsed: ParsedURL
 
-    fileprivate init(_ parsed: ParsedURL) { self.parsed = parsed }
+    private let nameHash: UInt64
+
+    fileprivate init(_ parsed: ParsedURL, nameHash: UInt64) {
+        self.parsed = parsed
+        self.nameHash = nameHash
+    }
 
     /// The host, as a validated name or an address.
     public var host: Host {
         switch parsed.host {
-        case .name(let name): .name(HostName(canonical: name))
+        case .name(let name): .name(HostName(canonical: name, hash: nameHash))
         case .address(let address): .address(address)
         }
     }
