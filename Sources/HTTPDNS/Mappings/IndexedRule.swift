@@ -31,7 +31,8 @@ final class IndexedRule: Sendable {
             orders = targets.count == 2 ? [targets, targets.reversed()] : []
         }
         answers = orders.map { MappedAddresses($0, details: details, timeToLive: mapping.timeToLive) }
-        weights = targets.map { UInt64($0.weight) }
+        // Clamped, because a set is indexed before its rules are checked.
+        weights = targets.map { UInt64(clamping: $0.weight) }
     }
 
     /// Whether there is a prepared answer.

@@ -44,29 +44,25 @@ public final class Rewriter: Interceptor {
         carrying carried: RewrittenRequest?,
         deadline: MonotonicTime?
     ) async throws -> RewrittenRequest {
-        switch try rewriteAtOnce(request, carrying: carried) {
-        case .done(let rewritten): return rewritten
-        case .ask(let question, let url):
-            return finish(request, url, try await ask(question, deadline: deadline))
-        }
+        if let rewritten = try rewriteAtOnce(request, carrying: carried) { return rewritten }
+        // What follows waits for the network, so that it does not matter that the URL is read once more.
+        let url = try Canonicalizer.canonicalize(request.url)
+        let question = try question(about: url.host, port: url.port, options: request.options)
+        return finish(request, url, try await ask(question, deadline: deadline))
     }
 
-    /// What the part of the rewriting that never waits comes to.
-    private enum Step {
-        case done(RewrittenRequest)
-        case ask(ResolutionQuestion, CanonicalURL)
-    }
-
+    /// The part of the rewriting that never waits; nil when somebody must be asked for addresses.
     private func rewriteAtOnce(
         _ request: ClientRequest,
         carrying carried: RewrittenRequest?
-    ) throws(HTTPDNSClientError) -> Step {
+    ) throws(HTTPDNSClientError) -> RewrittenRequest? {
         let url = try Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
-        if let carried, let accepted = try accept(carried, for: request, url: url) { return .done(accepted) }
-        let question = try question(about: url.host, port: url.port, options: request.options)
-        guard let resolution = try knownResolution(for: question) else { return .ask(question, url) }
-        return .done(finish(request, url, resolution))
+        if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
+        var question = ResolutionQuestion(url.host, port: url.port)
+        try apply(request.options, to: &question)
+        guard let resolution = try knownResolution(for: question) else { return nil }
+        return finish(request, url, resolution)
     }
 
     private func finish(
@@ -95,14 +91,21 @@ public final class Rewriter: Interceptor {
         port: UInt16,
         options: RequestOptions
     ) throws(HTTPDNSClientError) -> ResolutionQuestion {
-        var pinned: [Endpoint]?
-        if let texts = options.pinnedTo { pinned = try RequestCheck.endpoints(texts, port: port) }
-        // Made behind all that may throw: otherwise the compiler returns a copy.
         var question = ResolutionQuestion(host, port: port)
-        question.pinnedTo = pinned
+        try apply(options, to: &question)
+        return question
+    }
+
+    /// Says in the question what the request's options say about it.
+    private func apply(
+        _ options: RequestOptions,
+        to question: inout ResolutionQuestion
+    ) throws(HTTPDNSClientError) {
+        if let texts = options.pinnedTo {
+            question.pinnedTo = try RequestCheck.endpoints(texts, port: question.port)
+        }
         question.bypass = options.bypass || !isEnabled
         question.families = options.families
-        return question
     }
 
     /// A host that stands alone: a name, or an address with or without brackets.
