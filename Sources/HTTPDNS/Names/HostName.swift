@@ -45,7 +45,7 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
                 reason: "it has characters that no internationalized name may have (RFC 5891)"
             )
         }
-        switch ascii.withUTF8(HostNameScan.init) {
+        switch ascii.withUTF8({ HostNameScan($0) }) {
         case .canonical:
             return ascii
         case .normalizable(let dropsDot) where !(dropsDot && hasDot):
