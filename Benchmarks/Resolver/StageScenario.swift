@@ -1,4 +1,5 @@
 internal import CCurl
+internal import CurlTransport
 internal import HTTPDNS
 internal import HTTPDNSClient
 
@@ -14,9 +15,30 @@ enum StageScenario {
             contenders: [
                 contender("cached answer", provider), contender("mapping", mapping),
                 Contender("CURLU alone", .synchronous(parse)),
+                step("  URL read by CURLU") { (try? ParsedURL(byCurl: $0)) != nil },
+                step("  URL read in place") { ParsedURL(canonical: $0) != nil },
+                step("  canonicalized") { (try? Canonicalizer.canonicalize($0)) != nil },
+                step("  and resolved") { text in
+                    guard let url = try? Canonicalizer.canonicalize(text) else { return false }
+                    let question = ResolutionQuestion(url.host, port: url.port)
+                    return (try? provider.resolver.immediateResolution(for: question)) != nil
+                },
             ],
             choices: [.mixed],
             threads: [1, 2]
+        )
+    }
+
+    /// The first part of the stage.
+    private static func step(_ name: String, _ work: @escaping @Sendable (String) -> Bool) -> Contender {
+        Contender(
+            name,
+            .synchronous { names in
+                let urls = urls(names)
+                return { calls in
+                    for call in calls where !work(urls[names.place(of: call)]) { requireHit(false, name) }
+                }
+            }
         )
     }
 

@@ -21,56 +21,131 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         package var description: String { "(redacted)" }
     }
 
+    /// What a text had beside what is sent; most have neither.
+    private final class UnsentParts: Hashable, Sendable {
+        let fragment: String?
+        let credential: Credential?
+
+        init(fragment: String?, credential: Credential?) {
+            self.fragment = fragment
+            self.credential = credential
+        }
+
+        static func == (left: UnsentParts, right: UnsentParts) -> Bool {
+            left.fragment == right.fragment && left.credential == right.credential
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(fragment)
+            hasher.combine(credential)
+        }
+    }
+
     package let scheme: Scheme
     package let host: Host
     /// The port, also when it is the scheme's default.
     package let port: UInt16
+    /// The canonical text without fragment and user information.
+    package let description: String
+    /// How many bytes of `description` stand before the path.
+    private let targetStart: Int
+    private let unsent: UnsentParts?
+
     /// Path and query as they go on the wire, never empty.
-    package let target: String
+    package var target: String { String(Substring(description.utf8.dropFirst(targetStart))) }
     /// The part behind `#`; never sent.
-    package let fragment: String?
+    package var fragment: String? { unsent?.fragment }
     /// User and password, percent-decoded, when the text had them. They are not in `description`.
-    package let credential: Credential?
-    /// The canonical text without fragment and user information, made when it is asked for.
-    package var description: String { ParsedURL.text(scheme: scheme, host: host, port: port, target: target) }
+    package var credential: Credential? { unsent?.credential }
 
     /// Reads a URL.
     ///
     /// libcurl's own parser splits the text, so that the host which is resolved is the host which is dialled. What it
     /// would guess or silently mend is refused before or after it: other schemes, `http:/one.test`, spaces and control
     /// characters, a backslash before the path, number forms of addresses, zone identifiers, port 0.
+    ///
+    /// A text that is canonical and plain is split where it stands (``CanonicalURLScan``), with the same result.
     package init(_ text: String) throws(URLFailure) {
+        if let url = ParsedURL(canonical: text) { self = url } else { self = try ParsedURL(byCurl: text) }
+    }
+
+    /// The URL of a text that is canonical and plain; nil for all others.
+    package init?(canonical text: String) {
+        var text = text
+        let parts = text.withUTF8 { bytes in
+            CanonicalURLScan(bytes).map { ($0, String(decoding: bytes[$0.host], as: UTF8.self)) }
+        }
+        guard let (scan, name) = parts else { return nil }
+        scheme = scan.scheme
+        host = .name(name)
+        port = scan.port
+        description = text
+        targetStart = scan.targetStart
+        unsent = nil
+    }
+
+    /// As ``init(_:)``, by libcurl's parser whatever the text.
+    package init(byCurl text: String) throws(URLFailure) {
         let shape = try URLShape(of: text)
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
         defer { curl_url_cleanup(handle) }
         let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS | CURLU_URLENCODE))
         guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
 
-        scheme = shape.scheme
-        host = try ParsedURL.host(in: handle, of: text, shape: shape)
-        port = try ParsedURL.port(in: handle, shape: shape)
+        let host = try ParsedURL.host(in: handle, of: text, shape: shape)
+        let port = try ParsedURL.port(in: handle, shape: shape)
         let path = ParsedURL.part(CURLUPART_PATH, of: handle) ?? "/"
         let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle) : nil
-        target = query.map { "\(path)?\($0)" } ?? path
-        fragment = shape.hasFragment ? ParsedURL.part(CURLUPART_FRAGMENT, of: handle) : nil
+        let fragment = shape.hasFragment ? ParsedURL.part(CURLUPART_FRAGMENT, of: handle) : nil
+        var credential: Credential?
         if shape.hasUserInformation {
             credential = Credential(
                 user: try ParsedURL.decoded(CURLUPART_USER, of: handle),
                 password: try ParsedURL.decoded(CURLUPART_PASSWORD, of: handle)
             )
-        } else {
-            credential = nil
         }
+        self.init(
+            scheme: shape.scheme,
+            host: host,
+            port: port,
+            target: query.map { "\(path)?\($0)" } ?? path,
+            unsent: fragment == nil && credential == nil
+                ? nil : UnsentParts(fragment: fragment, credential: credential)
+        )
     }
 
     /// The URL with another host in the place of its own: an address form, or the identity of a `via` rule.
     package init(_ url: ParsedURL, host: Host) {
-        scheme = url.scheme
+        self.init(scheme: url.scheme, host: host, port: url.port, target: url.target, unsent: url.unsent)
+    }
+
+    private init(scheme: Scheme, host: Host, port: UInt16, target: String, unsent: UnsentParts?) {
+        let hostText = ParsedURL.text(host)
+        var text = ""
+        text.reserveCapacity(16 + hostText.utf8.count + target.utf8.count)
+        text += scheme == .http ? "http://" : "https://"
+        text += hostText
+        if port != scheme.defaultPort {
+            text += ":"
+            text += String(port)
+        }
+        targetStart = text.utf8.count
+        text += target
+        description = text
+        self.scheme = scheme
         self.host = host
-        port = url.port
-        target = url.target
-        fragment = url.fragment
-        credential = url.credential
+        self.port = port
+        self.unsent = unsent
+    }
+
+    /// Scheme, host, port and target follow from the text.
+    package static func == (left: ParsedURL, right: ParsedURL) -> Bool {
+        left.description == right.description && left.unsent == right.unsent
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(description)
+        hasher.combine(unsent)
     }
 
     /// The host as it stands in the URL: an IPv6 address has brackets.
@@ -86,20 +161,6 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         case .name(let name): name
         case .address(let address): address.bracketed
         }
-    }
-
-    private static func text(scheme: Scheme, host: Host, port: UInt16, target: String) -> String {
-        let hostText = text(host)
-        var result = ""
-        result.reserveCapacity(16 + hostText.utf8.count + target.utf8.count)
-        result += scheme == .http ? "http://" : "https://"
-        result += hostText
-        if port != scheme.defaultPort {
-            result += ":"
-            result += String(port)
-        }
-        result += target
-        return result
     }
 
     private static func host(in handle: OpaquePointer, of url: String, shape: URLShape) throws(URLFailure) -> Host {

@@ -115,7 +115,8 @@ struct AnswerTable: Sendable {
     // MARK: The index
 
     /// The slot of a key, and what is in it.
-    private func occupant(_ key: AnswerKey) -> (place: Int, answer: CachedAnswer)? {
+    @inline(__always)
+    private func occupant(_ key: borrowing AnswerKey) -> (place: Int, answer: CachedAnswer)? {
         let hash = UInt32(truncatingIfNeeded: key.hash)
         let mask = index.count - 1
         var bucket = Int(hash) & mask

@@ -1,4 +1,4 @@
-/// The hash of a name, computed once for a question: its high bits choose the shard, its low bits the place in it.
+/// The hash of a name, computed once when the name is read: its high bits choose the shard, its low bits the place in it.
 ///
 /// It folds eight bytes at a time with a 64 x 64 multiplication. Its keys are random in each process, so that a stranger
 /// who chooses names cannot choose where they land.
@@ -6,13 +6,15 @@ enum NameHash {
     private static let start = UInt64.random(in: .min ... .max)
     private static let multiplier = UInt64.random(in: .min ... .max) | 1
 
+    /// The hash of a name together with what else a key says.
     static func hash(_ name: HostName, salt: UInt64) -> UInt64 {
-        name.withUTF8 { hash($0, salt: salt) }
+        salt == 0 ? name.nameHash : fold(name.nameHash ^ salt, multiplier)
     }
 
-    private static func hash(_ bytes: UnsafeBufferPointer<UInt8>, salt: UInt64) -> UInt64 {
+    static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt64 {
         let multiplier = multiplier
-        var state = start ^ salt ^ UInt64(truncatingIfNeeded: bytes.count)
+        let start = start
+        var state = start ^ UInt64(truncatingIfNeeded: bytes.count)
         let raw = UnsafeRawBufferPointer(bytes)
         var offset = 0
         while offset + 8 <= raw.count {

@@ -6,12 +6,12 @@ final class RuleIndex: Sendable {
 
     /// The rules for one name or suffix.
     struct PortRules: Sendable {
-        var anyPort: HostMapping?
-        var byPort: [UInt16: HostMapping] = [:]
+        var anyPort: IndexedRule?
+        var byPort: [UInt16: IndexedRule] = [:]
 
-        func rule(for port: UInt16?) -> (port: UInt16?, mapping: HostMapping)? {
-            if let port, let mapping = byPort[port] { return (port, mapping) }
-            return anyPort.map { (nil, $0) }
+        func rule(for port: UInt16?) -> IndexedRule? {
+            if !byPort.isEmpty, let port, let rule = byPort[port] { return rule }
+            return anyPort
         }
     }
 
@@ -23,9 +23,10 @@ final class RuleIndex: Sendable {
         var exact: [HostName: PortRules] = [:]
         var suffixes: [Substring: PortRules] = [:]
         for (key, mapping) in rules {
+            let rule = IndexedRule(key, mapping)
             switch key.pattern {
-            case .exact(let name): exact[name, default: PortRules()].add(mapping, port: key.port)
-            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(mapping, port: key.port)
+            case .exact(let name): exact[name, default: PortRules()].add(rule)
+            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(rule)
             case .any: break
             }
         }
@@ -37,13 +38,15 @@ final class RuleIndex: Sendable {
     ///
     /// A nil port stands for a port that no rule names.
     func rule(for host: HostName, port: UInt16?) -> Match? {
-        if let (rulePort, mapping) = exact[host]?.rule(for: port) {
-            return (MappingKey(.exact(host), port: rulePort), mapping)
-        }
-        for zone in host.zonesAbove where !suffixes.isEmpty {
-            if let (rulePort, mapping) = suffixes[zone]?.rule(for: port) {
-                return (MappingKey(.suffix(HostName(canonical: String(zone))), port: rulePort), mapping)
-            }
+        indexedRule(for: host, port: port).map { ($0.key, $0.mapping) }
+    }
+
+    /// As ``rule(for:port:)``, with what was prepared for it.
+    func indexedRule(for host: HostName, port: UInt16?) -> IndexedRule? {
+        if let rule = exact[host]?.rule(for: port) { return rule }
+        if suffixes.isEmpty { return nil }
+        for zone in host.zonesAbove {
+            if let rule = suffixes[zone]?.rule(for: port) { return rule }
         }
         return nil
     }
@@ -57,8 +60,8 @@ final class RuleIndex: Sendable {
 }
 
 extension RuleIndex.PortRules {
-    fileprivate mutating func add(_ mapping: HostMapping, port: UInt16?) {
-        if let port { byPort[port] = mapping } else { anyPort = mapping }
+    fileprivate mutating func add(_ rule: IndexedRule) {
+        if let port = rule.key.port { byPort[port] = rule } else { anyPort = rule }
     }
 }
 

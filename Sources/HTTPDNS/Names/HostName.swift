@@ -6,6 +6,8 @@ internal import HTTPDNSPrimitives
 public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible {
     /// The canonical text.
     public let description: String
+    /// A hash of the text, made with it: a request looks its name up in several tables.
+    package let nameHash: UInt64
 
     /// Reads a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
     ///
@@ -21,15 +23,16 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     /// As ``init(_:)``, with the mapping of letters outside ASCII given.
     package init(_ text: String, toASCII: (String) -> String?) throws(HostNameError) {
         var contiguous = text
-        switch contiguous.withUTF8(HostNameScan.init) {
+        let (scan, hash) = contiguous.withUTF8 { (HostNameScan($0), NameHash.hash($0)) }
+        switch scan {
         case .canonical:
-            description = contiguous
+            self.init(canonical: contiguous, hash: hash)
         case .normalizable(let dropsDot):
-            description = (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased()
+            self.init(canonical: (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased())
         case .fault(let reason):
             throw HostNameError(text: text, reason: reason)
         case .international:
-            description = try HostName.mapped(contiguous, toASCII: toASCII)
+            self.init(canonical: try HostName.mapped(contiguous, toASCII: toASCII))
         }
     }
 
@@ -42,7 +45,7 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
                 reason: "it has characters that no internationalized name may have (RFC 5891)"
             )
         }
-        switch ascii.withUTF8(HostNameScan.init) {
+        switch ascii.withUTF8({ HostNameScan($0) }) {
         case .canonical:
             return ascii
         case .normalizable(let dropsDot) where !(dropsDot && hasDot):
@@ -59,10 +62,25 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         }
     }
 
-    /// A name that is known to be canonical: part of another one, or a constant.
-    init(canonical text: String) {
-        description = text
+    /// A name that is known to be canonical: another one's text or a part of it, or a constant.
+    package init(canonical text: String) {
+        var text = text
+        self.init(canonical: text, hash: text.withUTF8(NameHash.hash))
     }
+
+    /// As ``init(canonical:)``, with the ``nameHash`` that the text had before.
+    package init(canonical text: String, hash: UInt64) {
+        description = text
+        nameHash = hash
+    }
+
+    /// Compares the names.
+    public static func == (left: HostName, right: HostName) -> Bool {
+        left.nameHash == right.nameHash && left.description == right.description
+    }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
 
     /// Calls `body` with the bytes of the name, without taking a reference to them where that is possible.
     @inline(__always)

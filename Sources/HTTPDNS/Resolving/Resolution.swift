@@ -2,7 +2,8 @@ public import HTTPDNSPrimitives
 
 /// The addresses of a host, and where they came from.
 ///
-/// One that comes out of the cache refers to what is cached; its lists and texts are made when they are asked for.
+/// One that comes out of the cache or from a mapping refers to what is kept there; its lists and texts are made when they
+/// are asked for.
 public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
@@ -35,6 +36,7 @@ public struct Resolution: Sendable {
 
     enum Content: Sendable {
         case cached(CachedAnswer, port: UInt16)
+        case mapped(MappedAddresses, port: UInt16)
         case given([Endpoint])
     }
 
@@ -67,12 +69,22 @@ public struct Resolution: Sendable {
         ageNanoseconds = age
     }
 
+    /// The prepared answer of a mapping rule.
+    init(_ answer: MappedAddresses, port: UInt16, generation: UInt64) {
+        content = .mapped(answer, port: port)
+        source = .mapping
+        details = answer.details
+        life = answer.life
+        self.generation = generation
+    }
+
     /// Where to connect, in the order in which they are tried. Never empty, and allowed by the address policy.
     public var endpoints: [Endpoint] {
         get {
             switch content {
             case .given(let endpoints): endpoints
             case .cached(let answer, let port): answer.endpoints(port: port)
+            case .mapped(let answer, let port): answer.endpoints(port: port)
             }
         }
         set {
@@ -92,6 +104,9 @@ public struct Resolution: Sendable {
         get { life == .max ? nil : .nanoseconds(life) }
         set { life = newValue?.wholeNanoseconds ?? .max }
     }
+
+    /// ``timeToLive`` in nanoseconds; `Int64.max` means no expiry.
+    package var nanosecondsLeft: Int64 { life }
 
     /// How long the resolving took.
     public var elapsed: Duration {

@@ -175,7 +175,7 @@ extension Resolver {
     }
 
     /// The resolution that a cached answer makes for one question, counted as what the cache gave at once.
-    private func hit(
+    func hit(
         _ answer: CachedAnswer,
         for name: NameQuestion,
         _ question: ResolutionQuestion,

@@ -34,12 +34,27 @@ extension Resolver {
             return .lookFor(NameQuestion(key: key, generation: generation))
         }
         let set = mappings.current
-        guard !set.rules.isEmpty, let first = set.index.rule(for: name, port: question.port) else {
+        guard !set.rules.isEmpty, let first = set.index.indexedRule(for: name, port: question.port) else {
             let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
             return .lookFor(NameQuestion(key: key, generation: set.generation))
         }
+        if let resolution = prepared(first, question, generation: set.generation) { return .settled(resolution) }
         let chain = ViaChain(from: name, port: question.port, in: set.index)
-        return try decide(question, by: first, chain, generation: set.generation)
+        return try decide(question, by: (first.key, first.mapping), chain, generation: set.generation)
+    }
+
+    /// What was prepared for a rule, where neither families nor policy could take an address out of it.
+    private func prepared(
+        _ rule: IndexedRule,
+        _ question: ResolutionQuestion,
+        generation: UInt64
+    ) -> Resolution? {
+        guard rule.isPrepared, !routes.hasAddressRules,
+            (question.families ?? configuration.families).isSuperset(of: rule.families),
+            configuration.policy.admits(everythingOfScope: rule.widestScope, from: .mapping, providerScope: nil),
+            let answer = rule.answer(random: random)
+        else { return nil }
+        return Resolution(answer, port: question.port, generation: generation)
     }
 
     private func decide(

@@ -14,13 +14,16 @@ extension Resolver {
             guard let answer = cache.find(name.key) else {
                 return nil
             }
+            // The case of nearly every request.
+            if answer.isFresh(at: now) {
+                if answer.wantsRefresh(at: now), configuration.cache.refreshesAhead { refresh(name) }
+                return try hit(answer, for: name, question, at: now)
+            }
             let finding = answer.find(at: now)
             switch finding {
-            case .fresh:
-                if answer.wantsRefresh(at: now), configuration.cache.refreshesAhead { refresh(name) }
             case .stale(_, mayAsk: true):
                 if mayAsk(inquiry(for: name)) { return nil }
-            case .stale, .backingOff, .nothing: break
+            case .fresh, .stale, .backingOff, .nothing: break
             }
             return try use(finding, for: name, question, at: now)
         }

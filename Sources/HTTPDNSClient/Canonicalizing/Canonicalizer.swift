@@ -22,15 +22,17 @@ public enum Canonicalizer {
         } catch {
             throw refusal(of: text, because: error.description.escaped(limit: 400))
         }
-        switch parsed.host {
-        case .address(let address):
-            return CanonicalURL(parsed: parsed, host: .address(address))
-        case .name(let name):
-            do {
-                return CanonicalURL(parsed: parsed, host: .name(try HostName(name)))
-            } catch {
-                throw refusal(of: text, because: error.description)
-            }
+        guard case .name(let name) = parsed.host else { return CanonicalURL(parsed, nameHash: 0) }
+        do {
+            let host = try HostName(name)
+            // Lower case without a trailing dot is what the parser gives, so that nothing is left to be changed.
+            let isSame = host.description == name
+            return CanonicalURL(
+                isSame ? parsed : ParsedURL(parsed, host: .name(host.description)),
+                nameHash: host.nameHash
+            )
+        } catch {
+            throw refusal(of: text, because: error.description)
         }
     }
 
@@ -47,13 +49,22 @@ public enum Canonicalizer {
 ///
 /// Two of them are equal when they name the same resource: fragment and user information do not count.
 public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
+    /// Its host, if it is a name, was read by ``HostName/init(_:)``.
     package let parsed: ParsedURL
-    /// The host, as a validated name or an address.
-    public let host: Host
 
-    package init(parsed: ParsedURL, host: Host) {
+    private let nameHash: UInt64
+
+    fileprivate init(_ parsed: ParsedURL, nameHash: UInt64) {
         self.parsed = parsed
-        self.host = host
+        self.nameHash = nameHash
+    }
+
+    /// The host, as a validated name or an address.
+    public var host: Host {
+        switch parsed.host {
+        case .name(let name): .name(HostName(canonical: name, hash: nameHash))
+        case .address(let address): .address(address)
+        }
     }
 
     /// `http` or `https`.

@@ -10,7 +10,9 @@ enum RequestCheck {
         if let credential = url.parsed.credential, !request.headerFields.contains(.authorization) {
             _ = try BasicCredential.field(for: credential)
         }
-        for field in request.headerFields { try check(field.name) }
+        if !request.headerFields.isEmpty {
+            for field in request.headerFields { try check(field.name) }
+        }
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }

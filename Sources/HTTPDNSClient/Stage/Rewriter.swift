@@ -44,19 +44,40 @@ public final class Rewriter: Interceptor {
         carrying carried: RewrittenRequest?,
         deadline: MonotonicTime?
     ) async throws -> RewrittenRequest {
+        if let rewritten = try rewriteAtOnce(request, carrying: carried) { return rewritten }
+        // What follows waits for the network, so that it does not matter that the URL is read once more.
+        let url = try Canonicalizer.canonicalize(request.url)
+        let question = try question(about: url.host, port: url.port, options: request.options)
+        return finish(request, url, try await ask(question, deadline: deadline))
+    }
+
+    /// The part of the rewriting that never waits; nil when somebody must be asked for addresses.
+    private func rewriteAtOnce(
+        _ request: ClientRequest,
+        carrying carried: RewrittenRequest?
+    ) throws(HTTPDNSClientError) -> RewrittenRequest? {
         let url = try Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
+        var question = ResolutionQuestion(url.host, port: url.port)
+        try apply(request.options, to: &question)
+        guard let resolution = try knownResolution(for: question) else { return nil }
+        return finish(request, url, resolution)
+    }
 
-        let question = try question(about: url.host, port: url.port, options: request.options)
-        let resolution = try await resolve(question, deadline: deadline)
+    private func finish(
+        _ request: borrowing ClientRequest,
+        _ url: consuming CanonicalURL,
+        _ resolution: consuming Resolution
+    ) -> RewrittenRequest {
+        let tagExpiry = Tag.expiry(of: resolution, at: issuer.timeSource.coarseNow())
         let rewritten = RewrittenRequest(
             content: RewrittenRequest.Content(
                 request,
                 url: url,
                 resolution: resolution,
                 issuer: issuer,
-                tagExpiry: issuer.timeSource.coarseNow() + Tag.lifetime(of: resolution)
+                tagExpiry: tagExpiry
             )
         )
         log(rewritten)
@@ -71,10 +92,20 @@ public final class Rewriter: Interceptor {
         options: RequestOptions
     ) throws(HTTPDNSClientError) -> ResolutionQuestion {
         var question = ResolutionQuestion(host, port: port)
-        if let texts = options.pinnedTo { question.pinnedTo = try RequestCheck.endpoints(texts, port: port) }
+        try apply(options, to: &question)
+        return question
+    }
+
+    /// Says in the question what the request's options say about it.
+    private func apply(
+        _ options: RequestOptions,
+        to question: inout ResolutionQuestion
+    ) throws(HTTPDNSClientError) {
+        if let texts = options.pinnedTo {
+            question.pinnedTo = try RequestCheck.endpoints(texts, port: question.port)
+        }
         question.bypass = options.bypass || !isEnabled
         question.families = options.families
-        return question
     }
 
     /// A host that stands alone: a name, or an address with or without brackets.
@@ -94,8 +125,21 @@ public final class Rewriter: Interceptor {
     /// Addresses for a question, without a wait where that is possible.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func resolve(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+        if let known = try knownResolution(for: question) { return known }
+        return try await ask(question, deadline: deadline)
+    }
+
+    /// The addresses that are known without a wait; nil when somebody must be asked.
+    private func knownResolution(for question: ResolutionQuestion) throws(HTTPDNSClientError) -> Resolution? {
         do {
-            if let resolution = try resolver.immediateResolution(for: question) { return resolution }
+            return try resolver.immediateResolution(for: question)
+        } catch {
+            throw HTTPDNSClientError(error)
+        }
+    }
+
+    private func ask(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+        do {
             var question = question
             if let deadline {
                 let left = deadline - SystemTimeSource().now()

@@ -11,8 +11,8 @@ public struct RewrittenRequest: Sendable {
     final class Content: Sendable {
         let originalText: String
         let url: CanonicalURL
-        /// What libcurl gets. It differs from `url` only under the identity of a `via` rule.
-        let sent: ParsedURL
+        /// The URL under the identity of a `via` rule; nil without one.
+        private let renamed: ParsedURL?
         let resolution: Resolution
         /// Options that have a say in the rewriting.
         let pinnedTo: [String]?
@@ -23,15 +23,19 @@ public struct RewrittenRequest: Sendable {
         let tagExpiry: MonotonicTime
 
         init(
-            _ request: ClientRequest,
-            url: CanonicalURL,
-            resolution: Resolution,
+            _ request: borrowing ClientRequest,
+            url: consuming CanonicalURL,
+            resolution: consuming Resolution,
             issuer: TagIssuer,
             tagExpiry: MonotonicTime
         ) {
             originalText = request.url
+            if let identity = resolution.identity {
+                renamed = ParsedURL(url.parsed, host: .name(identity.description))
+            } else {
+                renamed = nil
+            }
             self.url = url
-            sent = resolution.identity.map { ParsedURL(url.parsed, host: .name($0.description)) } ?? url.parsed
             self.resolution = resolution
             pinnedTo = request.options.pinnedTo
             bypass = request.options.bypass
@@ -40,6 +44,9 @@ public struct RewrittenRequest: Sendable {
             self.issuer = issuer
             self.tagExpiry = tagExpiry
         }
+
+        /// What libcurl gets.
+        var sent: ParsedURL { renamed ?? url.parsed }
     }
 
     let content: Content

@@ -17,16 +17,20 @@ public struct Tag: Sendable {
             && content.issuer.timeSource.now() < content.tagExpiry
     }
 
-    /// How long a mark on `resolution` holds.
-    static func lifetime(of resolution: Resolution) -> Duration {
-        resolution.timeToLive.map { max($0, shortestLifetime) } ?? unlimitedLifetime
+    /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and this
+    /// is on the way of every request.
+    static func expiry(of resolution: borrowing Resolution, at now: MonotonicTime) -> MonotonicTime {
+        let left = resolution.nanosecondsLeft
+        let life = left == .max ? unlimitedLifetime : max(left, shortestLifetime)
+        let (sum, overflow) = now.nanoseconds.addingReportingOverflow(life)
+        return MonotonicTime(nanoseconds: overflow ? .max : sum)
     }
 
-    /// Long enough for the way from one stage to the next, in-process.
-    private static let shortestLifetime = Duration.seconds(1)
-    /// A mapping needs no asking anew until it changes, which the generation notices; the bound is for what an operator
-    /// changes in the second client, such as its policy.
-    private static let unlimitedLifetime = Duration.seconds(60)
+    /// One second: long enough for the way from one stage to the next, in-process.
+    private static let shortestLifetime: Int64 = 1_000_000_000
+    /// One minute. A mapping needs no asking anew until it changes, which the generation notices; the bound is for what an
+    /// operator changes in the second client, such as its policy.
+    private static let unlimitedLifetime: Int64 = 60_000_000_000
 }
 
 /// The client behind a tag, as far as checking and describing needs it. It keeps no transport and no provider alive.

@@ -1,0 +1,47 @@
+internal import HTTPDNSPrimitives
+
+/// A rule in the index: itself, and its answers where they can be made beforehand.
+final class IndexedRule: Sendable {
+    let key: MappingKey
+    let mapping: HostMapping
+    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets of different
+    /// weights, which have too many orders.
+    private let answers: [MappedAddresses]
+    private let weights: [UInt64]
+    /// The families among its addresses.
+    let families: AddressFamilies
+    /// The most private scope among its addresses.
+    let widestScope: AddressScope
+
+    init(_ key: MappingKey, _ mapping: HostMapping) {
+        self.key = key
+        self.mapping = mapping
+        guard case .addresses(let targets) = mapping.action, let first = targets.first else {
+            (answers, weights, families, widestScope) = ([], [], [], .special)
+            return
+        }
+        families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
+        widestScope = targets.map { AddressScope(of: $0.address) }.max() ?? .special
+        let rule = AppliedRule(key: key, location: mapping.location, targets: targets)
+        let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
+        let orders: [[HostMapping.Target]]
+        if targets.allSatisfy({ $0.weight == first.weight }) {
+            orders = [targets]
+        } else {
+            orders = targets.count == 2 ? [targets, targets.reversed()] : []
+        }
+        answers = orders.map { MappedAddresses($0, details: details, timeToLive: mapping.timeToLive) }
+        // Clamped, because a set is indexed before its rules are checked.
+        weights = targets.map { UInt64(clamping: $0.weight) }
+    }
+
+    /// Whether there is a prepared answer.
+    var isPrepared: Bool { !answers.isEmpty }
+
+    /// The prepared answer for one question; nil when there is none.
+    /// - Parameter random: As for ``WeightedOrder/arrange(_:random:)``, and asked as often.
+    func answer(random: (UInt64) -> UInt64) -> MappedAddresses? {
+        guard answers.count > 1 else { return answers.first }
+        return answers[random(weights[0] + weights[1]) < weights[0] ? 0 : 1]
+    }
+}
