@@ -64,7 +64,11 @@ extension Resolver {
         _ names: [String],
         until deadline: MonotonicTime
     ) -> ProviderTeam.Assignment {
-        var query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: inquiry.settings.configuration.attemptLimit)
+        var query = ProviderQuery(
+            host: inquiry.host,
+            families: inquiry.families,
+            timeLimit: inquiry.settings.configuration.attemptLimit
+        )
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
         query.wantsServices = route.usesServices
         return ProviderTeam.Assignment(

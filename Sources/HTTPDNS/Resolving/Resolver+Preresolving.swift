@@ -10,10 +10,11 @@ extension Resolver {
         let settings = live.current
         var batches: [Batch.Key: Batch] = [:]
         for host in Set(hosts).sorted() {
-            guard case .lookFor(let name)? = try? decide(
-                ResolutionQuestion(.name(host), port: ServiceRoute.port),
-                by: settings
-            )
+            guard
+                case .lookFor(let name)? = try? decide(
+                    ResolutionQuestion(.name(host), port: ServiceRoute.port),
+                    by: settings
+                )
             else { continue }
             let inquiry = inquiry(for: name, by: settings)
             guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
@@ -78,7 +79,12 @@ extension Resolver {
         }
         guard let any = flights.values.first else { return }
         let settings = any.inquiry.settings
-        let assignment = assignment(any.inquiry, batch.route, batch.names, until: now + settings.configuration.timeLimit)
+        let assignment = assignment(
+            any.inquiry,
+            batch.route,
+            batch.names,
+            until: now + settings.configuration.timeLimit
+        )
         let opened = flights
         let deadline = now + settings.configuration.timeLimit
         await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in

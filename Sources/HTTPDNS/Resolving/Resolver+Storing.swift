@@ -63,7 +63,8 @@ extension Resolver {
         now: MonotonicTime
     ) -> (AnswerKey, KnownAnswer)? {
         let configuration = settings.configuration
-        guard let entry = settings.routes.entry(for: stored.host), case let route = entry.route, route.storedName == stored.route,
+        guard let entry = settings.routes.entry(for: stored.host), case let route = entry.route,
+            route.storedName == stored.route,
             case .providers(let names, _) = route.action, names.contains(stored.provider),
             let provider = configuration.providers.first(where: { $0.name == stored.provider })
         else { return nil }

@@ -65,7 +65,11 @@ extension Resolver {
             failure: "no answer",
             elapsed: fixed.timeSource.now() - sentAt
         )
-        let error = ResolutionError.timedOut(host: inquiry.host, limit: inquiry.settings.configuration.timeLimit, attempts: [attempt])
+        let error = ResolutionError.timedOut(
+            host: inquiry.host,
+            limit: inquiry.settings.configuration.timeLimit,
+            attempts: [attempt]
+        )
         return .failure(error, sentAt: sentAt, spared: false)
     }
 }

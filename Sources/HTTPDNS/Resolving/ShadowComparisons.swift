@@ -12,7 +12,8 @@ enum ShadowWord: Hashable, Sendable {
     static func verdict(system: ShadowWord, providers: ShadowWord) -> OccurrenceCount {
         switch (system, providers) {
         case (_, .failed): .shadowFailed
-        case (.addresses(let left), .addresses(let right)): left.isDisjoint(with: right) ? .shadowDiffered : .shadowAgreed
+        case (.addresses(let left), .addresses(let right)):
+            left.isDisjoint(with: right) ? .shadowDiffered : .shadowAgreed
         case (.nothing, .nothing): .shadowAgreed
         // Also where the system failed: the request fails now, and would not with the providers' answer.
         default: .shadowDiffered

@@ -4,7 +4,22 @@ import HTTPDNSTestKit
 import Synchronization
 import Testing
 
-private final class Tally: Sendable {
+/// What the tasks of the test share.
+private final class Shared: Sendable {
+    struct Answer: Sendable {
+        var isMapped: Bool
+        var resolution: Resolution
+    }
+
+    /// What one generation says: both names by one and the same number, so that half of two sets would show.
+    struct Book: Sendable {
+        var mapped: [UInt64: UInt8] = [1: 1]
+        var routed: [UInt64: UInt8] = [1: 1]
+    }
+
+    let book = Lock(Book())
+    let seen = Lock<[Answer]>([])
+    let isWriting = Atomic(true)
     let count = Atomic(0)
 }
 
@@ -14,12 +29,6 @@ private final class Tally: Sendable {
 /// explained when one and the same generation has it all: address, rule and source.
 @Suite("A resolver whose settings change under load", .timeLimit(.minutes(5)))
 struct LiveStressTests {
-    /// What one generation says: both names by one and the same number, so that half of two sets would show.
-    private struct Book: Sendable {
-        var mapped: [UInt64: UInt8] = [:]
-        var routed: [UInt64: UInt8] = [:]
-    }
-
     @Test("reloads, applied changes and turns of the switch beside 8 tasks: one generation explains each answer")
     func explainable() async throws {
         let mapped = try HostName("map.test")
@@ -27,13 +36,13 @@ struct LiveStressTests {
         let systemAddress = IPAddress(v4: 203, 0, 113, 255)
         let system = ScriptedSystemResolver()
         for host in [mapped, routed] { system.say(.success([systemAddress]), about: host) }
-        func provider(_ number: UInt8) -> ScriptedProvider {
+        @Sendable func provider(_ number: UInt8) -> ScriptedProvider {
             let provider = ScriptedProvider(name: "doh")
             let address = IPAddress(v4: 198, 51, 100, number)
             provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: routed)
             return provider
         }
-        func settings(_ number: UInt8) throws -> ResolverConfiguration {
+        @Sendable func settings(_ number: UInt8) throws -> ResolverConfiguration {
             var settings = ResolverConfiguration()
             settings.providers = [provider(number)]
             settings.routes = [Route(.any, .providers(["doh"], fallback: .none))]
@@ -43,23 +52,20 @@ struct LiveStressTests {
             return settings
         }
         let resolver = try Resolver(settings(1), systemResolver: system)
-        let book = Lock(Book(mapped: [1: 1], routed: [1: 1]))
-        let seen = Lock<[(isMapped: Bool, resolution: Resolution)]>([])
-        let writing = Atomic(true)
-        let answered = Tally()
+        let shared = Shared()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
                 group.addTask {
-                    var kept: [(Bool, Resolution)] = []
+                    var kept: [Shared.Answer] = []
                     repeat {
-                        let isMapped = answered.count.load(ordering: .relaxed) % 2 == task % 2
+                        let isMapped = shared.count.load(ordering: .relaxed) % 2 == task % 2
                         let host = isMapped ? mapped : routed
                         let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))
-                        answered.count.add(1, ordering: .relaxed)
-                        if kept.count < 20_000 { kept.append((isMapped, resolution)) }
-                    } while writing.load(ordering: .relaxed)
+                        shared.count.add(1, ordering: .relaxed)
+                        if kept.count < 20_000 { kept.append(Shared.Answer(isMapped: isMapped, resolution: resolution)) }
+                    } while shared.isWriting.load(ordering: .relaxed)
                     let all = kept
-                    seen.withLock { $0 += all }
+                    shared.seen.withLock { $0 += all }
                 }
             }
             group.addTask {
@@ -71,7 +77,7 @@ struct LiveStressTests {
                                 .addresses([.init(IPAddress(v4: 203, 0, 113, number))])
                             )
                         }
-                        book.withLock {
+                        shared.book.withLock {
                             $0.mapped[generation] = number
                             $0.routed[generation] = $0.routed[generation - 1]
                         }
@@ -81,13 +87,13 @@ struct LiveStressTests {
                         let between = resolver.mappings.generation
                         let base = resolver.mappings.current.rules[MappingKey(.exact(mapped))]
                         if case .addresses(let targets)? = base?.action {
-                            book.withLock {
+                            shared.book.withLock {
                                 $0.mapped[between] = UInt8(truncatingIfNeeded: targets[0].address.low)
                                 $0.routed[between] = $0.routed[between - 1]
                             }
                         }
                         let generation = try resolver.reload(settings(number)).generation
-                        book.withLock {
+                        shared.book.withLock {
                             $0.mapped[generation] = number
                             $0.routed[generation] = number
                         }
@@ -97,13 +103,14 @@ struct LiveStressTests {
                     if round % 5 == 0 { resolver.killSwitch.turnOn() }
                     if round % 7 == 0 { resolver.removeAllCached() }
                 }
-                writing.store(false, ordering: .relaxed)
+                shared.isWriting.store(false, ordering: .relaxed)
             }
             try await group.waitForAll()
         }
-        let entries = book.withLock { $0 }
+        let entries = shared.book.withLock { $0 }
         var generations: Set<UInt64> = []
-        for (isMapped, resolution) in seen.withLock({ $0 }) {
+        for answer in shared.seen.withLock({ $0 }) {
+            let (isMapped, resolution) = (answer.isMapped, answer.resolution)
             generations.insert(resolution.generation)
             let address = try #require(resolution.endpoints.first?.address)
             if resolution.source == .system {
