@@ -15,9 +15,8 @@ package struct AnswerCache: Sendable {
             /// What is known about a key, as far as it may be used by these settings. What may not is removed.
             /// - Returns: Nil when the settings are no longer the newest: the question has to be put anew.
             mutating func known(_ key: AnswerKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
-                guard let (answer, epoch) = table.findWithEpoch(key), epoch != settings.epoch else {
-                    return flights.isOutdated(key, epoch: settings.epoch) ? nil : Known(answer: table.find(key))
-                }
+                guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
+                if epoch == settings.epoch { return Known(answer: answer) }
                 if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
                 guard settings.keeps(answer) else {
                     _ = table.set(nil, for: key, at: now)

@@ -82,6 +82,7 @@ package final class ResolverCounting: Sendable {
                 .awaitedProvider,
                 .staleAfterWaitFromProvider
             ),
+            .lastResort: occurrences[OccurrenceCount.lastResort.rawValue],
             .system: sum(.hitFromSystem, .staleHitFromSystem, .awaitedSystem, .staleAfterWaitFromSystem),
         ]
         counters.answers = sources.filter { $0.value != 0 }

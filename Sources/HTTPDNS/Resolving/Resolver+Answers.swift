@@ -50,6 +50,7 @@ extension Resolver {
             }
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
             let epoch = settings.resolving.epoch
+            if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
             let place = state.flights.join(name.key, waiter, epoch: epoch, mayStart: flightBudget.take)
             return Step(finding: finding, place: place)
         }

@@ -35,8 +35,8 @@ extension Resolver {
             cache.shard(for: inquiry.key).state.withLock { state in
                 let known = state.known(inquiry.key, by: inquiry.settings, at: now)
                 if case .fresh(let answer)? = known?.answer?.find(at: now) { return (answer, nil) }
-                guard known != nil else { return (nil, nil) }
                 let epoch = inquiry.settings.epoch
+                guard known != nil, !state.flights.isOutdated(inquiry.key, epoch: epoch) else { return (nil, nil) }
                 return (nil, state.flights.join(inquiry.key, waiter, epoch: epoch, mayStart: flightBudget.take))
             }
         if let fresh { return word(of: fresh, inquiry) }
