@@ -58,7 +58,10 @@ struct KillSwitchTests {
         #expect(rig.client.killSwitch.offs.map(\.origin) == (isOff ? [.environment] : []))
         rig.client.killSwitch.turnOn()
         #expect(rig.client.killSwitch.isOn == !isOff, "nobody but the environment takes that back")
-        #expect(try await rig.client.get("http://one.test/").exchanges.first?.request.source == (isOff ? .system : .provider))
+        #expect(
+            try await rig.client.get("http://one.test/").exchanges.first?.request.source
+                == (isOff ? .system : .provider)
+        )
     }
 
     @Test("a reload turns the file's switch, limits and routes, and refuses what is wrong whole")

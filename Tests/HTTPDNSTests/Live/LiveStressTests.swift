@@ -64,7 +64,9 @@ struct LiveStressTests {
                         shared.count.add(1, ordering: .relaxed)
                         // An answer that is there at once suspends nobody, and the pool has others to serve.
                         await Task.yield()
-                        if kept.count < 20_000 { kept.append(Shared.Answer(isMapped: isMapped, resolution: resolution)) }
+                        if kept.count < 20_000 {
+                            kept.append(Shared.Answer(isMapped: isMapped, resolution: resolution))
+                        }
                     } while shared.isWriting.load(ordering: .relaxed)
                     let all = kept
                     shared.seen.withLock { $0 += all }

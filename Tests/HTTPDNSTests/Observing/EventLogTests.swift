@@ -32,7 +32,7 @@ struct EventLogTests {
         return ResolverObservation(providers: [], timeSource: FakeTimeSource(), logger: logger)
     }
 
-    @Test("at the default level, all kinds of events together are one line for a quarantine, its end, the store, a reload and each turn of the switch")
+    @Test("at the default level, all kinds of events together are six lines: of quarantine, store, reload and switch")
     func quiet() {
         let observation = observation(.info)
         for kind in ResolverEvent.Kind.all { observation.tell(kind) }

@@ -12,7 +12,9 @@ struct LastResortTests {
         try ResolverFixture(fallback: fallback) {
             $0.mappings = [
                 try MappingKey("pay.test"): HostMapping(
-                    .lastResort([.init(IPAddress(v4: 203, 0, 113, 20)), .init(IPAddress(v4: 203, 0, 113, 21), port: 8443)]),
+                    .lastResort([
+                        .init(IPAddress(v4: 203, 0, 113, 20)), .init(IPAddress(v4: 203, 0, 113, 21), port: 8443),
+                    ]),
                     timeToLive: .seconds(5)
                 ),
                 try MappingKey("alias.test"): .via("pay.test"),
@@ -43,7 +45,10 @@ struct LastResortTests {
         try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("pay.test"))
         #expect(try await fixture.resolve("pay.test").source == .system, "so is the system's")
         fixture.time.advance(by: .seconds(60))
-        try fixture.system.say(.failure(SystemResolverError(code: .failed, message: "down")), about: HostName("pay.test"))
+        try fixture.system.say(
+            .failure(SystemResolverError(code: .failed, message: "down")),
+            about: HostName("pay.test")
+        )
 
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.endpoints.map(\.description) == ["203.0.113.20:443", "203.0.113.21:8443"])
@@ -82,10 +87,14 @@ struct LastResortTests {
     func off() async throws {
         let fixture = try fixture()
         fixture.resolver.killSwitch.turnOff()
-        #expect(await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .nameNotFound)
+        #expect(
+            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .nameNotFound
+        )
         fixture.resolver.killSwitch.turnOn()
         await fixture.resolver.shutdown()
-        #expect(await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .shutDown)
+        #expect(
+            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .shutDown
+        )
     }
 
     @Test("a rule of last resort without an address is refused")
