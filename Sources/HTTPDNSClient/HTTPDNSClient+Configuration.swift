@@ -45,7 +45,10 @@ extension HTTPDNSClient {
         /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
-        /// goes on the wire is the same.
+        /// goes on the wire is the same. It is the file's word in the client's `KillSwitch`: a reload changes it.
+        ///
+        /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true` and
+        /// `yes` do, `0`, `false`, `no` and nothing do not.
         public var isEnabled = true
         /// Stages that run once per call, outermost first.
         public var applicationInterceptors: [any Interceptor] = []
@@ -53,6 +56,10 @@ extension HTTPDNSClient {
         public var networkInterceptors: [any Interceptor] = []
         /// Where log lines go, all but one at debug and trace level; nil means nowhere. A ``resolver`` has a logger of its own.
         public var logger: Logger?
+        /// The environment, as far as it is asked.
+        package var environment: @Sendable (String) -> String? = { name in
+            getenv(name).map { String(cString: $0) }
+        }
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 

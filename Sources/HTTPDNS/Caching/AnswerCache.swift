@@ -12,6 +12,25 @@ package struct AnswerCache: Sendable {
         struct State: Sendable {
             var table: AnswerTable
             var flights = Flights()
+
+            /// What is known about a key, as far as it may be used by these settings. What may not is removed.
+            /// - Returns: Nil when the settings are no longer the newest: the question has to be put anew.
+            mutating func known(_ key: AnswerKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
+                guard let (answer, epoch) = table.findWithEpoch(key) else { return Known() }
+                if epoch == settings.epoch { return Known(answer: answer) }
+                if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
+                guard settings.keeps(answer) else {
+                    _ = table.set(nil, for: key, at: now)
+                    return Known()
+                }
+                table.confirm(key, epoch: settings.epoch)
+                return Known(answer: answer)
+            }
+        }
+
+        /// What is known about a key.
+        struct Known: Sendable {
+            var answer: CachedAnswer?
         }
 
         let state: Lock<State>
@@ -56,19 +75,26 @@ package struct AnswerCache: Sendable {
         shards[shards.count == 1 ? 0 : Int(truncatingIfNeeded: key.hash >> shift)]
     }
 
-    /// What is known about a key, marked as used. What the thread used before it finds without a lock.
-    package func find(_ key: AnswerKey) -> CachedAnswer? {
-        let tag = NearAnswers.tag(of: key, in: number)
+    /// What is known about a key, marked as used, if it is known to be usable under the settings with this number. What the
+    /// thread used before it finds without a lock.
+    package func find(_ key: AnswerKey, epoch: UInt16 = 0) -> CachedAnswer? {
+        let tag = NearAnswers.tag(of: key, in: number, epoch: epoch)
         let near = NearAnswers.ofThisThread
         if let answer = near?.find(key, tag: tag) { return answer }
-        let answer = shard(for: key).state.withLock { $0.table.find(key) }
+        let answer = shard(for: key).state.withLock { state -> CachedAnswer? in
+            guard let (answer, known) = state.table.findWithEpoch(key), known == epoch else { return nil }
+            return answer
+        }
         if let answer { near?.keep(answer, tag: tag) }
         return answer
     }
 
     /// Takes in an answer that was kept from before a restart, unless something newer is known.
-    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime) {
-        shard(for: key).state.withLock { state in _ = state.table.update(key, at: now) { $0.restore(answer) } }
+    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime, epoch: UInt16 = 0) {
+        shard(for: key).state.withLock { state in
+            guard state.table.find(key) == nil else { return }
+            _ = state.table.update(key, at: now, epoch: epoch) { $0.restore(answer) }
+        }
     }
 
     /// How many keys are kept now.

@@ -97,11 +97,12 @@ struct NearAnswers {
         state.deallocate()
     }
 
-    /// What tells a key of one cache from all others, of this cache and the rest, once the key itself is compared: one name has
-    /// the same hash in all caches, and an odd factor keeps different numbers different.
+    /// What tells a key of one cache under the settings with one number from all others, once the key itself is compared: one
+    /// name has the same hash in all caches, and an odd factor keeps different numbers different. A process makes fewer caches
+    /// than 48 bits can number.
     @inline(__always)
-    static func tag(of key: AnswerKey, in cache: UInt64) -> UInt64 {
-        key.hash ^ cache &* 0x9e37_79b9_7f4a_7c15
+    static func tag(of key: AnswerKey, in cache: UInt64, epoch: UInt16) -> UInt64 {
+        key.hash ^ (cache << 16 | UInt64(epoch)) &* 0x9e37_79b9_7f4a_7c15
     }
 
     /// The answer for a key, if this thread has it and it still stands in its cache.

@@ -4,6 +4,8 @@ internal import HTTPDNSPrimitives
 final class IndexedRule: Sendable {
     let key: MappingKey
     let mapping: HostMapping
+    /// Which set it is in.
+    let origin: MappingOrigin
     /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets of different
     /// weights, which have too many orders.
     private let answers: [MappedAddresses]
@@ -13,16 +15,17 @@ final class IndexedRule: Sendable {
     /// The most private scope among its addresses.
     let widestScope: AddressScope
 
-    init(_ key: MappingKey, _ mapping: HostMapping) {
+    init(_ key: MappingKey, _ mapping: HostMapping, _ origin: MappingOrigin) {
         self.key = key
         self.mapping = mapping
+        self.origin = origin
         guard case .addresses(let targets) = mapping.action, let first = targets.first else {
             (answers, weights, families, widestScope) = ([], [], [], .special)
             return
         }
         families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
         widestScope = targets.map { AddressScope(of: $0.address) }.max() ?? .special
-        let rule = AppliedRule(key: key, location: mapping.location, targets: targets)
+        let rule = AppliedRule(key: key, origin: origin, location: mapping.location, targets: targets)
         let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
         let orders: [[HostMapping.Target]]
         if targets.allSatisfy({ $0.weight == first.weight }) {

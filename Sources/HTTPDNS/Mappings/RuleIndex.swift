@@ -1,67 +1,59 @@
 internal import HTTPDNSPrimitives
 
-/// Rules arranged for look-up by name: one hash for the exact name, one for each dot when there are suffix rules at all.
-final class RuleIndex: Sendable {
-    typealias Match = (key: MappingKey, mapping: HostMapping)
+/// Two sets of rules seen as one: for each key the overlay's rule, else the base's. Changing the overlay costs nothing for
+/// the rules of the base, however many these are.
+struct RuleIndex: Sendable {
+    let base: RuleLayer
+    let overlay: RuleLayer
 
-    /// The rules for one name or suffix.
-    struct PortRules: Sendable {
-        var anyPort: IndexedRule?
-        var byPort: [UInt16: IndexedRule] = [:]
-
-        func rule(for port: UInt16?) -> IndexedRule? {
-            if !byPort.isEmpty, let port, let rule = byPort[port] { return rule }
-            return anyPort
-        }
+    init(base: RuleLayer, overlay: RuleLayer = .empty) {
+        self.base = base
+        self.overlay = overlay
     }
 
-    private let exact: [HostName: PortRules]
-    /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
-    private let suffixes: [Substring: PortRules]
+    /// Whether no name can have a rule.
+    var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }
 
-    init(_ rules: [MappingKey: HostMapping]) {
-        var exact: [HostName: PortRules] = [:]
-        var suffixes: [Substring: PortRules] = [:]
-        for (key, mapping) in rules {
-            let rule = IndexedRule(key, mapping)
-            switch key.pattern {
-            case .exact(let name): exact[name, default: PortRules()].add(rule)
-            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(rule)
-            case .any: break
-            }
-        }
-        self.exact = exact
-        self.suffixes = suffixes
+    /// The rule for a key itself.
+    subscript(key: MappingKey) -> HostMapping? {
+        overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
+    }
+
+    /// The rules by their keys.
+    var rules: [MappingKey: HostMapping] {
+        if overlay.isEmpty { return base.rules }
+        var rules = base.rules
+        for key in overlay.hidden { rules[key] = nil }
+        rules.merge(overlay.rules) { _, overlaid in overlaid }
+        return rules
     }
 
     /// The rule that decides: exact with port, exact, then the longest suffix, with port before without.
     ///
     /// A nil port stands for a port that no rule names.
-    func rule(for host: HostName, port: UInt16?) -> Match? {
-        indexedRule(for: host, port: port).map { ($0.key, $0.mapping) }
-    }
-
-    /// As ``rule(for:port:)``, with what was prepared for it.
-    func indexedRule(for host: HostName, port: UInt16?) -> IndexedRule? {
-        if let rule = exact[host]?.rule(for: port) { return rule }
-        if suffixes.isEmpty { return nil }
+    func rule(for host: HostName, port: UInt16?) -> IndexedRule? {
+        if let match = match(overlay.exact(host), base.exact(host), port: port) { return match }
+        guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
         for zone in host.zonesAbove {
-            if let rule = suffixes[zone]?.rule(for: port) { return rule }
+            let (above, below) = (overlay.suffix(zone), base.suffix(zone))
+            if let match = match(above, below, port: port) { return match }
         }
         return nil
     }
 
     /// The ports that rules matching `host` name.
-    func ports(for host: HostName) -> Set<UInt16> {
-        var ports = Set<UInt16>(exact[host]?.byPort.keys.map { $0 } ?? [])
-        for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }
-        return ports
-    }
-}
+    func ports(for host: HostName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
-extension RuleIndex.PortRules {
-    fileprivate mutating func add(_ rule: IndexedRule) {
-        if let port = rule.key.port { byPort[port] = rule } else { anyPort = rule }
+    private func match(_ above: RuleLayer.PortRules?, _ below: RuleLayer.PortRules?, port: UInt16?) -> IndexedRule? {
+        if above == nil, below == nil { return nil }
+        func match(_ above: RuleLayer.Entry?, _ below: RuleLayer.Entry?) -> IndexedRule? {
+            switch (above, below) {
+            case (.rule(let rule), _), (nil, .rule(let rule)): rule
+            default: nil
+            }
+        }
+        if let port, let rule = match(above?.byPort[port], below?.byPort[port]) { return rule }
+        return match(above?.anyPort, below?.anyPort)
     }
 }
 

@@ -7,7 +7,7 @@ public import HTTPDNSPrimitives
 public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
-        private enum Word: UInt8 { case request, mapping, provider, system, literal }
+        private enum Word: UInt8 { case request, mapping, provider, system, literal, lastResort }
 
         private let word: Word
 
@@ -21,6 +21,8 @@ public struct Resolution: Sendable {
         public static var system: Source { Source(word: .system) }
         /// The URL had an address, or `localhost`.
         public static var literal: Source { Source(word: .literal) }
+        /// A rule of the mappings that is asked last, after all other sources had no address.
+        public static var lastResort: Source { Source(word: .lastResort) }
 
         /// The word for it in JSON and logs.
         public var description: String {
@@ -30,6 +32,7 @@ public struct Resolution: Sendable {
             case .provider: "provider"
             case .system: "system"
             case .literal: "literal"
+            case .lastResort: "last-resort"
             }
         }
     }
@@ -48,6 +51,8 @@ public struct Resolution: Sendable {
     private var elapsedNanoseconds: Int64 = 0
     /// The generation of the mappings at the time.
     public var generation: UInt64 = 0
+    /// Why the system resolver was asked, where it was not the name's route that said so.
+    var reason: BypassReason?
     /// Where they came from.
     public var source: Source
     /// Whether they came out of the cache.
@@ -161,6 +166,20 @@ public struct Resolution: Sendable {
         set { change { $0.applicationProtocols = newValue } }
     }
 
+    /// Why mappings or providers were passed over; nil when they were not.
+    public var bypass: Bypass? {
+        if let reason { return Bypass(reason) }
+        guard source == .system else { return nil }
+        guard let route else { return Bypass(.noRoute) }
+        return route.action == .bypass ? Bypass(.route) : nil
+    }
+
+    /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
+    public internal(set) var switchedOff: KillSwitch.Off? {
+        get { details?.fields.switchedOff }
+        set { change { $0.switchedOff = newValue } }
+    }
+
     private var cached: CachedAnswer? {
         if case .cached(let answer, _) = content { answer } else { nil }
     }
@@ -190,7 +209,7 @@ extension Resolution: Hashable {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
             && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds
-            && left.fields == right.fields
+            && left.fields == right.fields && left.bypass == right.bypass
     }
 
     /// Hashes endpoints and source.

@@ -24,8 +24,13 @@ enum RouteLine {
         case .mapping:
             guard let rule = resolution.rule else { return "mapping" }
             return "mapping \(rule.location?.description ?? rule.key.description)"
+        case .lastResort:
+            guard let rule = resolution.rule else { return "last resort" }
+            return "last resort \(rule.location?.description ?? rule.key.description)"
         case .request: return "pinned by the request"
-        case .system: return "system resolver"
+        case .system:
+            guard let off = resolution.switchedOff else { return "system resolver" }
+            return "system resolver, switched off by \(off.origin.rawValue)"
         case .literal:
             if case .address = exchange.request.content.url.host { return "address in the URL" }
             return "loopback of this machine"

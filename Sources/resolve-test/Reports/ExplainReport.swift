@@ -87,6 +87,7 @@ enum RewriteReason {
         case .request: steps.append("the request names its addresses itself")
         case .literal: steps.append("the URL has an address or localhost: nobody is asked")
         case .mapping: steps.append("no provider asked")
+        case .lastResort: steps.append("last resort, because no source has an address")
         case .system: steps.append(contentsOf: system(resolution, words))
         default: steps.append(contentsOf: provider(resolution, words))
         }
@@ -96,12 +97,21 @@ enum RewriteReason {
     private static func mapping(_ rule: AppliedRule) -> String {
         let place = place(rule.location)
         let via = rule.via.isEmpty ? "" : " via \(rule.via.map(\.description).joined(separator: ", "))"
-        return "mapping \"\(rule.key)\"\(place)\(via)"
+        let layer = rule.origin == .overlay ? " (applied)" : ""
+        return "mapping \"\(rule.key)\"\(place)\(layer)\(via)"
     }
 
     private static func system(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
         let asked =
             resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
+        if let off = resolution.switchedOff {
+            return ["\(off.scope) switched off by \(off.origin.rawValue)", asked]
+        }
+        switch resolution.bypass {
+        case .heldBack: return ["outside the rollout of its route", asked]
+        case .shadow: return ["its route is in shadow mode", asked]
+        default: break
+        }
         guard let route = resolution.route else {
             return resolution.rule == nil ? ["no mapping, no route", asked] : [asked]
         }

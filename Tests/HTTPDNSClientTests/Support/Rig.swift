@@ -15,6 +15,7 @@ struct Rig {
     let system: ScriptedSystemResolver
     let wire: ScriptedWire
     let client: HTTPDNSClient
+    let configuration: HTTPDNSClient.Configuration
 
     init(
         wire: ScriptedWire = ScriptedWire(),
@@ -39,12 +40,19 @@ struct Rig {
             try MappingKey("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
         ]
         configuration.resolver.timeSource = clock
+        configuration.environment = { _ in nil }
         try configure(&configuration)
+        self.configuration = configuration
         self.provider = provider
         self.wire = wire
         client = HTTPDNSClient(
             configuration: configuration,
-            resolver: try Resolver(configuration.resolver, systemResolver: system, random: { _ in 0 }),
+            resolver: try Resolver(
+                configuration.resolver,
+                isEnabled: configuration.isEnabled,
+                systemResolver: system,
+                random: { _ in 0 }
+            ),
             sender: wire
         )
     }

@@ -32,11 +32,11 @@ struct EventLogTests {
         return ResolverObservation(providers: [], timeSource: FakeTimeSource(), logger: logger)
     }
 
-    @Test("at the default level, all kinds of events together are one line for a quarantine, its end, and the store")
+    @Test("at the default level, all kinds of events together are six lines: of quarantine, store, reload and switch")
     func quiet() {
         let observation = observation(.info)
         for kind in ResolverEvent.Kind.all { observation.tell(kind) }
-        #expect(lines.all.withLock { $0.map(\.level) } == [.warning, .info, .warning])
+        #expect(lines.all.withLock { $0.map(\.level) } == [.warning, .info, .warning, .info, .warning, .info])
         #expect(!observation.wants(.providerFailed))
     }
 

@@ -1,0 +1,45 @@
+import HTTPDNSClient
+
+/// What can be changed while a client runs.
+enum ChangingSettings {
+    static func reload(_ client: HTTPDNSClient, _ settings: HTTPDNSClient.Configuration) throws {
+        let result = try client.reload(settings)
+        if !result.needsRestart.isEmpty { print("from the next start on: \(result.needsRestart)") }
+    }
+
+    static func layers(_ client: HTTPDNSClient) throws {
+        try client.mappings.apply { rules in
+            rules["img.shop.example"] = .addresses(["203.0.113.9"])  // in place of the base's rule
+            rules["api.shop.example"] = nil                          // the base's rule counts again
+            rules.hide("old.shop.example")                           // no rule, whatever the base says
+        }
+    }
+
+    static func turn(_ client: HTTPDNSClient) throws {
+        client.killSwitch.turnOff()
+        for off in client.killSwitch.offs { print("\(off.scope) is off, says \(off.origin)") }
+        client.killSwitch.turnOn()
+
+        client.killSwitch.turnOff(.route(try HostPattern("*.shop.example")))
+    }
+
+    static func introduce(_ settings: inout HTTPDNSClient.Configuration) throws {
+        var shadow = Route(try HostPattern("*.search.example"), .providers(["backup"], fallback: .system))
+        shadow.mode = .shadow
+
+        var quarter = Route(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system))
+        quarter.rollout = Rollout(percent: 25, by: .key)
+
+        settings.resolver.routes += [shadow, quarter]
+    }
+
+    static func place(_ client: HTTPDNSClient, user: String) async throws -> RewrittenRequest {
+        var options = RequestOptions()
+        options.rolloutKey = user
+        return try await client.rewrite("https://img.shop.example/a.jpg", options: options)
+    }
+
+    static func lastResort(_ client: HTTPDNSClient) throws {
+        try client.mappings.apply { $0["pay.shop.example"] = .lastResort(["203.0.113.20"]) }
+    }
+}
