@@ -76,6 +76,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
             swiftSettings: settings

@@ -46,30 +46,36 @@ enum FileContents {
     }
 
     /// The bytes of a file.
-    /// - Parameter mayWait: Whether to wait for somebody to write when the path leads to a pipe. If not, only a regular file
-    ///   is read.
-    static func reading(_ path: String, mayWait: Bool = true) throws(ConfigurationFileError) -> Reading {
-        guard !path.utf8.contains(0) else { throw ConfigurationFileError(path, "the path holds a NUL") }
+    /// - Parameters:
+    ///   - name: What errors call it; nil for its path.
+    ///   - mayWait: Whether to wait for somebody to write when the path leads to a pipe. If not, only a regular file is read.
+    static func reading(
+        _ path: String,
+        name: String? = nil,
+        mayWait: Bool = true
+    ) throws(ConfigurationFileError) -> Reading {
+        let name = name ?? path
+        guard !path.utf8.contains(0) else { throw ConfigurationFileError(name, "the path holds a NUL") }
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | (mayWait ? 0 : O_NONBLOCK))
-        guard descriptor >= 0 else { throw failure(path, errno) }
+        guard descriptor >= 0 else { throw failure(name, errno) }
         defer { close(descriptor) }
         let before = FileSight(descriptor: descriptor)
         if !mayWait, before?.isPlain == false {
-            throw ConfigurationFileError(path, "it is no regular file, and only such a one can be read again")
+            throw ConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
         }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = chunk.withUnsafeMutableBytes { systemRead(descriptor, $0) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(path, errno) }
+            guard count >= 0 else { throw failure(name, errno) }
             if count == 0 {
                 return Reading(bytes: bytes, sight: before, isSteady: before == FileSight(descriptor: descriptor))
             }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
                 throw ConfigurationFileError(
-                    path,
+                    name,
                     "the file is larger than \(ByteCount.bytes(limit))",
                     hint: "is it a configuration file?"
                 )

@@ -9,6 +9,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     /// What a watcher has to say. Called one after the other, outside of all locks.
     package enum Report: Sendable {
         case applied(Applied)
+        /// The file says what it said when it was applied last.
+        case unchanged
         /// What the file says could not be applied; said each time.
         case failed(any Error)
         /// The same, said once for each cause.
@@ -185,6 +187,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 watcher.report(.applied(applied))
                 for waiter in waiters { waiter.deliver(.success(applied)) }
             case .success(nil):
+                if outcome == .unchanged { watcher.report(.unchanged) }
                 // Only a reading that nobody asked for ends like that; those who came meanwhile wait for the next.
                 for waiter in waiters { if !watcher.inbox.demand(waiter) { waiter.deliver(.failure(Ended())) } }
             case .failure(let error):

@@ -19,7 +19,7 @@ package final class InotifyEvents: FileEvents {
     private let source: Lock<Source>
 
     private struct Source {
-        var readable: (any DispatchSourceRead & Sendable)?
+        var readable: RunningSource?
         var hasEnded = false
     }
 
@@ -42,8 +42,8 @@ package final class InotifyEvents: FileEvents {
         readable.setEventHandler { [weak self] in self?.drain(into: handler) }
         // The descriptor is closed when no handler runs any more, and never before: its number may be another's by then.
         readable.setCancelHandler { close(descriptor) }
-        source.withLock { $0.readable = readable }
-        readable.resume()
+        let running = RunningSource(readable)
+        source.withLock { $0.readable = running }
     }
 
     package func arm() -> Bool {
@@ -64,15 +64,13 @@ package final class InotifyEvents: FileEvents {
     }
 
     package func end() {
-        let (readable, wasRunning) = source.withLock { source in
-            defer {
-                source.readable = nil
-                source.hasEnded = true
-            }
-            return (source.readable, !source.hasEnded)
+        source.withLock { source in
+            guard !source.hasEnded else { return }
+            source.hasEnded = true
+            // Cancelling waits for nobody; the handler runs on the source's queue.
+            if let readable = source.readable { readable.cancel() } else { close(descriptor) }
+            source.readable = nil
         }
-        guard wasRunning else { return }
-        if let readable { readable.cancel() } else { close(descriptor) }
     }
 
     deinit { end() }

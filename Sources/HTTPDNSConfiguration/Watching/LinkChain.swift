@@ -59,10 +59,8 @@ struct LinkChain: Hashable {
     }
 
     private static func target(of link: String) -> String? {
-        var buffer = [UInt8](repeating: 0, count: Int(PATH_MAX))
-        let count = buffer.withUnsafeMutableBytes { bytes in
-            readlink(link, bytes.baseAddress?.assumingMemoryBound(to: CChar.self), bytes.count)
-        }
-        return count > 0 ? String(decoding: buffer[..<count], as: UTF8.self) : nil
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        let count = readlink(link, &buffer, buffer.count)
+        return count > 0 ? String(decoding: buffer[..<count].map { UInt8(bitPattern: $0) }, as: UTF8.self) : nil
     }
 }

@@ -7,20 +7,39 @@ internal import Musl
 
 /// File systems that other machines or programs change without the kernel's knowledge, so that it tells nothing of it.
 enum RemoteFileSystem {
-    /// The numbers of statfs(2): NFS, SMB, SMB2, CIFS, FUSE, 9P, Ceph, AFS, Lustre, Coda, OCFS2, GFS2.
-    private static let magicNumbers: Set<UInt32> = [
-        0x6969, 0x517b, 0xfe53_4d42, 0xff53_4d42, 0x6573_5546, 0x0102_1997, 0x00c3_6400, 0x5346_414f, 0x0bd0_0bd0,
-        0x7375_7245, 0x7461_636f, 0x0116_1970,
+    private static let types: Set<Substring> = [
+        "nfs", "nfs4", "cifs", "smb3", "9p", "virtiofs", "ceph", "afs", "lustre", "coda", "ocfs2", "gfs2", "fuse",
     ]
 
     /// Whether the file, or the folder it would be in, is on one of them.
     static func holds(_ path: String) -> Bool {
         let folder = path.lastIndex(of: "/").map { String(path[...$0]) } ?? "."
-        return [path, folder].contains { place in
-            var status = statfs()
-            return statfs(place, &status) == 0
-                && magicNumbers.contains(UInt32(truncatingIfNeeded: status.f_type))
+        let devices = [path, folder].compactMap(device)
+        guard let mounts = try? FileContents.reading("/proc/self/mountinfo"), !devices.isEmpty else { return false }
+        return holds(devices: devices, mounts: String(decoding: mounts.bytes, as: UTF8.self))
+    }
+
+    /// Whether one of the devices (`8:1`) has such a type in the lines of `/proc/self/mountinfo`, see proc(5): the third
+    /// field is the device, the one behind the lone dash the type.
+    static func holds(devices: [String], mounts: String) -> Bool {
+        mounts.split(separator: "\n").contains { line in
+            let fields = line.split(separator: " ")
+            guard fields.count > 2, devices.contains(String(fields[2])),
+                let dash = fields.firstIndex(of: "-"), fields.indices.contains(dash + 1)
+            else { return false }
+            let type = fields[dash + 1]
+            return types.contains(type) || type.hasPrefix("fuse.")
         }
+    }
+
+    private static func device(of path: String) -> String? {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        // As makedev(3) packs them.
+        let number = UInt64(status.st_dev)
+        let major = (number >> 8 & 0xfff) | (number >> 32 & ~0xfff)
+        let minor = (number & 0xff) | (number >> 12 & ~0xff)
+        return "\(major):\(minor)"
     }
 }
 #endif

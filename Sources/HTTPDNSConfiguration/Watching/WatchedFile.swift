@@ -22,13 +22,18 @@ package struct WatchedFileReading: Sendable {
 /// A file on this machine.
 package struct LocalFile: WatchedFile {
     private let path: String
+    private let name: String
 
-    package init(_ path: String) { self.path = path }
+    /// - Parameter name: What errors call it; nil for its path.
+    package init(_ path: String, name: String? = nil) {
+        self.path = path
+        self.name = name ?? path
+    }
 
     package func sight() -> FileSight { FileSight(path) }
 
     package func read() throws(ConfigurationFileError) -> WatchedFileReading {
-        let reading = try FileContents.reading(path, mayWait: false)
+        let reading = try FileContents.reading(path, name: name, mayWait: false)
         return WatchedFileReading(bytes: reading.bytes, sight: reading.isSteady ? reading.sight : nil)
     }
 }
