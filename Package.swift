@@ -172,7 +172,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
-            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -1,5 +1,3 @@
-internal import Dispatch
-
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -17,10 +15,7 @@ final class HangUpSignal: Sendable {
         // There the source is told although the signal is ignored; on Linux it installs a handler of its own.
         signal(SIGHUP, SIG_IGN)
         #endif
-        let queue = DispatchQueue(label: "httpdns.configuration.hangup")
-        let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: queue)
-        source.setEventHandler { handler() }
-        self.source = RunningSource(source)
+        source = RunningSource.signal(SIGHUP, handler)
     }
 
     /// Ends the calls. Idempotent.

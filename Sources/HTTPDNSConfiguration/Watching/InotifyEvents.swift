@@ -1,5 +1,4 @@
 #if os(Linux)
-internal import Dispatch
 internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
@@ -36,13 +35,13 @@ package final class InotifyEvents: FileEvents {
     }
 
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {
-        let queue = DispatchQueue(label: "httpdns.configuration.events")
-        let readable = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
         let descriptor = descriptor
-        readable.setEventHandler { [weak self] in self?.drain(into: handler) }
         // The descriptor is closed when no handler runs any more, and never before: its number may be another's by then.
-        readable.setCancelHandler { close(descriptor) }
-        let running = RunningSource(readable)
+        let running = RunningSource.reading(descriptor) { [weak self] in
+            self?.drain(into: handler)
+        } close: {
+            close(descriptor)
+        }
         source.withLock { $0.readable = running }
     }
 
