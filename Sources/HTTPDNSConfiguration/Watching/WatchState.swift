@@ -137,7 +137,7 @@ package struct WatchState: Sendable {
             self.sight = sight
             if change == nil { change = Change(kind: .unseen, first: now, last: now) }
             // Another file, and no event told how it came there: it may have a writer.
-            if isOther, change?.kind == .touched { change?.kind = .unseen }
+            if isOther, case .file = sight, change?.kind == .touched { change?.kind = .unseen }
             change?.last = now
             failure?.lastChange = now
         }
@@ -183,7 +183,7 @@ package struct WatchState: Sendable {
         failure = Failure(
             cause: cause,
             isTold: told.contains(cause) || told.count >= Self.rememberedCauses,
-            since: failure?.since ?? now,
+            since: failure.flatMap { $0.isTold ? nil : $0.since } ?? now,
             lastChange: max(lastChange, failure?.lastChange ?? lastChange),
             retryAt: now + after,
             retryAfter: after

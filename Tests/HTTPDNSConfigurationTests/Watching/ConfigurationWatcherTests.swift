@@ -9,6 +9,10 @@ struct ConfigurationWatcherTests {
         var description: String
     }
 
+    private static let missing =
+        "/nowhere/f: the configuration file cannot be read: No such file or directory "
+        + "(check the path; it is as seen from the working directory)"
+
     private let file = ScriptedFile("one")
     private let clock = FakeTimeSource()
     private let reports = ReportList()
@@ -33,7 +37,7 @@ struct ConfigurationWatcherTests {
     private func withWatcher(
         isOnDemandOnly: Bool = false,
         _ body: (ConfigurationWatcher<String>) async throws -> Void
-    ) async rethrows {
+    ) async throws {
         let watcher = watcher(isOnDemandOnly: isOnDemandOnly)
         watcher.start()
         try await body(watcher)
@@ -41,8 +45,8 @@ struct ConfigurationWatcherTests {
     }
 
     @Test("What is moved into place is applied, without a moment passing on the clock")
-    func applies() async {
-        await withWatcher { _ in
+    func applies() async throws {
+        try await withWatcher { _ in
             file.set("two")
             #expect(await reports.next() == ["applied two"])
             file.set("three")
@@ -55,14 +59,15 @@ struct ConfigurationWatcherTests {
         try await withWatcher { watcher in
             file.set("one")
             #expect(await reports.next() == ["unchanged"])
-            #expect(try await watcher.renew() == "one")
+            let renewed = try await watcher.renew()
+            #expect(renewed == "one")
             #expect(await reports.next() == ["applied one"])
         }
     }
 
     @Test("What is written in place is applied after its writer closed it and 100 ms passed")
-    func settles() async {
-        await withWatcher { _ in
+    func settles() async throws {
+        try await withWatcher { _ in
             file.set("half", telling: .modified)
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .milliseconds(300))
@@ -96,24 +101,24 @@ struct ConfigurationWatcherTests {
     }
 
     @Test("A file that is gone, and comes back as it was, is in use again")
-    func gone() async {
-        await withWatcher { _ in
+    func gone() async throws {
+        try await withWatcher { _ in
             file.set(nil, telling: .touched)
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .milliseconds(100))
-            #expect(await reports.next() == ["failed f: it is missing"])
+            #expect(await reports.next() == ["failed \(Self.missing)"])
             await clock.sleepers(atLeast: 1)
             clock.advance(by: .milliseconds(900))
-            #expect(await reports.next() == ["warning f: it is missing"])
+            #expect(await reports.next() == ["warning \(Self.missing)"])
             file.set("one")
             #expect(await reports.next(2) == ["unchanged", "recovered"])
         }
     }
 
     @Test("Without events it polls, and says so once")
-    func polls() async {
+    func polls() async throws {
         file.tellNothing()
-        await withWatcher { _ in
+        try await withWatcher { _ in
             #expect(await reports.next() == ["polling"])
             await clock.sleepers(atLeast: 1)
             file.set("two", telling: nil)
@@ -156,20 +161,10 @@ struct ConfigurationWatcherTests {
     @Test("A demand is answered when the watcher ends before it gets to it")
     func endsWithDemand() async {
         let watcher = watcher()
-        async let renewal = Result { try await watcher.renew() }
-        while true {
-            watcher.cancel()
-            watcher.start()
-            break
-        }
+        let renewal = Task { try await watcher.renew() }
+        watcher.cancel()
+        watcher.start()
         // Either it came before the end and is answered, or after it and is refused.
-        let result = await renewal
-        #expect(throws: ConfigurationWatcher<String>.Ended.self) { try result.get() }
-    }
-}
-
-extension Result where Failure == any Error {
-    fileprivate init(catching body: () async throws -> Success) async {
-        do { self = .success(try await body()) } catch { self = .failure(error) }
+        await #expect(throws: ConfigurationWatcher<String>.Ended.self) { try await renewal.value }
     }
 }

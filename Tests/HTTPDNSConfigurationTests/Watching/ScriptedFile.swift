@@ -65,11 +65,14 @@ final class ScriptedFile: WatchedFile, FileEvents {
         return WatchedFileReading(bytes: content, sight: sight)
     }
 
-    static var missing: ConfigurationFileError {
-        ConfigurationFileError(
-            mistakes: [.init(location: SourceLocation(file: "f"), message: "it is missing", hint: nil)],
-            omitted: 0
-        )
+    /// The error about a file that is not there.
+    private static var missing: ConfigurationFileError {
+        do {
+            _ = try LocalFile("/nowhere/f").read()
+            preconditionFailure("there is a file /nowhere/f")
+        } catch {
+            return error
+        }
     }
 }
 
