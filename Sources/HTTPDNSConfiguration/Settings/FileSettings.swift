@@ -4,6 +4,8 @@ package import HTTPDNSPrimitives
 
 /// What a configuration file says, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
+    /// Whether all of it is switched on.
+    package var isEnabled = true
     package var providers: [Provider] = []
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]
@@ -36,7 +38,7 @@ package struct FileSettings: Sendable {
 
     /// As ``clientConfiguration(file:)``, with the providers that are running already where the file says the same of them.
     /// - Parameter live: Those that are running; afterwards those of these settings.
-    func clientConfiguration(
+    package func clientConfiguration(
         file: String,
         providers live: inout LiveProviders
     ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
@@ -56,6 +58,7 @@ package struct FileSettings: Sendable {
             throw error
         }
         live = next
+        configuration.isEnabled = isEnabled
         configuration.resolver.routes = routes
         configuration.resolver.mappings = mappings
         configuration.resolver.policy = policy

@@ -3,8 +3,10 @@ internal import HTTPDNSPrimitives
 
 /// Providers that run, by what the file says of each: one of which it says the same again goes on, with its connections
 /// and what is known of its health.
-struct LiveProviders: Sendable {
+package struct LiveProviders: Sendable {
     private var running: [FileSettings.Provider: any Provider] = [:]
+
+    package init() {}
 
     /// The provider that runs for these settings in `others`, or a new one; it is among these then.
     mutating func take(
