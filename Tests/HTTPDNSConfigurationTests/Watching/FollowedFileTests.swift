@@ -70,7 +70,7 @@ struct FollowedFileTests {
     }
 
     private func address(_ client: HTTPDNSClient, _ host: String = "a.test") async throws -> String {
-        try await client.resolve(host).addresses.first?.description ?? "none"
+        try await client.resolve(host).endpoints.first?.address.description ?? "none"
     }
 
     @Test("A changed mapping is what the next question gets, and the status tells of it")
