@@ -100,7 +100,7 @@ struct WireImageTests {
         ])
         return HTTPDNSClient(
             configuration: configuration,
-            resolver: try Resolver(configuration.resolver, systemResolver: system),
+            resolver: try Resolver(configuration.resolver, isEnabled: configuration.isEnabled, systemResolver: system),
             sender: Transport(transport)
         )
     }

@@ -15,6 +15,7 @@ struct Rig {
     let system: ScriptedSystemResolver
     let wire: ScriptedWire
     let client: HTTPDNSClient
+    let configuration: HTTPDNSClient.Configuration
 
     init(
         wire: ScriptedWire = ScriptedWire(),
@@ -39,7 +40,9 @@ struct Rig {
             try MappingKey("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
         ]
         configuration.resolver.timeSource = clock
+        configuration.environment = { _ in nil }
         try configure(&configuration)
+        self.configuration = configuration
         self.provider = provider
         self.wire = wire
         client = HTTPDNSClient(

@@ -10,6 +10,7 @@ final class ScriptedWire: HopSending {
     private struct State: Sendable {
         var requests: [TransferRequest] = []
         var shutdowns: [Duration] = []
+        var retirements = 0
     }
 
     private let state = Lock(State())
@@ -28,6 +29,11 @@ final class ScriptedWire: HopSending {
         }
         return try await script(request, number)
     }
+
+    /// How often connections were to be used no more.
+    var retirements: Int { state.withLock { $0.retirements } }
+
+    func retireConnections() { state.withLock { $0.retirements += 1 } }
 
     func shutdown(drainingFor duration: Duration) async {
         state.withLock { $0.shutdowns.append(duration) }

@@ -8,6 +8,8 @@ struct ResolverFixture {
     let system = ScriptedSystemResolver()
     let providers: [ScriptedProvider]
     let resolver: Resolver
+    /// The settings that it was made from.
+    let settings: ResolverConfiguration
 
     /// - Parameters:
     ///   - ticket: What chance draws, as far as there are so many tickets.
@@ -37,6 +39,7 @@ struct ResolverFixture {
         configuration.routes = [Route(.any, .providers(names, fallback: fallback))]
         configuration.timeSource = time
         try change(&configuration)
+        settings = configuration
         resolver = try Resolver(
             configuration,
             systemResolver: system,

@@ -203,7 +203,7 @@ struct ProviderTeamTests {
             }
         }
         let team = ProviderTeam(
-            providers,
+            providers.map { ProviderLease($0) },
             limits: [
                 "a": ProviderLimits(maximumInFlight: 3), "b": ProviderLimits(maximumInFlight: 5, queriesPerSecond: 200),
             ],

@@ -28,7 +28,7 @@ struct TeamFixture {
             ScriptedProvider(name: $0, isStubborn: isStubborn, batchLimit: batchLimit, timeSource: time)
         }
         team = ProviderTeam(
-            providers,
+            providers.map { ProviderLease($0) },
             limits: limits,
             hedgeAfter: .milliseconds(50),
             attemptLimit: .seconds(1),
