@@ -21,7 +21,9 @@ package enum PercentText {
         let areDigits = parts.allSatisfy { part in
             !part.isEmpty && part.utf8.allSatisfy { (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         }
-        guard areDigits, let whole = parts.first, whole.count <= 3, whole == "0" || !whole.hasPrefix("0") else { return nil }
+        guard areDigits, let whole = parts.first, whole.count <= 3, whole == "0" || !whole.hasPrefix("0") else {
+            return nil
+        }
         return parts.count == 1 || parts[1].count <= 2 ? String(number) : nil
     }
 }

@@ -234,6 +234,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private static var attempts: Int { 3 }
 
     private struct KeepsChanging: Error, CustomStringConvertible {
-        let description = "the file changes while it is read; wait until it is written, or move a new file into its place"
+        let description =
+            "the file changes while it is read; wait until it is written, or move a new file into its place"
     }
 }

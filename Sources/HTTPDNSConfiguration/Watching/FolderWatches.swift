@@ -39,7 +39,8 @@ struct FolderWatches {
             return nil
         }
         for folder in chain.folders {
-            if let watch = watch(folder, Self.goneMask | IN_ONLYDIR) { armed[watch, default: Purpose()].names.merge([:]) { $1 } }
+            guard let watch = watch(folder, Self.goneMask | IN_ONLYDIR) else { continue }
+            armed[watch] = armed[watch] ?? Purpose()
         }
         for (folder, names) in chain.names {
             guard let watch = watch(folder.isEmpty ? "/" : folder, Self.folderMask | IN_ONLYDIR) else {

@@ -236,7 +236,9 @@ struct WatchWarningTests {
         clock.event(.replaced, .version(2))
         clock.pass(200_000)
         let reads = clock.journal.filter { $0.hasSuffix("read") }
-        #expect(reads == ["0 read", "5000 read", "15000 read", "35000 read", "75000 read", "135000 read", "195000 read"])
+        #expect(
+            reads == ["0 read", "5000 read", "15000 read", "35000 read", "75000 read", "135000 read", "195000 read"]
+        )
         clock.outcome = .applied
         clock.pass(60_000)
         #expect(clock.journal.suffix(2) == ["255000 read", "255000 recovered"])
