@@ -1,6 +1,6 @@
 /// What the system tells about the file that is watched.
 package enum FileEvent: Hashable, Sendable {
-    /// Another file was moved or linked into place. It is whole.
+    /// Another file was moved into place, or got the name as a further one. It is whole.
     case replaced
     /// The file was created in its place: whoever did that has it open.
     case created
@@ -8,7 +8,7 @@ package enum FileEvent: Hashable, Sendable {
     case modified
     /// A writer has closed it.
     case closed
-    /// Anything else, or nobody knows: rights, removal, a folder on the way to it, lost events.
+    /// Anything else, or nobody knows: rights, removal, a link or a folder on the way to it, lost events.
     case touched
 }
 

@@ -14,10 +14,10 @@ struct FolderWatches {
         var isFile = false
     }
 
-    /// Names appear, go and change rights, and a new file is closed. Writes to files are watched at the one file alone: a
-    /// log that is written beside it wakes nobody.
+    /// Names appear, go and change rights, and files are written and closed. The folder tells of writes as well, although the
+    /// file is watched too: it tells of those to a file that was moved there a moment ago and has no watch yet.
     private static let folderMask =
-        IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_CLOSE_WRITE | goneMask
+        IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | goneMask
     private static let fileMask = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | goneMask
     private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
 
@@ -72,17 +72,23 @@ struct FolderWatches {
             return has(IN_CLOSE_WRITE) ? .closed : .touched
         }
         guard let path = purpose.names[name] else { return nil }
-        if has(IN_ISDIR) { return has(IN_MOVED_TO) ? .replaced : .touched }
+        // A link or a folder leads to a file whose folder is watched from now on only: what is written there may go unseen.
+        if has(IN_ISDIR) || has(IN_MOVED_TO) || has(IN_CREATE), Self.leadsElsewhere(path) { return .touched }
         if has(IN_MOVED_TO) { return .replaced }
-        if has(IN_CREATE) { return Self.isLink(path) ? .replaced : .created }
+        if has(IN_CREATE) { return Self.hasOtherNames(path) ? .replaced : .created }
+        if has(IN_MODIFY) { return .modified }
         return has(IN_CLOSE_WRITE) ? .closed : .touched
     }
 
-    /// Whether a name that just appeared leads to a file that was there before.
-    private static func isLink(_ path: String) -> Bool {
+    private static func leadsElsewhere(_ path: String) -> Bool {
         var status = stat()
-        guard lstat(path, &status) == 0 else { return false }
-        return status.st_mode & S_IFMT == S_IFLNK || status.st_nlink > 1
+        return lstat(path, &status) != 0 || status.st_mode & S_IFMT != S_IFREG
+    }
+
+    /// Whether a file that just appeared was there before, under another name.
+    private static func hasOtherNames(_ path: String) -> Bool {
+        var status = stat()
+        return lstat(path, &status) == 0 && status.st_nlink > 1
     }
 }
 #endif

@@ -4,6 +4,8 @@ package struct WatchPace: Hashable, Sendable {
     package var settling: Duration = .milliseconds(100)
     /// The same where no event told of the change, so that nobody knows whether a writer is at work.
     package var unseenSettling: Duration = .seconds(1)
+    /// How long a file that is another one at each look may keep its reader waiting.
+    package var unseenLimit: Duration = .seconds(5)
     /// How long a file that is written again and again, and closed each time, may keep its reader waiting.
     package var settlingLimit: Duration = .seconds(1)
     /// How long a writer may keep the file open without writing before it is read all the same.

@@ -48,7 +48,7 @@ package struct WatchState: Sendable {
 
         func readAt(_ pace: WatchPace) -> MonotonicTime {
             switch kind {
-            case .unseen: last + pace.unseenSettling
+            case .unseen: min(last + pace.unseenSettling, max(last, first + pace.unseenLimit))
             case .whole: last
             case .open: last + pace.openLimit
             case .touched, .closed: min(last + pace.settling, max(last, first + pace.settlingLimit))

@@ -18,7 +18,7 @@ struct ReloadStormTests {
     private static let duration: Duration =
         ProcessInfo.processInfo.environment["HTTPDNS_TEST_LONG"] == nil ? .seconds(12) : .seconds(60)
     private static let perSecond = 200
-    private static let changeEvery = Duration.milliseconds(60)
+    private static let changeEvery = Duration.milliseconds(25)
 
     /// Counts warnings by their cause.
     private final class Warnings: Sendable {
@@ -178,7 +178,8 @@ struct ReloadStormTests {
             #expect(Set(lines.map(\.address)) == Set(Self.addresses))
             let status = client.reloads
             #expect(status.failure == nil)
-            #expect(changes > 90 && status.successes > 50, "\(changes) changes, \(status.successes) applied")
+            // How many there are depends on the machine; that there were some does not.
+            #expect(changes > 90 && status.successes > 10, "\(changes) changes, \(status.successes) applied")
             // Two causes lasted for more than a second, and each ended.
             let seen = warnings.all
             #expect(seen.count { $0.hasPrefix("warning") } == 2, "\(seen)")

@@ -227,7 +227,7 @@ struct MappingMistakeTests {
                   a.example: { 203.0.113.7: 95, 203.0.113.8: 5 }
                 """,
                 """
-                f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, ttl (weights \
+                f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, ttl, last_resort (weights \
                 stand one level deeper: { addresses: { 203.0.113.7: 95, ... } })
                 """
             ),
@@ -289,8 +289,9 @@ struct MappingMistakeTests {
                 f.yaml:4:48: mappings["b.example"] has both "last_resort" and "via"; allowed: last_resort alone
                 f.yaml:5:29: mappings["c.example"].last_resort: found an empty list; allowed: an address, a list of \
                 addresses, or bypass
-                f.yaml:6:29: mappings["d.example"].last_resort: "edge.example" is not an address; allowed: IPv4 such as \
-                203.0.113.7, IPv6 such as "2001:db8::7", either with a port
+                f.yaml:6:29: mappings["d.example"].last_resort: "edge.example" is not an address but a name; allowed: \
+                IPv4 such as 203.0.113.7, IPv6 such as "2001:db8::7", either with a port (for another name's addresses write \
+                { via: edge.example })
                 """
             ),
             MistakeCase(

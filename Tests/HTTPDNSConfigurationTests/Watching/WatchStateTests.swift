@@ -107,6 +107,16 @@ struct WatchStateTests {
         #expect(clock.journal == ["1500 read"])
     }
 
+    @Test("A link that is swapped again and again keeps its reader waiting for five seconds, and no longer")
+    func restlessLink() {
+        var clock = started()
+        for number in 2..<102 {
+            clock.event(.touched, .version(number))
+            clock.pass(60)
+        }
+        #expect(clock.journal.first == "5000 read", "\(clock.journal)")
+    }
+
     @Test("Without events the file is looked at every two seconds, and read when it has been the same for a second")
     func polling() {
         var clock = started()
