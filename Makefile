@@ -57,6 +57,7 @@ signing: build-dependencies ## Tests of what needs the package trait Signing
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --filter NeverWaitingTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter ReloadStormTests
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 .PHONY: sanitize

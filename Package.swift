@@ -76,6 +76,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
             swiftSettings: settings
@@ -171,7 +172,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
-            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -9,8 +9,8 @@ package struct KeyTable: Sendable {
 
     package static let top = KeyTable(
         name: "the top level",
-        keys: ["version", "providers", "routes", "mappings", "policy", "cache", "resolver", "client"],
-        later: ["enabled", "metrics"]
+        keys: ["version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client"],
+        later: ["metrics"]
     )
     package static let dohProvider = KeyTable(
         name: "a provider of kind doh",
@@ -43,14 +43,14 @@ package struct KeyTable: Sendable {
         name: "a route",
         keys: [
             "providers", "fallback", "families", "order", "second_opinion", "stale", "client_subnet", "https_records",
-            "allow", "only",
+            "allow", "only", "enabled", "rollout", "mode",
         ],
-        later: ["rollout", "mode"]
+        later: ["connect_fallback"]
     )
+    package static let rollout = KeyTable(name: "a route's rollout", keys: ["percent", "by"])
     package static let mapping = KeyTable(
         name: "a mapping",
-        keys: ["addresses", "via", "ttl"],
-        later: ["last_resort"]
+        keys: ["addresses", "via", "ttl", "last_resort"]
     )
     package static let via = KeyTable(name: "via", keys: ["host", "keep"])
     package static let policy = KeyTable(name: "policy", keys: ["providers_may_answer", "allow"])
@@ -81,7 +81,7 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, mapping, via, policy, cache,
+        top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, rollout, mapping, via, policy, cache,
         cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
     ]
 }
@@ -102,6 +102,10 @@ package struct WordTable: Sendable {
     package static let families = WordTable(words: ["v4", "v6", "both"])
     package static let kept = WordTable(words: ["host"])
     package static let scopes = WordTable(words: ["public", "private", "loopback"])
+    /// What becomes of providers' answers.
+    package static let modes = WordTable(words: ["use", "shadow"])
+    /// What keeps its place in a rollout.
+    package static let stickiness = WordTable(words: ["process", "key"])
     package static let orders = WordTable(words: ["given", "fastest"])
     /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.
     package static let truth = WordTable(words: ["true", "false"])

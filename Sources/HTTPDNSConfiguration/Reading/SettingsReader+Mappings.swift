@@ -79,6 +79,9 @@ extension SettingsReader {
         }
         guard let fields = fields(of: node, .mapping, path: path) else { return nil }
         let timeToLive = fields["ttl"].flatMap { duration(of: $0, in: Self.ruleTimeToLive, path: "\(path).ttl") }
+        if let node = fields["last_resort"] {
+            return readLastResort(node, beside: fields, path: path, at: entry.key)
+        }
         switch (fields["addresses"], fields["via"]) {
         case (let addresses?, nil):
             guard let targets = readTargets(addresses, path: "\(path).addresses") else { return nil }
@@ -93,12 +96,31 @@ extension SettingsReader {
             // With a mistake about every key already told, the missing one is no news.
             if !isOnlyLater || node.found == "an empty mapping" {
                 mistakes.add(
-                    "\(path) says neither \"addresses\" nor \"via\"; allowed: one of them",
+                    "\(path) says none of \"addresses\", \"via\" and \"last_resort\"; allowed: one of them",
                     at: entry.key.position
                 )
             }
         }
         return nil
+    }
+
+    private mutating func readLastResort(
+        _ node: ConfigurationNode,
+        beside fields: Fields,
+        path: String,
+        at key: ConfigurationNode
+    ) -> HostMapping? {
+        for other in KeyTable.mapping.keys where other != "last_resort" {
+            guard let node = fields[other] else { continue }
+            mistakes.add(
+                "\(path) has both \"last_resort\" and \"\(other)\"; allowed: last_resort alone",
+                at: node.position,
+                hint: other == "ttl" ? "last resorts are asked for anew each time" : nil
+            )
+        }
+        return readTargets(node, path: "\(path).last_resort").map {
+            HostMapping(.lastResort($0), location: location(key))
+        }
     }
 
     private mutating func readTargets(_ node: ConfigurationNode, path: String) -> [HostMapping.Target]? {

@@ -87,6 +87,7 @@ extension SettingsReader {
             location: location(entry.key)
         )
         readAsking(fields, into: &route, path: path)
+        readIntroduction(fields, into: &route, path: path)
         if route.wantsSecondOpinion, names.count == 1 {
             mistakes.add(
                 "\(path).second_opinion: there is one provider, and a second opinion needs another",

@@ -34,6 +34,9 @@ struct SettingsReader {
         // A file for another version may have any keys: what this version thinks of them helps nobody.
         guard readVersion(entries, root) else { return settings }
         guard let fields = fields(of: root, .top, path: "") else { return settings }
+        if let node = fields["enabled"], let isEnabled = truth(of: node, path: "enabled") {
+            settings.isEnabled = isEnabled
+        }
         if let node = fields["providers"] { settings.providers = readProviders(node) }
         if let node = fields["routes"] {
             settings.routes = readRoutes(node, providers: providerNames(fields["providers"]))

@@ -169,8 +169,8 @@ struct MappingMistakeTests {
                 f.yaml:3:13: mappings["a.example"]: found nothing; allowed: an address, a list of addresses, or bypass
                 f.yaml:4:14: mappings["b.example"]: found an empty list; allowed: an address, a list of addresses, or \
                 bypass
-                f.yaml:5:3: mappings["c.example"] says neither "addresses" nor "via"; allowed: one of them
-                f.yaml:6:3: mappings["d.example"] says neither "addresses" nor "via"; allowed: one of them
+                f.yaml:5:3: mappings["c.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
+                f.yaml:6:3: mappings["d.example"] says none of "addresses", "via" and "last_resort"; allowed: one of them
                 """
             ),
             MistakeCase(
@@ -227,7 +227,7 @@ struct MappingMistakeTests {
                   a.example: { 203.0.113.7: 95, 203.0.113.8: 5 }
                 """,
                 """
-                f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, ttl (weights \
+                f.yaml:3:16: mappings["a.example"]: found an address as a key; allowed: addresses, via, ttl, last_resort (weights \
                 stand one level deeper: { addresses: { 203.0.113.7: 95, ... } })
                 """
             ),
@@ -274,15 +274,24 @@ struct MappingMistakeTests {
                 """
             ),
             MistakeCase(
-                "A rule of a later version",
+                "Last resorts beside something else, and none",
                 """
                 version: 1
                 mappings:
-                  a.example: { last_resort: [203.0.113.20] }
+                  a.example: { last_resort: [203.0.113.20], ttl: 5s }
+                  b.example: { last_resort: 203.0.113.20, via: edge.example }
+                  c.example: { last_resort: [] }
+                  d.example: { last_resort: edge.example }
                 """,
                 """
-                f.yaml:3:16: "last_resort" comes in a later version; allowed now in a mapping: addresses, via, ttl \
-                (leave it out until then)
+                f.yaml:3:50: mappings["a.example"] has both "last_resort" and "ttl"; allowed: last_resort alone (last \
+                resorts are asked for anew each time)
+                f.yaml:4:48: mappings["b.example"] has both "last_resort" and "via"; allowed: last_resort alone
+                f.yaml:5:29: mappings["c.example"].last_resort: found an empty list; allowed: an address, a list of \
+                addresses, or bypass
+                f.yaml:6:29: mappings["d.example"].last_resort: "edge.example" is not an address but a name; allowed: \
+                IPv4 such as 203.0.113.7, IPv6 such as "2001:db8::7", either with a port (for another name's addresses write \
+                { via: edge.example })
                 """
             ),
             MistakeCase(

@@ -399,19 +399,53 @@ struct ProviderAndRouteMistakeTests {
                 """
             ),
             MistakeCase(
-                "Later keys in a route",
+                "A later key in a route",
                 """
                 version: 1
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example: { providers: backup, rollout: { percent: 25 }, mode: shadow }
+                  shop.example: { providers: backup, connect_fallback: true }
                 """,
                 """
-                f.yaml:5:38: "rollout" comes in a later version; allowed now in a route: providers, fallback, families, \
-                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
-                f.yaml:5:64: "mode" comes in a later version; allowed now in a route: providers, fallback, families, \
-                order, second_opinion, stale, client_subnet, https_records, allow, only (leave it out until then)
+                f.yaml:5:38: "connect_fallback" comes in a later version; allowed now in a route: providers, fallback, \
+                families, order, second_opinion, stale, client_subnet, https_records, allow, only, enabled, rollout, \
+                mode (leave it out until then)
+                """
+            ),
+            MistakeCase(
+                "How much of a route is in use",
+                """
+                version: 1
+                providers: { p: { kind: doh, url: https://192.0.2.53/dns-query } }
+                routes:
+                  a.example: { providers: p, enabled: off }
+                  b.example: { providers: p, mode: shadows }
+                  c.example: { providers: p, rollout: 25% }
+                  d.example: { providers: p, rollout: { by: key } }
+                  e.example: { providers: p, rollout: { percent: 25% } }
+                  f.example: { providers: p, rollout: { percent: 101 } }
+                  g.example: { providers: p, rollout: { percent: 0.125 } }
+                  h.example: { providers: p, rollout: { percent: 1, by: user } }
+                  i.example: { providers: p, rollout: { percnt: 1 } }
+                """,
+                """
+                f.yaml:4:39: routes["a.example"].enabled: found "off"; allowed: true, false (write false)
+                f.yaml:5:36: routes["b.example"].mode: found "shadows"; allowed: use, shadow (did you mean "shadow"?)
+                f.yaml:6:39: routes["c.example"].rollout: found "25%"; allowed: a mapping with the keys percent, by \
+                (write { percent: 25 })
+                f.yaml:7:39: routes["d.example"].rollout: the key "percent" is missing (write { percent: 25 }, or leave \
+                rollout out for all)
+                f.yaml:8:50: routes["e.example"].rollout.percent: "25%" is not a percentage; allowed: a number from 0 to \
+                100 with at most two decimals, such as 25 or 0.5 (write 25)
+                f.yaml:9:50: routes["f.example"].rollout.percent: "101" is out of range; allowed: a number from 0 to 100 \
+                with at most two decimals, such as 25 or 0.5
+                f.yaml:10:50: routes["g.example"].rollout.percent: "0.125" is not a percentage; allowed: a number from 0 \
+                to 100 with at most two decimals, such as 25 or 0.5
+                f.yaml:11:57: routes["h.example"].rollout.by: found "user"; allowed: process, key
+                f.yaml:12:39: routes["i.example"].rollout: the key "percent" is missing (write { percent: 25 }, or leave \
+                rollout out for all)
+                f.yaml:12:41: "percnt" is not a key of a route's rollout; allowed: percent, by (did you mean "percent"?)
                 """
             ),
             MistakeCase(

@@ -13,7 +13,7 @@ struct SectionMistakeTests {
                 - version: 1
                 """,
                 """
-                f.yaml:1:1: the file holds a list, not keys with values; allowed: version, providers, routes, mappings, \
+                f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, providers, routes, mappings, \
                 policy, cache, resolver, client (begin with: version: 1)
                 """
             ),
@@ -23,7 +23,7 @@ struct SectionMistakeTests {
                 version 1
                 """,
                 """
-                f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, providers, routes, \
+                f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, providers, routes, \
                 mappings, policy, cache, resolver, client (begin with: version: 1)
                 """
             ),
@@ -33,7 +33,7 @@ struct SectionMistakeTests {
                 version:1
                 """,
                 """
-                f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, providers, routes, \
+                f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, providers, routes, \
                 mappings, policy, cache, resolver, client (put a space behind the colon)
                 """
             ),
@@ -95,7 +95,7 @@ struct SectionMistakeTests {
                   img.shop.example: 203.0.113.7
                 """,
                 """
-                f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, providers, routes, mappings, \
+                f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, providers, routes, mappings, \
                 policy, cache, resolver, client (did you mean "mappings"?)
                 """
             ),
@@ -107,22 +107,21 @@ struct SectionMistakeTests {
                 img.shop.example: 203.0.113.7
                 """,
                 """
-                f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, providers, routes, \
+                f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, providers, routes, \
                 mappings, policy, cache, resolver, client (a name belongs below mappings: or routes:, indented)
                 """
             ),
             MistakeCase(
-                "Keys of later versions",
+                "The switch, and a key of a later version",
                 """
                 version: 1
-                enabled: true
+                enabled: yes
                 metrics: { host_label: routes }
                 """,
                 """
-                f.yaml:2:1: "enabled" comes in a later version; allowed now in the top level: version, providers, \
-                routes, mappings, policy, cache, resolver, client (leave it out until then)
-                f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, providers, \
-                routes, mappings, policy, cache, resolver, client (leave it out until then)
+                f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
+                f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, enabled, \
+                providers, routes, mappings, policy, cache, resolver, client (leave it out until then)
                 """
             ),
             MistakeCase(

@@ -22,7 +22,7 @@ struct SchemaTests {
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
-            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: true", "metrics: {}", "providers: [a]",
+            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: {}", "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
@@ -60,7 +60,11 @@ struct SchemaTests {
             "mappings: { x: { ttl: 30s } }", "mappings: { x: { via: { host: y } } }",
             "mappings: { x: { via: { host: y, keep: [sni] } } }",
             "mappings: { x: { via: \"*.y\" } }", "mappings: { x: { via: y:80 } }",
-            "mappings: { x: { last_resort: [203.0.113.7] } }",
+            "mappings: { x: { last_resort: [203.0.113.7], ttl: 5s } }", "mappings: { x: { last_resort: [] } }",
+            "routes: { x: { providers: [a], mode: off } }", "routes: { x: { providers: [a], enabled: 1 } }",
+            "routes: { x: { providers: [a], rollout: { percent: 101 } } }",
+            "routes: { x: { providers: [a], rollout: { by: key } } }",
+            "routes: { x: { providers: [a], rollout: { percent: 1, by: user } } }",
             "policy: { providers_may_answer: all }", "policy: { allow: [office] }", "policy: { allow: [] }",
             "policy: { deny: [10.0.0.0/8] }",
             "cache: { entries: 0 }", "cache: { entries: many }", "cache: { ttl: 30s }",
@@ -108,7 +112,7 @@ struct SchemaTests {
             (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
             (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
             (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
-            (keys(definitions["limits"]), .limits),
+            (keys(definitions["limits"]), .limits), (keys(definitions["rollout"]), .rollout),
             (keys(objects(definitions["route"]).first), .route),
             (mapping.reduce(into: []) { $0.formUnion(keys($1)) }, .mapping), (keys(via), .via),
             (keys(top["policy"]), .policy), (keys(top["cache"]), .cache),
@@ -133,6 +137,7 @@ struct SchemaTests {
             (provider?["method"], .methods), (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
+            (route?["mode"], .modes), (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
         ]
@@ -164,6 +169,7 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
+            .modes, .stickiness,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }

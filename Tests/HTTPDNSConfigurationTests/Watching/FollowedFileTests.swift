@@ -1,0 +1,242 @@
+#if YAML && os(Linux)
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import Logging
+import Testing
+
+/// A client that was made of a file, and follows it. Its log is awaited, and no clock.
+@Suite("A client that follows its file", .timeLimit(.minutes(1)))
+struct FollowedFileTests {
+    /// Log lines as `level message line:column`, one after the other.
+    private struct LogLines {
+        let lines: AsyncStream<String>
+        let logger: Logger
+
+        init() {
+            let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+            self.lines = lines
+            logger = Logger(label: "test") { _ in Handler(continuation: continuation) }
+        }
+
+        /// The next line about the file.
+        func next() async -> String {
+            for await line in lines where line.contains("configuration file") { return line }
+            return "the log ended"
+        }
+
+        private struct Handler: LogHandler {
+            let continuation: AsyncStream<String>.Continuation
+            var metadata: Logger.Metadata = [:]
+            var logLevel = Logger.Level.trace
+            subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+                get { metadata[key] }
+                set { metadata[key] = newValue }
+            }
+            func log(event: LogEvent) {
+                let place = ["line", "column"].compactMap { event.metadata?[$0]?.description }.joined(separator: ":")
+                continuation.yield("\(event.level) \(event.message)" + (place.isEmpty ? "" : " at \(place)"))
+            }
+        }
+    }
+
+    private let log = LogLines()
+
+    private func withClient(
+        _ text: String,
+        _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in },
+        _ body: (HTTPDNSClient, TemporaryFolder) async throws -> Void
+    ) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try folder.write(text, "httpdns.yaml")
+        var configuration = try HTTPDNSClient.Configuration.file(folder("httpdns.yaml"))
+        configuration.logger = log.logger
+        try change(&configuration)
+        let client = try await HTTPDNSClient(configuration: configuration)
+        do {
+            try await body(client, folder)
+            try await client.shutdown()
+        } catch {
+            try await client.shutdown()
+            throw error
+        }
+    }
+
+    private static func mapping(_ address: String) -> String {
+        "version: 1\nmappings:\n  a.test: \(address)\n"
+    }
+
+    private func address(_ client: HTTPDNSClient, _ host: String = "a.test") async throws -> String {
+        try await client.resolve(host).endpoints.first?.address.description ?? "none"
+    }
+
+    @Test("A changed mapping is what the next question gets, and the status tells of it")
+    func follows() async throws {
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            #expect(try await address(client) == "203.0.113.1")
+            #expect(client.reloads.isWatching)
+            #expect(client.reloads.lastSuccess == nil)
+            // Watching has begun when a reload is answered.
+            try await client.reload()
+            _ = await log.next()
+            let before = client.mappings.generation
+            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            #expect(await log.next() == "debug configuration file reloaded")
+            #expect(try await address(client) == "203.0.113.2")
+            #expect(client.reloads.lastSuccess?.generation == before + 1)
+            #expect(client.reloads.failure == nil)
+        }
+    }
+
+    @Test("A bad file changes nothing, is one warning with line and column, and its end one notice")
+    func refuses() async throws {
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            try await client.reload()
+            _ = await log.next()
+            try folder.replace(Self.mapping("203.0.113.999"), "httpdns.yaml")
+            #expect(await log.next() == "warning configuration file refused; what was in use before stays at 3:11")
+            #expect(try await address(client) == "203.0.113.1")
+            let failure = try #require(client.reloads.failure)
+            #expect(failure.message.contains("httpdns.yaml:3:11: mappings[\"a.test\"]"))
+            for _ in 0..<5 { try folder.replace(Self.mapping("203.0.113.999"), "httpdns.yaml") }
+            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            // No second warning came between.
+            #expect(await log.next() == "debug configuration file reloaded")
+            #expect(await log.next() == "notice configuration file in use again")
+            #expect(client.reloads.failure == nil)
+            #expect(client.reloads.failures >= 1)
+        }
+    }
+
+    @Test("A demand tells how it went: generation, or the mistake; without watching it is the only way")
+    func demand() async throws {
+        try await withClient(Self.mapping("203.0.113.1"), { $0.watchesFile = false }) { client, folder in
+            #expect(!client.reloads.isWatching)
+            try folder.write(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            let result = try await client.reload()
+            #expect(result.isChanged)
+            #expect(try await address(client) == "203.0.113.2")
+            try folder.write("version: 1\nmapings: {}\n", "httpdns.yaml")
+            do {
+                try await client.reload()
+                Issue.record("a bad file was taken")
+            } catch let error as HTTPDNSClientError {
+                #expect(error.code == .configuration)
+                #expect(error.message.contains("httpdns.yaml:2:1: \"mapings\" is not a key"))
+            }
+            #expect(try await address(client) == "203.0.113.2")
+        }
+    }
+
+    @Test("What code changed in the settings, and what was applied as an overlay, outlives the file's changes")
+    func codeStays() async throws {
+        let change: (inout HTTPDNSClient.Configuration) throws -> Void = { settings in
+            settings.resolver.mappings[try MappingKey("b.test")] = .addresses(["203.0.113.50"])
+            settings.timeouts.total = .seconds(7)
+        }
+        try await withClient(Self.mapping("203.0.113.1"), change) { client, folder in
+            try client.mappings.apply { $0["c.test"] = .addresses(["203.0.113.60"]) }
+            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try await client.reload()
+            #expect(try await address(client) == "203.0.113.2")
+            #expect(try await address(client, "b.test") == "203.0.113.50")
+            #expect(try await address(client, "c.test") == "203.0.113.60")
+        }
+    }
+
+    @Test("A provider of which the file says the same goes on, wherever it stands in the file; another one is another")
+    func providers() throws {
+        func settings(_ text: String) throws -> FileSettings { try ConfigurationFile.settings(text, name: "f.yaml") }
+        let one = "  one: { kind: doh, url: https://192.0.2.53/dns-query }\n"
+        let two = "  two: { kind: doh, url: https://192.0.2.54/dns-query }\n"
+        var live = LiveProviders()
+        let first = try settings("version: 1\nproviders:\n" + one + two)
+            .clientConfiguration(file: "f.yaml", providers: &live).resolver.providers
+        let changed = two.replacingOccurrences(of: "192.0.2.54", with: "192.0.2.55")
+        let limited = one.replacingOccurrences(of: " }", with: ", limits: { in_flight: 5 } }")
+        let second = try settings("version: 1\n\n# moved\nproviders:\n" + changed + limited)
+            .clientConfiguration(file: "f.yaml", providers: &live).resolver.providers
+        #expect(second.map(\.name) == ["two", "one"])
+        // The compiler cannot lower this comparison inside of the macro.
+        let isFirstKept = ObjectIdentifier(first[0] as AnyObject) == ObjectIdentifier(second[1] as AnyObject)
+        let isSecondKept = ObjectIdentifier(first[1] as AnyObject) == ObjectIdentifier(second[0] as AnyObject)
+        #expect(isFirstKept)
+        #expect(!isSecondKept)
+    }
+
+    @Test("The switch in the file turns everything off and on")
+    func switchInFile() async throws {
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            #expect(client.killSwitch.isOn)
+            try folder.replace("version: 1\nenabled: false\nmappings: { a.test: 203.0.113.1 }\n", "httpdns.yaml")
+            try await client.reload()
+            #expect(!client.killSwitch.isOn)
+            try folder.replace(Self.mapping("203.0.113.1"), "httpdns.yaml")
+            try await client.reload()
+            #expect(client.killSwitch.isOn)
+        }
+    }
+
+    @Test("SIGHUP makes a client read its file that was told to heed it")
+    func hangUp() async throws {
+        try await withClient(
+            Self.mapping("203.0.113.1"),
+            {
+                $0.watchesFile = false
+                $0.reloadsOnHangUp = true
+            }
+        ) { client, folder in
+            // Dispatch installs its handler on a thread of its own; before, the signal would end this process.
+            var action = sigaction()
+            repeat {
+                await Task.yield()
+                sigaction(SIGHUP, nil, &action)
+            } while unsafeBitCast(action.__sigaction_handler.sa_handler, to: UInt.self) == 0
+            try folder.write(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            kill(getpid(), SIGHUP)
+            #expect(await log.next() == "debug configuration file reloaded")
+            #expect(try await address(client) == "203.0.113.2")
+        }
+    }
+
+    @Test("After shutdown nothing is read, and a demand says why")
+    func ends() async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try folder.write(Self.mapping("203.0.113.1"), "httpdns.yaml")
+        let client = try await HTTPDNSClient(configuration: .file(folder("httpdns.yaml")))
+        try await client.shutdown()
+        do {
+            try await client.reload()
+            Issue.record("a client that is shut down took settings")
+        } catch let error as HTTPDNSClientError {
+            #expect(error.code == .shutDown)
+        }
+    }
+
+    @Test("Ten thousand rules are read and applied within ten times of 50 ms, and no question waits for it")
+    func tenThousandRules() async throws {
+        func text(_ octet: Int) -> String {
+            var text = "version: 1\nmappings:\n"
+            for number in 0..<10_000 { text += "  h\(number).test: 203.0.113.\(octet)\n" }
+            return text
+        }
+        try await withClient(text(1)) { client, folder in
+            try folder.write(text(2), "httpdns.yaml")
+            let begin = ContinuousClock.now
+            try await client.reload()
+            let taken = ContinuousClock.now - begin
+            #expect(try await address(client, "h9999.test") == "203.0.113.2")
+            #if DEBUG
+            print("10,000 rules, debug build: \(taken)")
+            #else
+            #expect(taken < .milliseconds(500), "\(taken)")
+            print("10,000 rules: \(taken)")
+            #endif
+        }
+    }
+}
+#endif
