@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
+        .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
@@ -81,6 +82,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPDNSControl",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSClient",
+                "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HTTPDNSMetrics",
             dependencies: [
                 "HTTPDNS",
@@ -96,6 +107,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSClient",
                 "HTTPDNSConfiguration",
+                "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -175,6 +187,11 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "HTTPDNSControlTests",
+            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "DocumentationTests",
             dependencies: ["HTTPDNSConfiguration", "HTTPDNSMetrics"],
             swiftSettings: settings
@@ -191,7 +208,7 @@ let package = Package(
         ),
         .testTarget(
             name: "ResolveTestTests",
-            dependencies: ["resolve-test", "HTTPDNSPrimitives", "ServerRig"],
+            dependencies: ["resolve-test", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig"],
             swiftSettings: settings
         ),
     ]

@@ -23,6 +23,9 @@ public final class HTTPDNSClient: Sendable {
     public let resolver: Resolver
 
     private let sender: any HopSending
+    /// What it was made with, and when: for ``diagnostics(limit:names:)``.
+    let configuration: Configuration
+    let madeAt: MonotonicTime
 
     /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
     /// providers are asked in the background. What a store kept from before a restart is taken in first.
@@ -48,6 +51,8 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
     package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
         self.resolver = resolver
+        self.configuration = configuration
+        madeAt = configuration.resolver.timeSource.now()
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
         self.sender = sender

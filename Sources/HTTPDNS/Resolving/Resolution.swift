@@ -21,6 +21,9 @@ public struct Resolution: Sendable {
         /// The URL had an address, or `localhost`.
         public static var literal: Source { Source(word: .literal) }
 
+        /// All sources that there are.
+        package static let all: [Source] = [.request, .mapping, .provider, .system, .literal]
+
         /// The word for it in JSON and logs.
         public var description: String {
             switch word {

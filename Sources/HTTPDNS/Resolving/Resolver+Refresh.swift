@@ -2,19 +2,22 @@ internal import HTTPDNSPrimitives
 
 extension Resolver {
     /// Asks anew in the background, unless someone does already, or nobody may be asked.
-    func refresh(_ name: NameQuestion) {
+    /// - Returns: Whether it does.
+    @discardableResult
+    func refresh(_ name: NameQuestion) -> Bool {
         let inquiry = inquiry(for: name)
-        guard mayAsk(inquiry) else { return }
+        guard mayAsk(inquiry) else { return false }
         let flight = cache.shard(for: name.key).state.withLock { state in
             state.flights.open(name.key, mayStart: flightBudget.take)
         }
-        guard let flight else { return }
+        guard let flight else { return false }
         counting.count(.refreshStarted)
         observation.tell(.refreshStarted) { event in
             event.host = name.host
             event.route = inquiry.route?.pattern.description
         }
         start(inquiry, flight, isRefresh: true)
+        return true
     }
 
     /// Whether asking can bring anything now: not while all providers of the route rest after failing.

@@ -1,0 +1,180 @@
+internal import CurlTransport
+public import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClient {
+    /// How the client is at this moment. It asks nobody, and costs a walk through the cache: for operators, and for every few
+    /// seconds rather than for every request.
+    /// - Parameters:
+    ///   - limit: How many answers and how many mappings are told at most; 0 for none, below 0 counts as 0.
+    ///   - names: Only the answers and mappings about these names; nil means all.
+    public func diagnostics(limit: Int = Diagnostics.defaultLimit, names: [HostPattern]? = nil) -> Diagnostics {
+        let time = configuration.resolver.timeSource
+        let counters = resolver.counters
+        return Diagnostics(
+            library: LibraryVersion.current,
+            libcurl: CurlLibrary.version,
+            uptimeSeconds: (time.now() - madeAt).inSeconds,
+            killSwitch: Diagnostics.Switch(resolver.killSwitch, at: time.now()),
+            mappings: Diagnostics.Mappings(resolver.mappings.current, limit: max(0, limit), names: names),
+            cache: cacheDiagnostics(counters, limit: max(0, limit), names: names),
+            routes: configuration.resolver.routes.map { Diagnostics.Route($0) },
+            providers: providerDiagnostics(counters, at: time.now()),
+            limits: Diagnostics.Limits(configuration),
+            counters: counters.byName
+        )
+    }
+
+    private func cacheDiagnostics(
+        _ counters: ResolverCounters,
+        limit: Int,
+        names: [HostPattern]?
+    ) -> Diagnostics.Cache {
+        let (reports, isTruncated) = resolver.reports(limit: limit, about: names)
+        return Diagnostics.Cache(
+            entries: counters.cacheEntries,
+            bytes: counters.cacheBytes,
+            answers: reports.map { Diagnostics.Answer($0) },
+            isTruncated: isTruncated
+        )
+    }
+
+    private func providerDiagnostics(_ counters: ResolverCounters, at now: MonotonicTime) -> [Diagnostics.Provider] {
+        let kinds = Dictionary(
+            configuration.resolver.providers.map { ($0.name, $0.kind) },
+            uniquingKeysWith: { first, _ in first }
+        )
+        return resolver.providerHealth.map { health in
+            Diagnostics.Provider(
+                health,
+                kind: kinds[health.name] ?? "provider",
+                failures: counters.providers[health.name]?.failures ?? [:],
+                at: now
+            )
+        }
+    }
+}
+
+extension Diagnostics.Switch {
+    /// What a switch has off.
+    package init(_ killSwitch: KillSwitch, at now: MonotonicTime) {
+        isOn = killSwitch.isOn
+        generation = killSwitch.generation
+        offs = killSwitch.offs.map { off in
+            var route: String?
+            if case .route(let pattern) = off.scope { route = pattern.description }
+            return Off(route: route, origin: off.origin.rawValue, seconds: max(now - off.since, .zero).inSeconds)
+        }
+    }
+}
+
+extension Diagnostics.Mappings {
+    init(_ mappings: HostMappings, limit: Int, names: [HostPattern]?) {
+        generation = mappings.generation
+        count = mappings.rules.count
+        let wanted = mappings.rules.filter { key, _ in
+            names?.contains { $0 == key.pattern || key.pattern.zone.map($0.contains) ?? false } ?? true
+        }
+        let shown = wanted.map { (text: $0.key.description, rule: $0.value) }.sorted { $0.text < $1.text }
+        rules = shown.prefix(limit).map { Rule(key: $0.text, $0.rule) }
+        isTruncated = shown.count > limit
+    }
+}
+
+extension Diagnostics.Mappings.Rule {
+    init(key: String, _ rule: HostMapping) {
+        self.key = key
+        location = rule.location.map { "\($0)" }
+        switch rule.action {
+        case .addresses(let targets):
+            action = "addresses"
+            let isWeighted = Set(targets.map(\.weight)).count > 1
+            self.targets = targets.map { target in
+                let place = target.port.map { Endpoint(address: target.address, port: $0).description }
+                return (place ?? target.address.description) + (isWeighted ? " weight \(target.weight)" : "")
+            }
+        case .via(let name, let takesIdentity):
+            action = "via"
+            targets = [name.description + (takesIdentity ? " keep host" : "")]
+        case .bypass, nil:
+            action = "bypass"
+            targets = []
+        }
+    }
+}
+
+extension Diagnostics.Answer {
+    init(_ report: AnswerReport) {
+        host = report.host.description
+        families = report.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
+        addresses = report.addresses.map(\.description)
+        source = report.source?.description
+        provider = report.provider
+        route = report.route?.description
+        ageSeconds = report.age?.inSeconds
+        secondsLeft = report.timeLeft?.inSeconds
+        isStale = !report.addresses.isEmpty && (report.timeLeft ?? .zero) <= .zero
+        negative = report.negative?.description
+        failure = report.failure?.description
+        retryInSeconds = report.retryIn?.inSeconds
+    }
+}
+
+extension Diagnostics.Route {
+    init(_ route: HTTPDNS.Route) {
+        pattern = route.pattern.description
+        switch route.action {
+        case .bypass: (action, providers, fallback) = ("bypass", [], nil)
+        case .providers(let names, let fallback):
+            (action, providers, self.fallback) = ("providers", names, fallback.rawValue)
+        }
+        location = route.location.map { "\($0)" }
+        isEnabled = route.isEnabled
+        mode = route.mode.rawValue
+        rolloutPercent = route.rollout?.percent
+        rolloutBy = route.rollout?.by.rawValue
+    }
+}
+
+extension Diagnostics.Provider {
+    init(_ health: ProviderHealth, kind: String, failures: [ProviderError.Code: Int], at now: MonotonicTime) {
+        name = health.name
+        self.kind = kind
+        switch health.state {
+        case .healthy: state = "healthy"
+        case .suspect: state = "suspect"
+        case .quarantined(let until, let why):
+            state = "quarantined"
+            reason = why.escaped(limit: 200)
+            restSeconds = max(until - now, .zero).inSeconds
+        }
+        latencySeconds = health.latency?.inSeconds
+        percentile95Seconds = health.percentile95?.inSeconds
+        inFlight = health.inFlight
+        queued = health.queued
+        queries = health.queries
+        successes = health.successes
+        self.failures = health.failures
+        failuresByCode = Dictionary(failures.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
+    }
+}
+
+extension Diagnostics.Limits {
+    init(_ configuration: HTTPDNSClient.Configuration) {
+        let resolver = configuration.resolver
+        cacheEntries = resolver.cache.entries
+        cacheBytes = resolver.cache.bytes.bytes
+        minimumTimeToLiveSeconds = resolver.cache.minimumTimeToLive.inSeconds
+        maximumTimeToLiveSeconds = resolver.cache.maximumTimeToLive.inSeconds
+        staleSeconds = resolver.cache.staleLimit.inSeconds
+        resolutionSeconds = resolver.timeLimit.inSeconds
+        attemptSeconds = resolver.attemptLimit.inSeconds
+        idleConnections = configuration.maximumIdleConnections
+        responseBytes = configuration.maximumResponseBody?.bytes
+        connectSeconds = configuration.timeouts.connect?.inSeconds
+        tlsSeconds = configuration.timeouts.tls?.inSeconds
+        firstByteSeconds = configuration.timeouts.firstByte?.inSeconds
+        idleSeconds = configuration.timeouts.idle?.inSeconds
+        totalSeconds = configuration.timeouts.total?.inSeconds
+    }
+}

@@ -1,0 +1,88 @@
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+internal import Logging
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Does what requests ask for, each in a task of its own, far from the socket's thread.
+struct ControlDesk: Sendable {
+    typealias Reply = @Sendable ([UInt8]) -> Void
+
+    let client: HTTPDNSClient
+    let timeSource: any TimeSource
+    let logger: Logger?
+
+    /// Performs a request. It returns when there is nothing more to say, which for a watch is when the client or the task
+    /// ends.
+    func perform(_ request: ControlRequest, reply: @escaping Reply) async {
+        var answer = ControlReply(to: request.word)
+        switch request.command {
+        case .ping:
+            answer.identity = ControlReply.Identity(
+                processIdentifier: Int(getpid()),
+                library: LibraryVersion.current,
+                protocolVersions: [ControlProtocol.version]
+            )
+        case .dump(let selection):
+            answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
+        case .turn(let isOn, let route):
+            answer = turn(isOn, route, request)
+        case .refresh(let names):
+            let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
+            answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)
+        case .watch(let interval, let selection):
+            await watch(every: interval, selection, request, reply)
+            answer = ControlReply(to: request.word, ControlFault(.shutDown, "the client is shut down"))
+            if Task.isCancelled { return }
+        }
+        reply(answer.line)
+    }
+
+    /// A peer that may not control the service was refused.
+    func noteStranger(_ user: uid_t?) {
+        guard let logger else { return }
+        // Not on the socket's thread: what a logger does is a user's code.
+        Task.detached {
+            logger.warning("control socket refused a peer", metadata: ["uid": "\(user.map { "\($0)" } ?? "unknown")"])
+        }
+    }
+
+    private func turn(_ isOn: Bool, _ route: HostPattern?, _ request: ControlRequest) -> ControlReply {
+        ControlReply(to: request.word)
+    }
+
+    private func watch(
+        every interval: Duration,
+        _ selection: ControlRequest.Selection,
+        _ request: ControlRequest,
+        _ reply: @escaping Reply
+    ) async {
+        // Listening begins before the first snapshot, so that nothing is missed between both.
+        var events = client.resolver.events.makeAsyncIterator()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                repeat {
+                    var answer = ControlReply(to: request.word)
+                    answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
+                    reply(answer.line)
+                } while (try? await timeSource.sleep(until: timeSource.now() + interval)) != nil
+            }
+            while let event = await events.next() {
+                if let names = selection.names, let host = event.host, !names.contains(where: { $0.contains(host) }) {
+                    continue
+                }
+                var answer = ControlReply(to: request.word)
+                answer.event = ControlEvent(event)
+                reply(answer.line)
+            }
+            group.cancelAll()
+        }
+    }
+}
