@@ -12,6 +12,12 @@ extension HostMapping {
         reading(shares.map { ($0.key, $0.value) })
     }
 
+    /// A rule of last resort from address texts: the name goes its way, and these serve when no source has an address. Bad
+    /// text is thrown by `apply`.
+    public static func lastResort(_ texts: [String]) -> HostMapping {
+        reading(texts.map { ($0, 1) }) { .lastResort($0) }
+    }
+
     /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
     public static func via(_ name: String) -> HostMapping {
         do {
@@ -24,7 +30,10 @@ extension HostMapping {
     /// A rule that sends the name to the system resolver.
     public static var bypass: HostMapping { HostMapping(.bypass) }
 
-    private static func reading(_ shares: [(text: String, weight: Int)]) -> HostMapping {
+    private static func reading(
+        _ shares: [(text: String, weight: Int)],
+        as action: ([Target]) -> Action = { .addresses($0) }
+    ) -> HostMapping {
         var targets: [Target] = []
         for (text, weight) in shares {
             do {
@@ -34,7 +43,7 @@ extension HostMapping {
                 return HostMapping(invalid: error.description)
             }
         }
-        return HostMapping(.addresses(targets))
+        return HostMapping(action(targets))
     }
 
     private init(invalid reason: String) {

@@ -29,6 +29,9 @@ public struct HostMapping: Hashable, Sendable {
         case via(HostName, takesIdentity: Bool)
         /// Ask the system resolver.
         case bypass
+        /// Go the name's way as if there were no rule. Only when the route's providers, stale answers and the system
+        /// resolver have no address, dial these.
+        case lastResort([Target])
     }
 
     package enum Content: Hashable, Sendable {

@@ -1,42 +1,78 @@
 internal import HTTPDNSPrimitives
 
 /// The whole immutable set of rules, numbered by generation.
+///
+/// A set in use has two layers: the base, which settings or a file gave, and the overlay, which ``MappingStore/apply(_:)``
+/// changes. The rule for a key is the overlay's, else the base's; among keys the closest one decides
+/// (``rule(for:port:)``), wherever its rule comes from.
 public struct HostMappings: Sendable {
-    /// Grows with every change; 1 is the first set.
-    public let generation: UInt64
-    /// All rules.
-    public let rules: [MappingKey: HostMapping]
-    /// The same rules, arranged for look-up.
+    /// Grows with every change of what a resolver goes by; 1 is the first set.
+    public internal(set) var generation: UInt64 = 1
+    /// Grows with every change of the base; 1 is the first.
+    public internal(set) var baseGeneration: UInt64 = 1
+    /// Grows with every change of the overlay; 0 until there is one.
+    public internal(set) var overlayGeneration: UInt64 = 0
+    /// The rules, arranged for look-up.
     let index: RuleIndex
 
-    /// A set of rules. `generation` is set by the store that holds it.
+    /// A set of rules without an overlay. The generations are set by the store that holds it.
     /// - Throws: ``MappingError`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no address,
     ///   one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or in a
     ///   chain of more than 8. Of several bad rules the first by key is named.
     public init(_ rules: [MappingKey: HostMapping] = [:]) throws(MappingError) {
-        let index = RuleIndex(rules)
-        for (key, mapping) in rules.sorted(by: { $0.key.description < $1.key.description }) {
-            if let reason = HostMappings.fault(of: key, mapping, in: index) {
-                throw MappingError(key: key.description, reason: reason, location: mapping.location)
-            }
-        }
-        self.init(rules: rules, index: index, generation: 1)
+        index = RuleIndex(base: RuleLayer(rules))
+        try check(rules.lazy.map { ($0.key, $0.value) })
     }
 
-    private init(rules: [MappingKey: HostMapping], index: RuleIndex, generation: UInt64) {
-        self.rules = rules
-        self.index = index
-        self.generation = generation
-    }
-
-    /// The same rules under another number.
-    func numbered(_ generation: UInt64) -> HostMappings {
-        HostMappings(rules: rules, index: index, generation: generation)
-    }
+    /// The rules that count: those of the overlay, and those of the base that it neither replaces nor hides. Both layers are
+    /// put together anew at each call, once there is an overlay.
+    public var rules: [MappingKey: HostMapping] { index.rules }
 
     /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
     public func rule(for host: HostName, port: UInt16) -> (key: MappingKey, mapping: HostMapping)? {
-        index.rule(for: host, port: port)
+        index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
+    }
+
+    /// The same overlay on another base.
+    /// - Throws: ``MappingError`` when both together have `via` rules in a circle or in too long a chain.
+    func rebased(on other: HostMappings) throws(MappingError) -> HostMappings {
+        let base = other.index.overlay.isEmpty ? other.index.base : RuleLayer(other.rules)
+        var set = HostMappings(generations: self, RuleIndex(base: base, overlay: index.overlay))
+        set.baseGeneration += 1
+        if !index.overlay.isEmpty { try set.checkComposition() }
+        return set
+    }
+
+    /// The same base under another overlay.
+    /// - Throws: As ``init(_:)``.
+    func overlaid(with draft: Draft) throws(MappingError) -> HostMappings {
+        let overlay = RuleLayer(draft.overlay, hiding: draft.hidden)
+        var set = HostMappings(generations: self, RuleIndex(base: index.base, overlay: overlay))
+        set.overlayGeneration += 1
+        try set.checkComposition()
+        return set
+    }
+
+    private init(generations: HostMappings, _ index: RuleIndex) {
+        generation = generations.generation
+        baseGeneration = generations.baseGeneration
+        overlayGeneration = generations.overlayGeneration
+        self.index = index
+    }
+
+    /// The base was checked by itself: only its `via` rules can be broken by an overlay.
+    private func checkComposition() throws(MappingError) {
+        try check(index.overlay.rules.lazy.map { ($0.key, $0.value) })
+        try check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } })
+    }
+
+    private func check(_ rules: some Sequence<(MappingKey, HostMapping)>) throws(MappingError) {
+        let errors = rules.compactMap { key, mapping in
+            HostMappings.fault(of: key, mapping, in: index).map {
+                MappingError(key: key.description, reason: $0, location: mapping.location)
+            }
+        }
+        if let first = errors.min(by: { $0.key < $1.key }) { throw first }
     }
 
     private static func fault(of key: MappingKey, _ mapping: HostMapping, in index: RuleIndex) -> String? {
@@ -48,7 +84,7 @@ public struct HostMappings: Sendable {
         case .invalid(let reason): return reason
         case .action(.bypass): return nil
         case .action(.via(let target, _)): return ViaChain.fault(from: key, to: target, in: index)
-        case .action(.addresses(let targets)): return fault(of: targets)
+        case .action(.addresses(let targets)), .action(.lastResort(let targets)): return fault(of: targets)
         }
     }
 

@@ -1,39 +1,66 @@
 extension HostMappings {
-    /// A set being changed, see ``MappingStore/apply(_:)``.
+    /// A set being changed, see ``MappingStore/apply(_:)``. What it changes is the overlay; what it reads are the rules that
+    /// count.
     public struct Draft: Sendable {
-        package var rules: [MappingKey: HostMapping]
-        package var errors: [MappingError]
+        private let base: RuleLayer
+        private(set) var overlay: [MappingKey: HostMapping]
+        private(set) var hidden: Set<MappingKey>
+        private(set) var errors: [MappingError] = []
 
-        init(_ rules: [MappingKey: HostMapping]) {
-            self.rules = rules
-            errors = []
+        init(_ mappings: HostMappings) {
+            base = mappings.index.base
+            overlay = mappings.index.overlay.rules
+            hidden = mappings.index.overlay.hidden
         }
 
-        /// The rule for a key such as `img.shop.example`, `*.shop.example` or `img.shop.example:8443`; nil removes it.
+        /// The rule for a key such as `img.shop.example`, `*.shop.example` or `img.shop.example:8443`.
         ///
-        /// Keys are canonicalized, so `IMG.shop.example.` is the same rule. A key that cannot be read gives nil here, and
-        /// setting it makes ``MappingStore/apply(_:)`` throw.
+        /// Setting nil takes away what the overlay says about the key, so that the rule of the base, if there is one, counts
+        /// again; see ``hide(_:)-(String)`` to be rid of that too. Keys are canonicalized, so `IMG.shop.example.` is the
+        /// same rule. A key that cannot be read gives nil here, and setting it makes ``MappingStore/apply(_:)`` throw.
         public subscript(key: String) -> HostMapping? {
             get {
                 guard let key = try? MappingKey(key) else { return nil }
-                return rules[key]
+                return self[key]
             }
             set {
                 do {
-                    rules[try MappingKey(key)] = newValue
+                    self[try MappingKey(key)] = newValue
                 } catch {
                     errors.append(error)
                 }
             }
         }
 
-        /// The rule for a key that is already read; nil removes it.
+        /// The rule for a key that is already read; setting nil takes away what the overlay says about it.
         public subscript(key: MappingKey) -> HostMapping? {
-            get { rules[key] }
-            set { rules[key] = newValue }
+            get { overlay[key] ?? (hidden.contains(key) ? nil : base.rules[key]) }
+            set {
+                overlay[key] = newValue
+                hidden.remove(key)
+            }
         }
 
-        /// Removes every rule.
-        public mutating func removeAll() { rules = [:] }
+        /// Takes a rule out, the base's too, until the key is set again: to a rule, or to nil for the base's. A base that
+        /// comes later is hidden as well.
+        public mutating func hide(_ key: String) {
+            do {
+                hide(try MappingKey(key))
+            } catch {
+                errors.append(error)
+            }
+        }
+
+        /// As ``hide(_:)-(String)``, for a key that is already read.
+        public mutating func hide(_ key: MappingKey) {
+            overlay[key] = nil
+            hidden.insert(key)
+        }
+
+        /// Takes the whole overlay away: the rules of the base count, all of them and nothing else.
+        public mutating func removeAll() {
+            overlay = [:]
+            hidden = []
+        }
     }
 }

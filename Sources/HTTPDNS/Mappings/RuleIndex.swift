@@ -1,64 +1,75 @@
 internal import HTTPDNSPrimitives
 
-/// Rules arranged for look-up by name: one hash for the exact name, one for each dot when there are suffix rules at all.
-final class RuleIndex: Sendable {
-    typealias Match = (key: MappingKey, mapping: HostMapping)
+/// A rule that decides, and which set it is in.
+struct RuleMatch: Sendable {
+    var key: MappingKey
+    var mapping: HostMapping
+    var origin: MappingOrigin
+}
 
-    /// The rules for one name or suffix.
-    struct PortRules: Sendable {
-        var anyPort: HostMapping?
-        var byPort: [UInt16: HostMapping] = [:]
+/// Two sets of rules seen as one: for each key the overlay's rule, else the base's. Changing the overlay costs nothing for
+/// the rules of the base, however many these are.
+struct RuleIndex: Sendable {
+    let base: RuleLayer
+    let overlay: RuleLayer
 
-        func rule(for port: UInt16?) -> (port: UInt16?, mapping: HostMapping)? {
-            if let port, let mapping = byPort[port] { return (port, mapping) }
-            return anyPort.map { (nil, $0) }
-        }
+    init(base: RuleLayer, overlay: RuleLayer = .empty) {
+        self.base = base
+        self.overlay = overlay
     }
 
-    private let exact: [HostName: PortRules]
-    /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
-    private let suffixes: [Substring: PortRules]
+    /// Whether no name can have a rule.
+    var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }
 
-    init(_ rules: [MappingKey: HostMapping]) {
-        var exact: [HostName: PortRules] = [:]
-        var suffixes: [Substring: PortRules] = [:]
-        for (key, mapping) in rules {
-            switch key.pattern {
-            case .exact(let name): exact[name, default: PortRules()].add(mapping, port: key.port)
-            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(mapping, port: key.port)
-            case .any: break
-            }
-        }
-        self.exact = exact
-        self.suffixes = suffixes
+    /// The rule for a key itself.
+    subscript(key: MappingKey) -> HostMapping? {
+        overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
+    }
+
+    /// The rules by their keys.
+    var rules: [MappingKey: HostMapping] {
+        if overlay.isEmpty { return base.rules }
+        var rules = base.rules
+        for key in overlay.hidden { rules[key] = nil }
+        rules.merge(overlay.rules) { _, overlaid in overlaid }
+        return rules
     }
 
     /// The rule that decides: exact with port, exact, then the longest suffix, with port before without.
     ///
     /// A nil port stands for a port that no rule names.
-    func rule(for host: HostName, port: UInt16?) -> Match? {
-        if let (rulePort, mapping) = exact[host]?.rule(for: port) {
-            return (MappingKey(.exact(host), port: rulePort), mapping)
-        }
-        for zone in host.zonesAbove where !suffixes.isEmpty {
-            if let (rulePort, mapping) = suffixes[zone]?.rule(for: port) {
-                return (MappingKey(.suffix(HostName(canonical: String(zone))), port: rulePort), mapping)
-            }
+    func rule(for host: HostName, port: UInt16?) -> RuleMatch? {
+        if let match = match(.exact(host), overlay.exact(host), base.exact(host), port: port) { return match }
+        guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
+        for zone in host.zonesAbove {
+            let (above, below) = (overlay.suffix(zone), base.suffix(zone))
+            guard above != nil || below != nil else { continue }
+            let pattern = HostPattern.suffix(HostName(canonical: String(zone)))
+            if let match = match(pattern, above, below, port: port) { return match }
         }
         return nil
     }
 
     /// The ports that rules matching `host` name.
-    func ports(for host: HostName) -> Set<UInt16> {
-        var ports = Set<UInt16>(exact[host]?.byPort.keys.map { $0 } ?? [])
-        for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }
-        return ports
-    }
-}
+    func ports(for host: HostName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
-extension RuleIndex.PortRules {
-    fileprivate mutating func add(_ mapping: HostMapping, port: UInt16?) {
-        if let port { byPort[port] = mapping } else { anyPort = mapping }
+    private func match(
+        _ pattern: HostPattern,
+        _ above: RuleLayer.PortRules?,
+        _ below: RuleLayer.PortRules?,
+        port: UInt16?
+    ) -> RuleMatch? {
+        func match(_ above: RuleLayer.Entry?, _ below: RuleLayer.Entry?, port: UInt16?) -> RuleMatch? {
+            switch (above, below) {
+            case (.rule(let mapping), _):
+                RuleMatch(key: MappingKey(pattern, port: port), mapping: mapping, origin: .overlay)
+            case (nil, .rule(let mapping)):
+                RuleMatch(key: MappingKey(pattern, port: port), mapping: mapping, origin: .base)
+            default: nil
+            }
+        }
+        if let port, let match = match(above?.byPort[port], below?.byPort[port], port: port) { return match }
+        return match(above?.anyPort, below?.anyPort, port: nil)
     }
 }
 

@@ -8,9 +8,9 @@ struct ViaChain: Sendable {
     /// The name at the end of the chain; the name asked for when no `via` rule applies.
     var target: HostName
     /// The rule for the name asked for.
-    var first: RuleIndex.Match?
+    var first: RuleMatch?
     /// The rule for `target`, when it has one. It is never a `via` rule.
-    var last: RuleIndex.Match?
+    var last: RuleMatch?
     /// The names that the rules led through, in order; the last is `target`.
     var names: [HostName] = []
     /// The name that URL, SNI and certificate take over, while every rule so far said so.

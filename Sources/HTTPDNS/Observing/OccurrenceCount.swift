@@ -18,4 +18,18 @@ package enum OccurrenceCount: Int, CaseIterable, Sendable {
     case systemQuery
     /// The system resolver failed; that a name does not exist is no failure.
     case systemFailure
+    /// Providers and system resolver agreed about a name of a route in shadow mode.
+    case shadowAgreed
+    /// They did not.
+    case shadowDiffered
+    /// No provider had a usable answer to compare.
+    case shadowFailed
+    /// Addresses of last resort served.
+    case lastResort
+    /// The kill switch sent a question to the system resolver.
+    case switchedOff
+    /// A question was within its route's rollout.
+    case rolledOut
+    /// A question was outside of it.
+    case heldBack
 }

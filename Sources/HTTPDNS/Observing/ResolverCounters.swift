@@ -45,6 +45,21 @@ public struct ResolverCounters: Hashable, Sendable {
     public var systemQueries = 0
     /// Look-ups by the system resolver that failed; that a name does not exist is no failure.
     public var systemFailures = 0
+    /// Comparisons of a route in shadow mode in which providers and system resolver had an address in common, or both had
+    /// none.
+    public var shadowAgreed = 0
+    /// Comparisons in which they had no address in common, or one of them had some and the other none.
+    public var shadowDiffered = 0
+    /// Comparisons that came to nothing, because no provider had a usable answer.
+    public var shadowFailed = 0
+    /// Questions that were answered with addresses of last resort, after all sources had none.
+    public var lastResort = 0
+    /// Questions that took the system path because the ``KillSwitch`` had them off.
+    public var switchedOff = 0
+    /// Questions within the rollout of a route that has one.
+    public var rolledOut = 0
+    /// Questions outside the rollout of their route, which took the system path.
+    public var heldBack = 0
     /// What each provider was asked and gave, by its name.
     public var providers: [String: ProviderCounters] = [:]
 
@@ -96,6 +111,7 @@ public struct ResolverCounters: Hashable, Sendable {
             \.hits, \.staleHits, \.negativeHits, \.failureHits, \.immediate, \.misses, \.joined, \.overloaded,
             \.staleServedAfterWait, \.policyRefusals, \.refreshesStarted, \.refreshesSucceeded, \.refreshesFailed,
             \.changes, \.evictions, \.restored, \.systemQueries, \.systemFailures, \.cacheEntries, \.cacheBytes,
+            \.shadowAgreed, \.shadowDiffered, \.shadowFailed, \.lastResort, \.switchedOff, \.rolledOut, \.heldBack,
         ]
     }
 }

@@ -82,6 +82,13 @@ package final class ResolverCounting: Sendable {
         counters.overloaded = occurrences[OccurrenceCount.overload.rawValue]
         counters.systemQueries = occurrences[OccurrenceCount.systemQuery.rawValue]
         counters.systemFailures = occurrences[OccurrenceCount.systemFailure.rawValue]
+        counters.shadowAgreed = occurrences[OccurrenceCount.shadowAgreed.rawValue]
+        counters.shadowDiffered = occurrences[OccurrenceCount.shadowDiffered.rawValue]
+        counters.shadowFailed = occurrences[OccurrenceCount.shadowFailed.rawValue]
+        counters.lastResort = occurrences[OccurrenceCount.lastResort.rawValue]
+        counters.switchedOff = occurrences[OccurrenceCount.switchedOff.rawValue]
+        counters.rolledOut = occurrences[OccurrenceCount.rolledOut.rawValue]
+        counters.heldBack = occurrences[OccurrenceCount.heldBack.rawValue]
         counters.cacheEntries = cacheEntries
         counters.cacheBytes = cacheBytes
         for (name, row) in zip(providerNames, providers) {

@@ -4,16 +4,25 @@ public import HTTPDNSPrimitives
 public struct AppliedRule: Hashable, Sendable {
     /// The rule's key.
     public var key: MappingKey
+    /// Whether the base (the file) or the overlay (``MappingStore/apply(_:)``) has it.
+    public var origin: MappingOrigin
     /// Where it was written.
     public var location: SourceLocation?
-    /// All targets of the rule with their weights; empty for `via` and `bypass`.
+    /// All targets of the rule with their weights; empty for `via` and `bypass`, and for last resorts that are not needed.
     public var targets: [HostMapping.Target]
     /// The names that `via` rules led through, in order.
     public var via: [HostName]
 
     /// Creates a record of a rule.
-    public init(key: MappingKey, location: SourceLocation?, targets: [HostMapping.Target] = [], via: [HostName] = []) {
+    public init(
+        key: MappingKey,
+        origin: MappingOrigin = .base,
+        location: SourceLocation?,
+        targets: [HostMapping.Target] = [],
+        via: [HostName] = []
+    ) {
         self.key = key
+        self.origin = origin
         self.location = location
         self.targets = targets
         self.via = via

@@ -6,7 +6,7 @@ public import HTTPDNSPrimitives
 public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
-        private enum Word: UInt8 { case request, mapping, provider, system, literal }
+        private enum Word: UInt8 { case request, mapping, provider, system, literal, lastResort }
 
         private let word: Word
 
@@ -20,6 +20,8 @@ public struct Resolution: Sendable {
         public static var system: Source { Source(word: .system) }
         /// The URL had an address, or `localhost`.
         public static var literal: Source { Source(word: .literal) }
+        /// A rule of the mappings that is asked last, after all other sources had no address.
+        public static var lastResort: Source { Source(word: .lastResort) }
 
         /// All sources that there are.
         package static let all: [Source] = [.request, .mapping, .provider, .system, .literal]
@@ -32,6 +34,7 @@ public struct Resolution: Sendable {
             case .provider: "provider"
             case .system: "system"
             case .literal: "literal"
+            case .lastResort: "last-resort"
             }
         }
     }

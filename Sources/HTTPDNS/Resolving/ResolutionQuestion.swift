@@ -16,6 +16,9 @@ public struct ResolutionQuestion: Hashable, Sendable {
     /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil means the route's setting. Answers
     /// for different networks are kept apart.
     public var clientSubnet: AddressBlock?
+    /// What places the question in a rollout by key (``Rollout/Stickiness/key``), such as a user's number; nil means the
+    /// host's name. It has no say in anything else, and is kept nowhere.
+    public var rolloutKey: String?
     /// How long it may take; nil means the resolver's setting, and never more than that.
     public var timeLimit: Duration?
 

@@ -34,7 +34,7 @@ extension Resolver {
             return .lookFor(NameQuestion(key: key, generation: generation))
         }
         let set = mappings.current
-        guard !set.rules.isEmpty, let first = set.index.rule(for: name, port: question.port) else {
+        guard let first = set.index.rule(for: name, port: question.port) else {
             let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
             return .lookFor(NameQuestion(key: key, generation: set.generation))
         }
@@ -44,11 +44,16 @@ extension Resolver {
 
     private func decide(
         _ question: ResolutionQuestion,
-        by first: RuleIndex.Match,
+        by first: RuleMatch,
         _ chain: ViaChain,
         generation: UInt64
     ) throws(ResolutionError) -> Decision {
-        var rule = AppliedRule(key: first.key, location: first.mapping.location, via: chain.names)
+        var rule = AppliedRule(
+            key: first.key,
+            origin: first.origin,
+            location: first.mapping.location,
+            via: chain.names
+        )
         let endpoints: [Endpoint]
         switch chain.last?.mapping.action {
         case .addresses(let targets):
@@ -58,7 +63,7 @@ extension Resolver {
             }
         case nil where chain.target.isLocalhost:
             endpoints = loopbacks(question)
-        case .bypass, .via, nil:
+        case .bypass, .via, .lastResort, nil:
             let isBypass = chain.last?.mapping.action == .bypass
             let key = AnswerKey(
                 chain.target,

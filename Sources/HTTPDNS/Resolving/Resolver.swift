@@ -8,6 +8,8 @@ internal import Synchronization
 public final class Resolver: Sendable {
     /// The mappings in use.
     public let mappings: MappingStore
+    /// Turns it off and on.
+    public let killSwitch: KillSwitch
 
     let configuration: ResolverConfiguration
     let routes: RouteTable
@@ -61,6 +63,7 @@ public final class Resolver: Sendable {
                 location: error.location
             )
         }
+        killSwitch = KillSwitch(timeSource: configuration.timeSource)
         self.configuration = configuration
         self.systemResolver = systemResolver
         self.random = random

@@ -26,6 +26,16 @@ public struct Route: Hashable, Sendable {
         case fastest
     }
 
+    /// What becomes of the providers' answers.
+    public enum Mode: String, Hashable, Sendable, CaseIterable {
+        /// They are used.
+        case use
+        /// They are compared with what the system resolver says, which is used: ``ResolverCounters/shadowAgreed``,
+        /// ``ResolverCounters/shadowDiffered``, ``ResolverCounters/shadowFailed``. No request waits for them, and none
+        /// goes to an address of theirs.
+        case shadow
+    }
+
     /// The names that it is about.
     public var pattern: HostPattern
     /// What it says.
@@ -48,6 +58,16 @@ public struct Route: Hashable, Sendable {
     public var allowed: [AddressBlock] = []
     /// If not empty, the only blocks of addresses that its names may have; all other addresses are refused.
     public var only: [AddressBlock] = []
+    /// Whether its names are resolved by it at all. If not, they take the system path, past mappings too: the resolver's
+    /// ``KillSwitch`` has the route off, as said by ``KillSwitch/Origin/file``.
+    public var isEnabled = true
+    /// Which share of the questions it is for; nil means all.
+    public var rollout: Rollout?
+    /// What becomes of the providers' answers.
+    public var mode: Mode = .use
+    /// Whether a client may connect to the addresses of the system resolver when none of those it was given can be
+    /// connected to; nil means as the fallback says: with `system` it may, with `none` not.
+    public var connectFallback: Bool?
     /// Where it was written.
     public var location: SourceLocation?
 

@@ -58,6 +58,7 @@ package struct RouteTable: Sendable {
         if let families = route.families, families.intersection(.both).isEmpty {
             return "it allows no family of addresses; allow IPv4, IPv6 or both, or leave families out"
         }
+        if let fault = route.rollout?.fault { return fault }
         guard case .providers(let names, let fallback) = route.action else { return nil }
         if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
         if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {

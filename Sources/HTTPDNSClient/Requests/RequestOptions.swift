@@ -20,6 +20,9 @@ public struct RequestOptions: Hashable, Sendable {
     public var maximumResponseBody: ByteCount?
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?
+    /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
+    /// host's name.
+    public var rolloutKey: String?
     /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
     package var stopsBeforeSending = false
 

@@ -74,6 +74,7 @@ public final class Rewriter: Interceptor {
         if let texts = options.pinnedTo { question.pinnedTo = try RequestCheck.endpoints(texts, port: port) }
         question.bypass = options.bypass || !isEnabled
         question.families = options.families
+        question.rolloutKey = options.rolloutKey
         return question
     }
 

@@ -92,6 +92,8 @@ struct MappingExport {
             members.append(("via", .text("\(name)")))
         case .bypass:
             return .text("bypass")
+        case .lastResort(let targets):
+            members.append(("last_resort", .array(targets.map { .text(MappingText.target($0)) })))
         case nil:
             return .null
         }

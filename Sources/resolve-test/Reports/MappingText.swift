@@ -26,6 +26,7 @@ enum MappingText {
         case .via(let name, takesIdentity: let takesIdentity):
             return takesIdentity ? "via \(name), with its SNI and certificate" : "via \(name)"
         case .bypass: return "bypass"
+        case .lastResort(let targets): return "last resort " + targets.map { target($0) }.joined(separator: ", ")
         case nil: return "not readable"
         }
     }

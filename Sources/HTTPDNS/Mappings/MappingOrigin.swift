@@ -1,0 +1,7 @@
+/// Which of the two sets of rules a rule is in.
+public enum MappingOrigin: String, Hashable, Sendable, CaseIterable {
+    /// The set that settings or a file gave, replaced as a whole.
+    case base
+    /// What ``MappingStore/apply(_:)`` said on top of it.
+    case overlay
+}

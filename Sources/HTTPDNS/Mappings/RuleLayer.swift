@@ -1,0 +1,73 @@
+internal import HTTPDNSPrimitives
+
+/// One set of rules, arranged for look-up by name: one hash for the exact name, one for each dot when there are suffix rules
+/// at all. Immutable, so that making it needs no lock.
+final class RuleLayer: Sendable {
+    enum Entry: Sendable {
+        case rule(HostMapping)
+        /// No rule here, and none of the set below.
+        case hidden
+    }
+
+    /// What there is for one name or suffix.
+    struct PortRules: Sendable {
+        var anyPort: Entry?
+        var byPort: [UInt16: Entry] = [:]
+    }
+
+    static let empty = RuleLayer([:])
+
+    let rules: [MappingKey: HostMapping]
+    /// Keys whose rules in the set below do not count.
+    let hidden: Set<MappingKey>
+    /// The keys whose rules lead to other names: what a change elsewhere can break.
+    let viaKeys: [MappingKey]
+    private let exact: [HostName: PortRules]
+    /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
+    private let suffixes: [Substring: PortRules]
+
+    init(_ rules: [MappingKey: HostMapping], hiding hidden: Set<MappingKey> = []) {
+        self.rules = rules
+        self.hidden = hidden
+        var exact: [HostName: PortRules] = [:]
+        var suffixes: [Substring: PortRules] = [:]
+        var viaKeys: [MappingKey] = []
+        exact.reserveCapacity(rules.count)
+        func add(_ key: MappingKey, _ entry: Entry) {
+            switch key.pattern {
+            case .exact(let name): exact[name, default: PortRules()].add(entry, port: key.port)
+            case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(entry, port: key.port)
+            case .any: break
+            }
+        }
+        for key in hidden { add(key, .hidden) }
+        for (key, mapping) in rules {
+            add(key, .rule(mapping))
+            if case .via = mapping.action { viaKeys.append(key) }
+        }
+        self.exact = exact
+        self.suffixes = suffixes
+        self.viaKeys = viaKeys
+    }
+
+    var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
+    var hasSuffixes: Bool { !suffixes.isEmpty }
+
+    func exact(_ host: HostName) -> PortRules? { exact.isEmpty ? nil : exact[host] }
+
+    func suffix(_ zone: Substring) -> PortRules? { suffixes.isEmpty ? nil : suffixes[zone] }
+
+    /// The ports that rules matching `host` name.
+    func ports(for host: HostName) -> Set<UInt16> {
+        var ports = Set<UInt16>(exact(host)?.byPort.keys.map { $0 } ?? [])
+        guard hasSuffixes else { return ports }
+        for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }
+        return ports
+    }
+}
+
+extension RuleLayer.PortRules {
+    fileprivate mutating func add(_ entry: RuleLayer.Entry, port: UInt16?) {
+        if let port { byPort[port] = entry } else { anyPort = entry }
+    }
+}

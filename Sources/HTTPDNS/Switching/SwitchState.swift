@@ -1,0 +1,63 @@
+internal import HTTPDNSPrimitives
+
+/// Who has what turned off, since when. A value: ``KillSwitch`` keeps it under a lock.
+struct SwitchState: Sendable {
+    typealias Scope = KillSwitch.Scope
+    typealias Origin = KillSwitch.Origin
+
+    private var since: [Scope: [Origin: MonotonicTime]] = [:]
+
+    mutating func turnOff(_ scope: Scope, by origin: Origin, at now: MonotonicTime) {
+        if since[scope]?[origin] == nil { since[scope, default: [:]][origin] = now }
+    }
+
+    mutating func turnOn(_ scope: Scope, by origin: Origin) {
+        let origins: [Origin] = origin == .api || origin == .socket ? [.api, .socket] : [origin]
+        for origin in origins { since[scope]?[origin] = nil }
+        if since[scope]?.isEmpty == true { since[scope] = nil }
+    }
+
+    mutating func setFile(_ scopes: Set<Scope>, keeping: Bool, at now: MonotonicTime) {
+        for scope in scopes { turnOff(scope, by: .file, at: now) }
+        guard !keeping else { return }
+        for scope in since.keys where !scopes.contains(scope) { turnOn(scope, by: .file) }
+    }
+
+    /// Who has everything off, one of them.
+    var everything: KillSwitch.Off? { first(.everything) }
+
+    var offs: [KillSwitch.Off] {
+        SwitchState.sorted(Set(since.keys)).flatMap { scope in
+            Origin.allCases.compactMap { origin in
+                since[scope]?[origin].map { KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+            }
+        }
+    }
+
+    static func sorted(_ scopes: Set<Scope>) -> [Scope] {
+        scopes.sorted { left, right in
+            if left == .everything || right == .everything { return left == .everything && right != .everything }
+            return left.description < right.description
+        }
+    }
+
+    func off(for host: HostName, decidedBy route: HostPattern?) -> KillSwitch.Off? {
+        if let everything { return everything }
+        // From the closest pattern to the widest; a route that is closer than one that is off decides, and is on.
+        if let off = first(.route(.exact(host))) { return off }
+        if route == .exact(host) || host.isInternal { return nil }
+        for zone in host.zonesAbove {
+            let pattern = HostPattern.suffix(HostName(canonical: String(zone)))
+            if let off = first(.route(pattern)) { return off }
+            if route == pattern { return nil }
+        }
+        return first(.route(.any))
+    }
+
+    private func first(_ scope: Scope) -> KillSwitch.Off? {
+        guard let origins = since[scope] else { return nil }
+        return Origin.allCases.lazy.compactMap { origin in
+            origins[origin].map { KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+        }.first
+    }
+}
