@@ -4,7 +4,7 @@ internal import CCurl
 package enum CurlLibrary {
     /// Its version: `7.88.1`.
     package static var version: String {
-        guard let information = curl_version_info(CURLVERSION_NOW), let text = information.pointee.version else {
+        guard let information = curl_version_info(CURLVERSION_FIRST), let text = information.pointee.version else {
             return "unknown"
         }
         return String(cString: text)

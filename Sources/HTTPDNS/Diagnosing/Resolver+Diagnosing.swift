@@ -1,4 +1,4 @@
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 extension Resolver {
     /// What is cached now and could serve, by name. Looking at it does not count as a use.
@@ -70,4 +70,9 @@ extension AnswerReport {
     fileprivate var order: (String, UInt8, String) {
         (host.description, families?.rawValue ?? 0, source?.description ?? "")
     }
+}
+
+extension HostMappings {
+    /// Which set the rule for a key is in.
+    package func origin(of key: MappingKey) -> MappingOrigin { index.overlay.rules[key] == nil ? .base : .overlay }
 }

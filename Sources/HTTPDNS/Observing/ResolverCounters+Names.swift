@@ -1,6 +1,6 @@
 extension ResolverCounters {
     /// The plain numbers by their names, for what is written down. A test compares them with those that there are.
-    package static let named: KeyValuePairs<String, WritableKeyPath<ResolverCounters, Int> & Sendable> = [
+    package static let named: KeyValuePairs<String, any WritableKeyPath<ResolverCounters, Int> & Sendable> = [
         "hits": \.hits, "staleHits": \.staleHits, "negativeHits": \.negativeHits, "failureHits": \.failureHits,
         "immediate": \.immediate, "misses": \.misses, "joined": \.joined, "overloaded": \.overloaded,
         "staleServedAfterWait": \.staleServedAfterWait, "policyRefusals": \.policyRefusals,

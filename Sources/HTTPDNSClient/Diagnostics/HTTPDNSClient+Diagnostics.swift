@@ -71,34 +71,44 @@ extension Diagnostics.Switch {
 extension Diagnostics.Mappings {
     init(_ mappings: HostMappings, limit: Int, names: [HostPattern]?) {
         generation = mappings.generation
+        baseGeneration = mappings.baseGeneration
+        overlayGeneration = mappings.overlayGeneration
         count = mappings.rules.count
         let wanted = mappings.rules.filter { key, _ in
             names?.contains { $0 == key.pattern || key.pattern.zone.map($0.contains) ?? false } ?? true
         }
-        let shown = wanted.map { (text: $0.key.description, rule: $0.value) }.sorted { $0.text < $1.text }
-        rules = shown.prefix(limit).map { Rule(key: $0.text, $0.rule) }
+        let shown = wanted.map { (text: $0.key.description, key: $0.key, rule: $0.value) }.sorted { $0.text < $1.text }
+        rules = shown.prefix(limit).map { Rule($0.key, $0.rule, from: mappings.origin(of: $0.key)) }
         isTruncated = shown.count > limit
     }
 }
 
 extension Diagnostics.Mappings.Rule {
-    init(key: String, _ rule: HostMapping) {
-        self.key = key
+    init(_ key: MappingKey, _ rule: HostMapping, from origin: MappingOrigin) {
+        self.key = key.description
+        self.origin = origin.rawValue
         location = rule.location.map { "\($0)" }
         switch rule.action {
         case .addresses(let targets):
             action = "addresses"
-            let isWeighted = Set(targets.map(\.weight)).count > 1
-            self.targets = targets.map { target in
-                let place = target.port.map { Endpoint(address: target.address, port: $0).description }
-                return (place ?? target.address.description) + (isWeighted ? " weight \(target.weight)" : "")
-            }
+            self.targets = Self.texts(targets)
+        case .lastResort(let targets):
+            action = "last-resort"
+            self.targets = Self.texts(targets)
         case .via(let name, let takesIdentity):
             action = "via"
             targets = [name.description + (takesIdentity ? " keep host" : "")]
         case .bypass, nil:
             action = "bypass"
             targets = []
+        }
+    }
+
+    private static func texts(_ targets: [HostMapping.Target]) -> [String] {
+        let isWeighted = Set(targets.map(\.weight)).count > 1
+        return targets.map { target in
+            let place = target.port.map { Endpoint(address: target.address, port: $0).description }
+            return (place ?? target.address.description) + (isWeighted ? " weight \(target.weight)" : "")
         }
     }
 }

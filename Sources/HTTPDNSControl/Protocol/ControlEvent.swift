@@ -37,7 +37,8 @@ package struct ControlEvent: Codable, Hashable, Sendable {
     /// The event, as far as this library knows what it says; nil for kinds that it does not know.
     /// - Parameter time: When it arrived.
     package func resolverEvent(at time: MonotonicTime) -> ResolverEvent? {
-        guard let kind = ResolverEvent.Kind.all.first(where: { $0.description == event }) else { return nil }
+        let word = event
+        guard let kind = ResolverEvent.Kind.all.first(where: { $0.description == word }) else { return nil }
         var event = ResolverEvent(kind, at: time)
         event.host = host.flatMap { try? HostName($0) }
         event.route = route

@@ -18,8 +18,6 @@ package struct ControlFault: Error, Hashable, Sendable {
         package static let unsupportedVersion = Code(description: "unsupported-version")
         /// There is no such command.
         package static let unknownCommand = Code(description: "unknown-command")
-        /// There is no such route.
-        package static let unknownRoute = Code(description: "unknown-route")
         /// The connection watches already.
         package static let alreadyWatching = Code(description: "already-watching")
         /// The reply would be longer than a reply may be.

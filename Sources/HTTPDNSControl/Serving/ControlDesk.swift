@@ -33,7 +33,8 @@ struct ControlDesk: Sendable {
         case .dump(let selection):
             answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
         case .turn(let isOn, let route):
-            answer = turn(isOn, route, request)
+            turn(isOn, route)
+            answer.killSwitch = client.diagnostics(limit: 0).killSwitch
         case .refresh(let names):
             let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
             answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)
@@ -54,8 +55,18 @@ struct ControlDesk: Sendable {
         }
     }
 
-    private func turn(_ isOn: Bool, _ route: HostPattern?, _ request: ControlRequest) -> ControlReply {
-        ControlReply(to: request.word)
+    private func turn(_ isOn: Bool, _ route: HostPattern?) {
+        let scope = route.map(KillSwitch.Scope.route) ?? .everything
+        if isOn {
+            client.killSwitch.turnOn(scope, by: .socket)
+        } else {
+            client.killSwitch.turnOff(scope, by: .socket)
+        }
+        // The resolver tells of turns that changed something; this is who asked, and that he did.
+        logger?.notice(
+            "kill switch through the control socket",
+            metadata: ["state": isOn ? "on" : "off", "scope": "\(scope)"]
+        )
     }
 
     private func watch(

@@ -211,23 +211,27 @@ final class ControlLoop {
             #if canImport(Darwin)
             send(descriptor, buffer.baseAddress, buffer.count, 0)
             #else
-            send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL.rawValue))
+            send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
             #endif
         }
     }
 
     private static func accept(_ listener: Int32) -> Int32 {
-        #if canImport(Darwin)
-        let descriptor = Darwin.accept(listener, nil, nil)
-        if descriptor >= 0 {
-            var one: Int32 = 1
-            setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout.size(ofValue: one)))
-            _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
-            _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
-        }
-        return descriptor
+        #if canImport(Glibc)
+        let descriptor = Glibc.accept(listener, nil, nil)
+        #elseif canImport(Musl)
+        let descriptor = Musl.accept(listener, nil, nil)
         #else
-        return accept4(listener, nil, nil, Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue))
+        let descriptor = Darwin.accept(listener, nil, nil)
         #endif
+        guard descriptor >= 0 else { return descriptor }
+        // In two steps, since glibc declares accept4 for _GNU_SOURCE only, which Swift does not set.
+        _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+        _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+        #if canImport(Darwin)
+        var one: Int32 = 1
+        setsockopt(descriptor, SOL_SOCKET, SO_NOSIGPIPE, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+        #endif
+        return descriptor
     }
 }
