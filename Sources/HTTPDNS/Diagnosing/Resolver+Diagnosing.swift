@@ -46,6 +46,11 @@ extension Resolver {
     }
 }
 
+extension Resolver {
+    /// How many listen to its events.
+    package var listenerCount: Int { observation.broadcast.listenerCount }
+}
+
 extension CachedAnswer {
     fileprivate func report(at now: MonotonicTime) -> AnswerReport {
         let header = header

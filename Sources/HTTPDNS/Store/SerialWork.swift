@@ -1,12 +1,12 @@
 internal import HTTPDNSPrimitives
 
 /// Runs blocking work, one piece after the other in the order of arrival, on a thread that is there only while there is work.
-final class SerialWork: Sendable {
+package final class SerialWork: Sendable {
     /// Runs its argument on a new thread, or returns false.
-    typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
+    package typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
 
     /// The system gave no thread.
-    struct NoThread: Error {}
+    package struct NoThread: Error {}
 
     private let queue = Lock(WorkQueue<Job>())
     private let startThread: StartThread
@@ -16,12 +16,12 @@ final class SerialWork: Sendable {
         let refuse: @Sendable () -> Void
     }
 
-    init(startThread: @escaping StartThread = DetachedThread.start) { self.startThread = startThread }
+    package init(startThread: @escaping StartThread = DetachedThread.start) { self.startThread = startThread }
 
     /// Runs `work` after all that was given before, and returns what it returns.
     /// - Throws: What `work` throws; ``NoThread``; and `CancellationError` as soon as the task is cancelled: then the work may
     ///   still run, and nobody hears of it.
-    func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         let outcome = OneShot<Result<Value, any Error>>()
         let job = Job(

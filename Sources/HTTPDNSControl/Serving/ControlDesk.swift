@@ -11,17 +11,14 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Does what requests ask for, each in a task of its own, far from the socket's thread.
+/// Does what requests ask for, away from the socket's thread.
 struct ControlDesk: Sendable {
-    typealias Reply = @Sendable ([UInt8]) -> Void
-
     let client: HTTPDNSClient
     let timeSource: any TimeSource
     let logger: Logger?
 
-    /// Performs a request. It returns when there is nothing more to say, which for a watch is when the client or the task
-    /// ends.
-    func perform(_ request: ControlRequest, reply: @escaping Reply) async {
+    /// Performs a request other than a watch. It waits for nobody but short locks.
+    func answer(to request: ControlRequest) -> ControlReply {
         var answer = ControlReply(to: request.word)
         switch request.command {
         case .ping:
@@ -30,7 +27,7 @@ struct ControlDesk: Sendable {
                 library: LibraryVersion.current,
                 protocolVersions: [ControlProtocol.version]
             )
-        case .dump(let selection):
+        case .dump(let selection), .watch(_, let selection):
             answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
         case .turn(let isOn, let route):
             turn(isOn, route)
@@ -38,12 +35,39 @@ struct ControlDesk: Sendable {
         case .refresh(let names):
             let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
             answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)
-        case .watch(let interval, let selection):
-            await watch(every: interval, selection, request, reply)
-            answer = ControlReply(to: request.word, ControlFault(.shutDown, "the client is shut down"))
-            if Task.isCancelled { return }
         }
-        reply(answer.line)
+        return answer
+    }
+
+    /// Tells everything that happens, and a dump at an interval, until the client or the task ends.
+    func watch(
+        every interval: Duration,
+        _ selection: ControlRequest.Selection,
+        tell: @escaping @Sendable (ControlReply) -> Void
+    ) async {
+        let request = ControlRequest(.watch(interval: interval, selection))
+        // Listening begins before the first dump, so that nothing is missed between both.
+        var events = client.resolver.events.makeAsyncIterator()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                repeat { tell(answer(to: request)) } while await hasSlept(interval)
+            }
+            while let event = await events.next() {
+                if let names = selection.names, let host = event.host, !names.contains(where: { $0.contains(host) }) {
+                    continue
+                }
+                var reply = ControlReply(to: request.word)
+                reply.event = ControlEvent(event)
+                tell(reply)
+            }
+            group.cancelAll()
+        }
+        guard !Task.isCancelled else { return }
+        tell(ControlReply(to: request.word, ControlFault(.shutDown, "the client is shut down")))
+    }
+
+    private func hasSlept(_ interval: Duration) async -> Bool {
+        (try? await timeSource.sleep(until: timeSource.now() + interval)) != nil
     }
 
     /// A peer that may not control the service was refused.
@@ -67,33 +91,5 @@ struct ControlDesk: Sendable {
             "kill switch through the control socket",
             metadata: ["state": isOn ? "on" : "off", "scope": "\(scope)"]
         )
-    }
-
-    private func watch(
-        every interval: Duration,
-        _ selection: ControlRequest.Selection,
-        _ request: ControlRequest,
-        _ reply: @escaping Reply
-    ) async {
-        // Listening begins before the first snapshot, so that nothing is missed between both.
-        var events = client.resolver.events.makeAsyncIterator()
-        await withTaskGroup(of: Void.self) { group in
-            group.addTask {
-                repeat {
-                    var answer = ControlReply(to: request.word)
-                    answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
-                    reply(answer.line)
-                } while (try? await timeSource.sleep(until: timeSource.now() + interval)) != nil
-            }
-            while let event = await events.next() {
-                if let names = selection.names, let host = event.host, !names.contains(where: { $0.contains(host) }) {
-                    continue
-                }
-                var answer = ControlReply(to: request.word)
-                answer.event = ControlEvent(event)
-                reply(answer.line)
-            }
-            group.cancelAll()
-        }
     }
 }

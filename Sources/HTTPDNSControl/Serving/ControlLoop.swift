@@ -1,3 +1,4 @@
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
@@ -14,8 +15,7 @@ final class ControlLoop {
     private struct Client {
         var descriptor: Int32
         var state: ControlConnection
-        /// What is performed for it.
-        var work: [ControlRequest: Task<Void, Never>] = [:]
+        var watch: Task<Void, Never>?
     }
 
     private let file: SocketFile
@@ -96,7 +96,6 @@ final class ControlLoop {
                 // Most readers have room, and need no turn of the loop for it.
                 flush(number)
             case .performed(let request, let number):
-                clients[number]?.work[request] = nil
                 act(on: clients[number]?.state.performed(request, at: now), of: number, at: now)
             }
         }
@@ -114,10 +113,20 @@ final class ControlLoop {
 
     private func perform(_ request: ControlRequest, for number: UInt64) {
         let (desk, mailbox) = (desk, mailbox)
-        clients[number]?.work[request] = Task.detached {
-            await desk.perform(request) { line in mailbox.post(.line(line, number)) }
+        if case .watch(let interval, let selection) = request.command {
+            clients[number]?.watch = Task.detached {
+                await desk.watch(every: interval, selection) { mailbox.post(.line($0.line, number)) }
+                mailbox.post(.performed(request, number))
+            }
+            return
+        }
+        // On a thread of its own and no task: a program all of whose tasks are stuck is one that is to be looked into, or
+        // switched off. There are at most as many as connections.
+        let isStarted = DetachedThread.start {
+            mailbox.post(.line(desk.answer(to: request).line, number))
             mailbox.post(.performed(request, number))
         }
+        if !isStarted { drop(number) }
     }
 
     // MARK: Sockets
@@ -135,7 +144,7 @@ final class ControlLoop {
             }
             if let fault = refusal(of: descriptor) {
                 // Its buffer is empty, so that the line fits; who does not read it sees the end.
-                _ = ControlLoop.write(ControlReply(to: nil, fault).line[...], to: descriptor)
+                _ = SocketOctets.write(ControlReply(to: nil, fault).line[...], to: descriptor)
                 close(descriptor)
                 continue
             }
@@ -188,7 +197,7 @@ final class ControlLoop {
     /// Writes as much as the kernel takes.
     private func flush(_ number: UInt64) {
         while let client = clients[number], !client.state.pendingOutput.isEmpty {
-            let count = ControlLoop.write(client.state.pendingOutput, to: client.descriptor)
+            let count = SocketOctets.write(client.state.pendingOutput, to: client.descriptor)
             if count < 0 {
                 if errno == EINTR { continue }
                 if errno != EAGAIN { drop(number) }
@@ -201,19 +210,8 @@ final class ControlLoop {
 
     private func drop(_ number: UInt64) {
         guard let client = clients.removeValue(forKey: number) else { return }
-        for task in client.work.values { task.cancel() }
+        client.watch?.cancel()
         close(client.descriptor)
-    }
-
-    /// A peer that went away is an error here, and no signal for the process.
-    private static func write(_ octets: ArraySlice<UInt8>, to descriptor: Int32) -> Int {
-        octets.withUnsafeBytes { buffer in
-            #if canImport(Darwin)
-            send(descriptor, buffer.baseAddress, buffer.count, 0)
-            #else
-            send(descriptor, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL))
-            #endif
-        }
     }
 
     private static func accept(_ listener: Int32) -> Int32 {

@@ -40,7 +40,8 @@ struct SocketFile: Sendable {
             throw ControlSocketError(
                 code: .invalidPath,
                 path: path,
-                message: "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) octets or has a NUL in it",
+                message:
+                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) octets or has a NUL in it",
                 hint: "give a short absolute path, such as /run/app/httpdns.sock"
             )
         }
