@@ -14,6 +14,8 @@ public struct Diagnostics: Codable, Hashable, Sendable {
     public var uptimeSeconds: Double
     /// Whether the kill switch has something off.
     public var killSwitch: Switch
+    /// What became of the last reload; nil before the first.
+    public var lastReload: Reload?
     /// The mappings in use.
     public var mappings: Mappings
     /// The cache, with its answers.
@@ -28,7 +30,7 @@ public struct Diagnostics: Codable, Hashable, Sendable {
     public var counters: [String: Int]
 
     private enum CodingKeys: String, CodingKey {
-        case version, library, libcurl, uptimeSeconds, mappings, cache, routes, providers, limits, counters
+        case version, library, libcurl, uptimeSeconds, lastReload, mappings, cache, routes, providers, limits, counters
         case killSwitch = "switch"
     }
 
