@@ -77,6 +77,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
             ],
             swiftSettings: settings
@@ -183,7 +184,10 @@ let package = Package(
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
-            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives"],
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

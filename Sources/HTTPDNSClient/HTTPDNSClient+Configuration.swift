@@ -47,12 +47,20 @@ extension HTTPDNSClient {
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
         /// goes on the wire is the same.
         public var isEnabled = true
+        /// Whether settings that came from a file follow the file: a change of it takes effect while the client runs. If not,
+        /// ``HTTPDNSClient/reload()`` still reads it.
+        public var watchesFile = true
+        /// Whether the signal SIGHUP makes a client read its file again. It is for programs: a signal belongs to the process
+        /// as a whole, and without this it ends it, unless something else handles it.
+        public var reloadsOnHangUp = false
         /// Stages that run once per call, outermost first.
         public var applicationInterceptors: [any Interceptor] = []
         /// Stages that run once per hop, outermost first.
         public var networkInterceptors: [any Interceptor] = []
         /// Where log lines go, all but one at debug and trace level; nil means nowhere. A ``resolver`` has a logger of its own.
         public var logger: Logger?
+        /// Where the settings came from; nil for code.
+        package var source: (any ConfigurationSource)?
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 

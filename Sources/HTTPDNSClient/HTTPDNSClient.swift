@@ -26,6 +26,8 @@ public final class HTTPDNSClient: Sendable {
     /// What it was made with, and when: for ``diagnostics(limit:names:)``.
     let configuration: Configuration
     let madeAt: MonotonicTime
+    /// The source of the settings, while it is watched.
+    let watch = Lock<(any ConfigurationWatch)?>(nil)
 
     /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
     /// providers are asked in the background. What a store kept from before a restart is taken in first.
@@ -46,7 +48,10 @@ public final class HTTPDNSClient: Sendable {
         }
         self.init(configuration: configuration, resolver: resolver, sender: Transport(transport))
         await resolver.start()
+        startWatching(configuration)
     }
+
+    deinit { watch.withLock { $0 }?.cancel() }
 
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
     package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
@@ -127,6 +132,7 @@ public final class HTTPDNSClient: Sendable {
     /// - Throws: `CancellationError` when the task is cancelled while it waits; what is in flight is then cut at once.
     public func shutdown(drainingFor duration: Duration = .zero) async throws {
         pipeline.gate.close()
+        await watch.withLock { $0 }?.end()
         let clock = SystemTimeSource()
         let deadline = clock.now() + duration
         if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }

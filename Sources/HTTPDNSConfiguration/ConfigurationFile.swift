@@ -27,10 +27,13 @@ extension ConfigurationFile {
     /// The file is imported as with ``importHosts(_:name:)`` when its name is `hosts` or ends in `.hosts`, or when its first
     /// line that says something begins with an address; such a line cannot begin a YAML configuration.
     /// Paths inside the file are relative to its folder.
+    ///
+    /// A client that is made of the settings follows the file while it runs, see
+    /// ``HTTPDNSClient/HTTPDNSClient/Configuration/watchesFile``; what code changes in the settings stays as code has it.
     /// - Parameter path: The path of the file; a relative one is seen from the working directory.
     /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
     public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
-        try parse(try FileContents.read(path), name: path)
+        try FileConfigurationSource.read(path)
     }
 
     /// Reads settings from text, as ``read(_:)`` does.

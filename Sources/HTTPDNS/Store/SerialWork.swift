@@ -16,7 +16,9 @@ package final class SerialWork: Sendable {
         let refuse: @Sendable () -> Void
     }
 
-    package init(startThread: @escaping StartThread = DetachedThread.start) { self.startThread = startThread }
+    package convenience init() { self.init(startThread: DetachedThread.start) }
+
+    init(startThread: @escaping StartThread) { self.startThread = startThread }
 
     /// Runs `work` after all that was given before, and returns what it returns.
     /// - Throws: What `work` throws; ``NoThread``; and `CancellationError` as soon as the task is cancelled: then the work may

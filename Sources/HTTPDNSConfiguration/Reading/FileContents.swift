@@ -15,7 +15,7 @@ enum FileContents {
 
     /// The text of a file.
     static func read(_ path: String) throws(ConfigurationFileError) -> String {
-        try text(try bytes(path), file: path)
+        try text(try reading(path).bytes, file: path)
     }
 
     /// Checks that bytes are UTF-8 text without NUL.
@@ -36,22 +36,46 @@ enum FileContents {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    private static func bytes(_ path: String) throws(ConfigurationFileError) -> [UInt8] {
-        guard !path.utf8.contains(0) else { throw ConfigurationFileError(path, "the path holds a NUL") }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { throw failure(path, errno) }
+    /// A file as it was while it was read.
+    struct Reading: Sendable {
+        var bytes: [UInt8]
+        /// What the file was when the reading began.
+        var sight: FileSight?
+        /// Whether it was the same when the reading ended.
+        var isSteady: Bool
+    }
+
+    /// The bytes of a file.
+    /// - Parameters:
+    ///   - name: What errors call it; nil for its path.
+    ///   - mayWait: Whether to wait for somebody to write when the path leads to a pipe. If not, only a regular file is read.
+    static func reading(
+        _ path: String,
+        name: String? = nil,
+        mayWait: Bool = true
+    ) throws(ConfigurationFileError) -> Reading {
+        let name = name ?? path
+        guard !path.utf8.contains(0) else { throw ConfigurationFileError(name, "the path holds a NUL") }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | (mayWait ? 0 : O_NONBLOCK))
+        guard descriptor >= 0 else { throw failure(name, errno) }
         defer { close(descriptor) }
+        let before = FileSight(descriptor: descriptor)
+        if !mayWait, before?.isPlain == false {
+            throw ConfigurationFileError(name, "it is no regular file, and only such a one can be read again")
+        }
         var bytes: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: 1 << 16)
         while true {
             let count = chunk.withUnsafeMutableBytes { systemRead(descriptor, $0) }
             if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw failure(path, errno) }
-            if count == 0 { return bytes }
+            guard count >= 0 else { throw failure(name, errno) }
+            if count == 0 {
+                return Reading(bytes: bytes, sight: before, isSteady: before == FileSight(descriptor: descriptor))
+            }
             bytes += chunk[..<count]
             guard bytes.count <= limit else {
                 throw ConfigurationFileError(
-                    path,
+                    name,
                     "the file is larger than \(ByteCount.bytes(limit))",
                     hint: "is it a configuration file?"
                 )

@@ -14,6 +14,14 @@ enum FilePath {
         return file[...slash] + path
     }
 
+    /// The path from the root on; nil when the working directory is gone.
+    static func absolute(_ path: String) -> String? {
+        if path.hasPrefix("/") { return path }
+        var buffer = [CChar](repeating: 0, count: Int(PATH_MAX))
+        guard getcwd(&buffer, buffer.count) != nil else { return nil }
+        return String(decoding: buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self) + "/" + path
+    }
+
     /// The last part of a path.
     static func name(_ path: String) -> Substring {
         path.lastIndex(of: "/").map { path[path.index(after: $0)...] } ?? path[...]

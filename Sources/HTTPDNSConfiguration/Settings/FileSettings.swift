@@ -30,17 +30,32 @@ package struct FileSettings: Sendable {
     /// The settings with live providers.
     /// - Throws: ``ConfigurationFileError`` for what only the parts themselves can tell: a provider that cannot be made.
     package func clientConfiguration(file: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        var providers = LiveProviders()
+        return try clientConfiguration(file: file, providers: &providers)
+    }
+
+    /// As ``clientConfiguration(file:)``, with the providers that are running already where the file says the same of them.
+    /// - Parameter live: Those that are running; afterwards those of these settings.
+    func clientConfiguration(
+        file: String,
+        providers live: inout LiveProviders
+    ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        var next = LiveProviders()
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()
         for provider in providers {
             do {
-                configuration.resolver.providers.append(try provider.live())
+                configuration.resolver.providers.append(try next.take(provider, from: live))
                 configuration.resolver.providerLimits[provider.name] = provider.limits
             } catch {
                 mistakes.add("providers[\"\(provider.name)\"]: \(error.message)", at: provider.position)
             }
         }
-        if let error = mistakes.error { throw error }
+        if let error = mistakes.error {
+            next.end(except: live)
+            throw error
+        }
+        live = next
         configuration.resolver.routes = routes
         configuration.resolver.mappings = mappings
         configuration.resolver.policy = policy

@@ -1,0 +1,111 @@
+#if os(Linux)
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#endif
+
+/// Events of Linux about one path: about the names that lead to the file, in their folders, and about the file itself.
+///
+/// Folders are watched because editors move a new file over the old one, which ends all events about the old one.
+/// It takes one descriptor, and no thread while nothing happens.
+package final class InotifyEvents: FileEvents {
+    private let path: String
+    private let descriptor: Int32
+    private let watches = Lock(FolderWatches())
+    private let source: Lock<Source>
+
+    private struct Source {
+        var readable: RunningSource?
+        var hasEnded = false
+    }
+
+    /// - Parameter path: An absolute path.
+    /// - Returns: nil when the system gives no inotify instance (`fs.inotify.max_user_instances`), or the file lies where
+    ///   others change it without this system's knowledge.
+    package init?(_ path: String) {
+        guard !RemoteFileSystem.holds(path) else { return nil }
+        let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
+        guard descriptor >= 0 else { return nil }
+        self.path = path
+        self.descriptor = descriptor
+        source = Lock(Source())
+    }
+
+    package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {
+        let descriptor = descriptor
+        // The descriptor is closed when no handler runs any more, and never before: its number may be another's by then.
+        let running = RunningSource.reading(descriptor) { [weak self] in
+            self?.drain(into: handler)
+        } close: {
+            close(descriptor)
+        }
+        source.withLock { $0.readable = running }
+    }
+
+    package func arm() -> Bool {
+        var chain = LinkChain(to: path)
+        // What changed between following the links and watching them was not told.
+        for _ in 0..<5 {
+            let isWhole = source.withLock { source in
+                guard !source.hasEnded else { return true }
+                return watches.withLock { $0.arm(chain, on: descriptor) }
+            }
+            guard isWhole else { return false }
+            let again = LinkChain(to: path)
+            if again == chain { return true }
+            chain = again
+        }
+        // It changes faster than it can be watched: events of the rest will come.
+        return true
+    }
+
+    package func end() {
+        source.withLock { source in
+            guard !source.hasEnded else { return }
+            source.hasEnded = true
+            // Cancelling waits for nobody; the handler runs on the source's queue.
+            if let readable = source.readable { readable.cancel() } else { close(descriptor) }
+            source.readable = nil
+        }
+    }
+
+    deinit { end() }
+
+    private func drain(into handler: (FileEvent) -> Void) {
+        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
+            while true {
+                let count = read(descriptor, buffer.baseAddress, buffer.count)
+                if count < 0, errno == EINTR { continue }
+                guard count > 0 else { return }
+                for event in watches.withLock({ $0.events(in: UnsafeRawBufferPointer(buffer)[..<count]) }) {
+                    handler(event)
+                }
+            }
+        }
+    }
+}
+
+extension FolderWatches {
+    /// The events in what was read from an inotify instance (inotify(7)): number of the watch, mask, cookie, length of
+    /// the name, and the name with zeros behind it.
+    func events(in bytes: Slice<UnsafeRawBufferPointer>) -> [FileEvent] {
+        var events: [FileEvent] = []
+        let header = MemoryLayout<inotify_event>.size
+        var offset = bytes.startIndex
+        while offset + header <= bytes.endIndex {
+            let event = bytes.base.loadUnaligned(fromByteOffset: offset, as: inotify_event.self)
+            let end = offset + header + Int(event.len)
+            guard end <= bytes.endIndex else { break }
+            let name = String(decoding: bytes.base[(offset + header)..<end].prefix { $0 != 0 }, as: UTF8.self)
+            if let event = self.event(watch: event.wd, mask: event.mask, name: name), events.last != event {
+                events.append(event)
+            }
+            offset = end
+        }
+        return events
+    }
+}
+#endif

@@ -1,0 +1,88 @@
+#if YAML
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+internal import Logging
+
+/// What a client can tell of its reloads: the log lines, and the state that it shows.
+///
+/// All is quiet while all is well. A file that cannot be used is one warning for each cause, and its end a notice.
+final class ReloadReports: Sendable {
+    private let file: String
+    private let logger: Logger?
+    private let wallClock: WallClock
+    private let state: Lock<ReloadStatus>
+
+    init(file: String, isWatching: Bool, logger: Logger?, wallClock: WallClock = .system) {
+        self.file = file
+        self.logger = logger
+        self.wallClock = wallClock
+        state = Lock(ReloadStatus(source: file, isWatching: isWatching))
+    }
+
+    var status: ReloadStatus { state.withLock { $0 } }
+
+    func note(_ report: ConfigurationWatcher<ReloadResult>.Report) {
+        switch report {
+        case .applied(let result): noteSuccess(result)
+        case .unchanged: state.withLock { $0.failure = nil }
+        case .failed(let error):
+            let now = wallClock.now()
+            state.withLock { state in
+                state.failures += 1
+                state.failure = ReloadStatus.Failure(time: now, message: Self.message(of: error))
+            }
+        case .warning(let error):
+            logger?.warning("configuration file refused; what was in use before stays", metadata: metadata(of: error))
+        case .recovered:
+            logger?.notice("configuration file in use again", metadata: ["file": .string(file)])
+        case .polling:
+            state.withLock { $0.isPolling = true }
+            logger?.notice(
+                "the system tells of no changes of the configuration file; it is looked at every two seconds",
+                metadata: ["file": .string(file)]
+            )
+        }
+    }
+
+    private func noteSuccess(_ result: ReloadResult) {
+        let now = wallClock.now()
+        let isNews = state.withLock { state in
+            let before = state.lastSuccess?.needsRestart ?? []
+            state.successes += 1
+            state.failure = nil
+            state.lastSuccess = ReloadStatus.Success(
+                time: now,
+                generation: result.generation,
+                needsRestart: result.needsRestart
+            )
+            return !result.needsRestart.isEmpty && result.needsRestart != before
+        }
+        let generation = Logger.MetadataValue.stringConvertible(result.generation)
+        logger?.debug("configuration file reloaded", metadata: ["file": .string(file), "generation": generation])
+        guard isNews else { return }
+        logger?.notice(
+            "configuration file has changes that need a restart",
+            metadata: ["file": .string(file), "keys": .array(result.needsRestart.map { .string($0) })]
+        )
+    }
+
+    private static func message(of error: any Error) -> String {
+        (error as? HTTPDNSClientError)?.message ?? "\(error)"
+    }
+
+    private func metadata(of error: any Error) -> Logger.Metadata {
+        var metadata: Logger.Metadata = ["file": .string(file)]
+        if let error = error as? ConfigurationFileError, let first = error.mistakes.first {
+            metadata["line"] = first.location.line.map { .stringConvertible($0) }
+            metadata["column"] = first.location.column.map { .stringConvertible($0) }
+            metadata["error"] = .string(first.message + (first.hint.map { " (\($0))" } ?? ""))
+            let count = error.mistakes.count + error.omitted
+            if count > 1 { metadata["mistakes"] = .stringConvertible(count) }
+        } else {
+            metadata["error"] = .string(Self.message(of: error))
+        }
+        return metadata
+    }
+}
+#endif

@@ -1,0 +1,43 @@
+internal import Dispatch
+
+/// A dispatch source that runs, for whoever may end it.
+///
+/// Safe to share: after `init` nothing but `cancel` is called on it, which may be called from any thread
+/// (dispatch_source_create(3)). Dispatch's own types are not marked as Sendable.
+final class RunningSource: @unchecked Sendable {
+    private let source: any DispatchSourceProtocol
+
+    private init(_ source: any DispatchSourceProtocol, calling handler: @escaping @Sendable () -> Void) {
+        self.source = source
+        source.setEventHandler(handler: DispatchWorkItem(block: handler))
+    }
+
+    /// Calls `handler` whenever there is something to read.
+    /// - Parameter close: Called once, after the last call of `handler`: the place to close the descriptor.
+    static func reading(
+        _ descriptor: Int32,
+        _ handler: @escaping @Sendable () -> Void,
+        close: @escaping @Sendable () -> Void
+    ) -> RunningSource {
+        let queue = DispatchQueue(label: "httpdns.configuration.events")
+        let source = DispatchSource.makeReadSource(fileDescriptor: descriptor, queue: queue)
+        source.setCancelHandler(handler: DispatchWorkItem(block: close))
+        let running = RunningSource(source, calling: handler)
+        source.resume()
+        return running
+    }
+
+    /// Calls `handler` whenever the process gets a signal.
+    static func signal(_ number: Int32, _ handler: @escaping @Sendable () -> Void) -> RunningSource {
+        let queue = DispatchQueue(label: "httpdns.configuration.signals")
+        let source = DispatchSource.makeSignalSource(signal: number, queue: queue)
+        let running = RunningSource(source, calling: handler)
+        source.resume()
+        return running
+    }
+
+    /// Ends its calls, without waiting for one under way. Idempotent.
+    func cancel() { source.cancel() }
+
+    deinit { cancel() }
+}

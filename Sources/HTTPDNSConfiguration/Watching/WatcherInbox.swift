@@ -1,0 +1,74 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// What arrives for a watcher from other threads, until it has time for it. Repetitions are dropped: however much happens,
+/// little waits.
+final class WatcherInbox<Applied: Sendable>: Sendable {
+    typealias Waiter = OneShot<Result<Applied, any Error>>
+
+    struct Content: Sendable {
+        var events: [FileEvent] = []
+        var isTime = false
+        var isDemanded = false
+    }
+
+    private struct State: Sendable {
+        var content = Content()
+        var waiters: [Waiter] = []
+        var hasEnded = false
+    }
+
+    private let state = Lock(State())
+    private let bell: AsyncStream<Void>.Continuation
+    /// Has an element whenever something new is there.
+    let arrivals: AsyncStream<Void>
+
+    init() { (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
+
+    func put(_ event: FileEvent) {
+        change { if $0.content.events.last != event { $0.content.events.append(event) } }
+    }
+
+    func putTime() { change { $0.content.isTime = true } }
+
+    /// Asks for a reading.
+    /// - Parameter waiter: Gets the result; nil for nobody.
+    /// - Returns: false after the end.
+    func demand(_ waiter: Waiter?) -> Bool {
+        let isTaken = state.withLock { state in
+            guard !state.hasEnded else { return false }
+            state.content.isDemanded = true
+            if let waiter { state.waiters.append(waiter) }
+            return true
+        }
+        bell.yield()
+        return isTaken
+    }
+
+    /// What has arrived; nil at the end.
+    func take() -> Content? {
+        state.withLock { state in
+            guard !state.hasEnded else { return nil }
+            defer { state.content = Content() }
+            return state.content
+        }
+    }
+
+    /// Those who wait for a reading that begins now.
+    func takeWaiters() -> [Waiter] {
+        state.withLock { state in
+            defer { state.waiters = [] }
+            return state.waiters
+        }
+    }
+
+    func end() {
+        state.withLock { $0.hasEnded = true }
+        bell.finish()
+    }
+
+    private func change(_ body: (inout State) -> Void) {
+        state.withLock { body(&$0) }
+        bell.yield()
+    }
+}

@@ -1,0 +1,175 @@
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("A watcher of a file")
+struct ConfigurationWatcherTests {
+    private struct Refused: Error, CustomStringConvertible {
+        var description: String
+    }
+
+    private let file = ScriptedFile("one")
+    private let clock = FakeTimeSource()
+    private let reports = ReportList()
+
+    private func watcher(isOnDemandOnly: Bool = false) -> ConfigurationWatcher<String> {
+        ConfigurationWatcher(
+            file,
+            events: file,
+            clock: clock,
+            reading: file.reading,
+            isOnDemandOnly: isOnDemandOnly,
+            apply: { bytes in
+                let text = String(decoding: bytes, as: UTF8.self)
+                if text.hasPrefix("bad") { throw Refused(description: text) }
+                return text
+            },
+            report: { [reports] in reports.note($0) }
+        )
+    }
+
+    /// Runs `body` with a watcher that is started, and ended afterwards.
+    private func withWatcher(
+        isOnDemandOnly: Bool = false,
+        _ body: (ConfigurationWatcher<String>) async throws -> Void
+    ) async rethrows {
+        let watcher = watcher(isOnDemandOnly: isOnDemandOnly)
+        watcher.start()
+        try await body(watcher)
+        await watcher.end()
+    }
+
+    @Test("What is moved into place is applied, without a moment passing on the clock")
+    func applies() async {
+        await withWatcher { _ in
+            file.set("two")
+            #expect(await reports.next() == ["applied two"])
+            file.set("three")
+            #expect(await reports.next() == ["applied three"])
+        }
+    }
+
+    @Test("What says the same is not applied again, unless somebody demands it")
+    func unchanged() async throws {
+        try await withWatcher { watcher in
+            file.set("one")
+            #expect(await reports.next() == ["unchanged"])
+            #expect(try await watcher.renew() == "one")
+            #expect(await reports.next() == ["applied one"])
+        }
+    }
+
+    @Test("What is written in place is applied after its writer closed it and 100 ms passed")
+    func settles() async {
+        await withWatcher { _ in
+            file.set("half", telling: .modified)
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .milliseconds(300))
+            file.set("whole", telling: .modified)
+            file.set("whole", telling: .closed)
+            // The sleeper for the open file gives way to the one for the closed one, which is due within its time.
+            while file.reads == 0 {
+                await clock.sleepers(atLeast: 1)
+                clock.advance(by: .milliseconds(50))
+                await Task.yield()
+            }
+            #expect(await reports.next() == ["applied whole"])
+            #expect(file.reads == 1)
+        }
+    }
+
+    @Test("A bad file is told about once after a second, keeps nothing from working, and its end is told")
+    func warnings() async throws {
+        try await withWatcher { watcher in
+            file.set("bad: line 3")
+            #expect(await reports.next() == ["failed bad: line 3"])
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .seconds(1))
+            #expect(await reports.next() == ["warning bad: line 3"])
+            file.set("bad: line 3")
+            #expect(await reports.next() == ["failed bad: line 3"])
+            file.set("good")
+            // No second warning came between.
+            #expect(await reports.next(2) == ["applied good", "recovered"])
+        }
+    }
+
+    @Test("A file that is gone, and comes back as it was, is in use again")
+    func gone() async {
+        await withWatcher { _ in
+            file.set(nil, telling: .touched)
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .milliseconds(100))
+            #expect(await reports.next() == ["failed f: it is missing"])
+            await clock.sleepers(atLeast: 1)
+            clock.advance(by: .milliseconds(900))
+            #expect(await reports.next() == ["warning f: it is missing"])
+            file.set("one")
+            #expect(await reports.next(2) == ["unchanged", "recovered"])
+        }
+    }
+
+    @Test("Without events it polls, and says so once")
+    func polls() async {
+        file.tellNothing()
+        await withWatcher { _ in
+            #expect(await reports.next() == ["polling"])
+            await clock.sleepers(atLeast: 1)
+            file.set("two", telling: nil)
+            clock.advance(by: .seconds(2))
+            // Noticed by the look, applied after a second in which it stays.
+            while file.reads == 0 {
+                await clock.sleepers(atLeast: 1)
+                clock.advance(by: .milliseconds(500))
+                await Task.yield()
+            }
+            #expect(await reports.next() == ["applied two"])
+        }
+    }
+
+    @Test("A demand that fails throws, and is told about at once")
+    func demandFails() async throws {
+        try await withWatcher(isOnDemandOnly: true) { watcher in
+            file.set("bad", telling: nil)
+            await #expect(throws: Refused.self) { try await watcher.renew() }
+            #expect(await reports.next(2) == ["failed bad", "warning bad"])
+        }
+    }
+
+    @Test("After its end nothing is read, those who wait are told, and nobody sleeps on the clock")
+    func ends() async {
+        let watcher = watcher()
+        watcher.start()
+        file.set("bad", telling: .replaced)
+        #expect(await reports.next() == ["failed bad"])
+        await clock.sleepers(atLeast: 1)
+        await watcher.end()
+        #expect(file.hasEnded)
+        let reads = file.reads
+        file.set("two")
+        await #expect(throws: ConfigurationWatcher<String>.Ended.self) { try await watcher.renew() }
+        #expect(file.reads == reads)
+        while clock.sleeperCount > 0 { await Task.yield() }
+    }
+
+    @Test("A demand is answered when the watcher ends before it gets to it")
+    func endsWithDemand() async {
+        let watcher = watcher()
+        async let renewal = Result { try await watcher.renew() }
+        while true {
+            watcher.cancel()
+            watcher.start()
+            break
+        }
+        // Either it came before the end and is answered, or after it and is refused.
+        let result = await renewal
+        #expect(throws: ConfigurationWatcher<String>.Ended.self) { try result.get() }
+    }
+}
+
+extension Result where Failure == any Error {
+    fileprivate init(catching body: () async throws -> Success) async {
+        do { self = .success(try await body()) } catch { self = .failure(error) }
+    }
+}

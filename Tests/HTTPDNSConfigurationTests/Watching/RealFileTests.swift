@@ -1,0 +1,201 @@
+#if os(Linux)
+import Foundation
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import Testing
+
+/// Real files and inotify. Every step awaits what is told, and no clock.
+@Suite("A real file that is watched", .timeLimit(.minutes(1)))
+struct RealFileTests {
+    private let reports = ReportList()
+
+    private func withWatcher(
+        _ path: String,
+        pace: WatchPace = WatchPace(),
+        _ body: (ConfigurationWatcher<String>) async throws -> Void
+    ) async throws {
+        let file = LocalFile(path)
+        let watcher = ConfigurationWatcher<String>(
+            file,
+            events: try #require(InotifyEvents(path)),
+            pace: pace,
+            reading: try file.read(),
+            apply: { String(decoding: $0, as: UTF8.self) },
+            report: { [reports] in reports.note($0) }
+        )
+        watcher.start()
+        // Watching has begun when a demand is answered.
+        let text = try await watcher.renew()
+        #expect(await reports.next() == ["applied \(text)"])
+        try await body(watcher)
+        await watcher.end()
+    }
+
+    private func withFolder(_ body: (TemporaryFolder) async throws -> Void) async throws {
+        let folder = try TemporaryFolder()
+        defer { folder.remove() }
+        try await body(folder)
+    }
+
+    @Test("A file moved over it is applied, again and again")
+    func renamed() async throws {
+        try await withFolder { folder in
+            try folder.write("0", "f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                for number in 1...20 {
+                    try folder.replace("\(number)", "f.yaml")
+                    #expect(await reports.next() == ["applied \(number)"])
+                }
+            }
+        }
+    }
+
+    @Test("A file written in place is applied when it is closed, and not while its writer pauses")
+    func inPlace() async throws {
+        try await withFolder { folder in
+            try folder.write("old", "f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                let handle = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                try handle.truncate(atOffset: 0)
+                try handle.write(contentsOf: Data("first ".utf8))
+                // Longer than a closed file would have to rest. It is no wait for something to happen, but for nothing.
+                try await Task.sleep(for: .milliseconds(300))
+                try handle.write(contentsOf: Data("second".utf8))
+                try handle.close()
+                #expect(await reports.next() == ["applied first second"])
+            }
+        }
+    }
+
+    @Test("A mounted ConfigMap of Kubernetes: the link ..data is swapped, and the folder it led to removed")
+    func linkSwap() async throws {
+        try await withFolder { folder in
+            try folder.makeFolder("..1")
+            try folder.write("1", "..1/f.yaml")
+            try folder.link("..data", to: "..1")
+            try folder.link("f.yaml", to: "..data/f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                for number in 2...10 {
+                    try folder.makeFolder("..\(number)")
+                    try folder.write("\(number)", "..\(number)/f.yaml")
+                    try folder.link("..data", to: "..\(number)")
+                    try FileManager.default.removeItem(atPath: folder("..\(number - 1)"))
+                    var seen = await reports.next()
+                    // The folder's removal may be seen as a change of its own.
+                    while seen == ["unchanged"] { seen = await reports.next() }
+                    #expect(seen == ["applied \(number)"])
+                }
+            }
+        }
+    }
+
+    @Test("A link on the way that leads to another folder is followed")
+    func releaseLink() async throws {
+        try await withFolder { folder in
+            for number in 1...2 {
+                try folder.makeFolder("releases/\(number)/conf")
+                try folder.write("\(number)", "releases/\(number)/conf/f.yaml")
+            }
+            try folder.link("current", to: "releases/1")
+            try await withWatcher(folder("current/conf/f.yaml")) { _ in
+                try folder.link("current", to: "releases/2")
+                #expect(await reports.next() == ["applied 2"])
+                // And what it led to before counts no more.
+                try folder.replace("nobody", "releases/1/conf/f.yaml")
+                try folder.replace("3", "releases/2/conf/f.yaml")
+                #expect(await reports.next() == ["applied 3"])
+            }
+        }
+    }
+
+    @Test("A folder that is removed and made again is watched again")
+    func folderAgain() async throws {
+        try await withFolder { folder in
+            try folder.makeFolder("a/b")
+            try folder.write("1", "a/b/f.yaml")
+            try await withWatcher(folder("a/b/f.yaml")) { _ in
+                try FileManager.default.removeItem(atPath: folder("a"))
+                var seen = await reports.next()
+                #expect(seen.allSatisfy { $0.contains("No such file") }, "\(seen)")
+                try folder.makeFolder("a/b")
+                try folder.write("2", "a/b/f.yaml")
+                repeat { seen = await reports.next() } while seen != ["applied 2"]
+                try folder.replace("3", "a/b/f.yaml")
+                repeat { seen = await reports.next() } while seen == ["recovered"]
+                #expect(seen == ["applied 3"])
+            }
+        }
+    }
+
+    @Test("A folder with the file's name in its place is told about, and the file that comes back applied")
+    func folderInPlace() async throws {
+        try await withFolder { folder in
+            try folder.write("1", "f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                try FileManager.default.removeItem(atPath: folder("f.yaml"))
+                try folder.makeFolder("f.yaml")
+                var seen: [String] = []
+                repeat { seen = await reports.next() } while !seen[0].hasPrefix("warning")
+                #expect(seen[0].contains("Is a directory"), "\(seen)")
+                try FileManager.default.removeItem(atPath: folder("f.yaml"))
+                try folder.replace("2", "f.yaml")
+                repeat { seen = await reports.next() } while seen[0].hasPrefix("failed")
+                #expect(seen == ["applied 2"])
+                #expect(await reports.next() == ["recovered"])
+            }
+        }
+    }
+
+    @Test("Rights that are taken away are told about, and given back they are noticed", .enabled(if: getuid() != 0))
+    func rights() async throws {
+        try await withFolder { folder in
+            try folder.write("1", "f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                chmod(folder("f.yaml"), 0)
+                let seen = await reports.next(2)
+                #expect(seen.allSatisfy { $0.contains("Permission denied") }, "\(seen)")
+                chmod(folder("f.yaml"), 0o644)
+                #expect(await reports.next(2) == ["unchanged", "recovered"])
+            }
+        }
+    }
+
+    @Test("What happens beside the file, or to a file of the same name elsewhere, is no news")
+    func neighbours() async throws {
+        try await withFolder { folder in
+            try folder.write("1", "f.yaml")
+            try folder.makeFolder("other")
+            try await withWatcher(folder("f.yaml")) { _ in
+                for number in 0..<50 { try folder.replace("\(number)", "g.yaml") }
+                try folder.write("elsewhere", "other/f.yaml")
+                try folder.replace("2", "f.yaml")
+                // The first report is about the file itself.
+                #expect(await reports.next() == ["applied 2"])
+            }
+        }
+    }
+
+    @Test("Watching a hundred files one after the other leaves no descriptor and no thread behind")
+    func leaks() async throws {
+        try await withFolder { folder in
+            try folder.write("1", "f.yaml")
+            func count(_ path: String) throws -> Int { try FileManager.default.contentsOfDirectory(atPath: path).count }
+            func instances() throws -> Int {
+                try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").filter {
+                    (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/" + $0))
+                        == "anon_inode:inotify"
+                }.count
+            }
+            let before = try instances()
+            for number in 0..<100 {
+                try await withWatcher(folder("f.yaml")) { _ in
+                    try folder.replace("\(number)", "f.yaml")
+                    _ = await reports.next()
+                }
+            }
+            // A descriptor is closed on its source's own queue; other tests may have some too.
+            while try instances() > before + 20 { await Task.yield() }
+        }
+    }
+}
+#endif

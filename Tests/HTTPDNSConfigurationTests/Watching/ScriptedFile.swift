@@ -1,0 +1,100 @@
+import HTTPDNS
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+
+/// A file that exists in a test alone, with its events.
+final class ScriptedFile: WatchedFile, FileEvents {
+    private struct State {
+        var content: [UInt8]?
+        var sight: FileSight
+        var number = 1
+        var isTold = true
+        var handler: (@Sendable (FileEvent) -> Void)?
+        var arms = 0
+        var reads = 0
+        var hasEnded = false
+    }
+
+    private let state: Lock<State>
+
+    init(_ text: String) { state = Lock(State(content: Array(text.utf8), sight: .version(1))) }
+
+    /// The file as it is now, for a watcher that begins.
+    var reading: WatchedFileReading { state.withLock { WatchedFileReading(bytes: $0.content ?? [], sight: $0.sight) } }
+    var reads: Int { state.withLock { $0.reads } }
+    var hasEnded: Bool { state.withLock { $0.hasEnded } }
+
+    /// Puts another content in place; nil for none.
+    func set(_ text: String?, telling event: FileEvent? = .replaced) {
+        let handler = state.withLock { state in
+            state.number += 1
+            state.content = text.map { Array($0.utf8) }
+            state.sight = text == nil ? .absent(2) : .version(state.number)
+            return state.handler
+        }
+        if let event { handler?(event) }
+    }
+
+    func tellNothing() { state.withLock { $0.isTold = false } }
+
+    func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) { state.withLock { $0.handler = handler } }
+
+    func arm() -> Bool {
+        state.withLock { state in
+            state.arms += 1
+            return state.isTold
+        }
+    }
+
+    func end() {
+        state.withLock { state in
+            state.hasEnded = true
+            state.handler = nil
+        }
+    }
+
+    func sight() -> FileSight { state.withLock { $0.sight } }
+
+    func read() throws(ConfigurationFileError) -> WatchedFileReading {
+        let (content, sight) = state.withLock { state in
+            state.reads += 1
+            return (state.content, state.sight)
+        }
+        guard let content else { throw Self.missing }
+        return WatchedFileReading(bytes: content, sight: sight)
+    }
+
+    static var missing: ConfigurationFileError {
+        ConfigurationFileError(
+            mistakes: [.init(location: SourceLocation(file: "f"), message: "it is missing", hint: nil)],
+            omitted: 0
+        )
+    }
+}
+
+/// What a watcher reports, as words, one after the other.
+final class ReportList: Sendable {
+    private let words: AsyncStream<String>
+    private let continuation: AsyncStream<String>.Continuation
+
+    init() { (words, continuation) = AsyncStream.makeStream(of: String.self) }
+
+    func note(_ report: ConfigurationWatcher<String>.Report) {
+        switch report {
+        case .applied(let text): continuation.yield("applied \(text)")
+        case .unchanged: continuation.yield("unchanged")
+        case .failed(let error): continuation.yield("failed \(error)")
+        case .warning(let error): continuation.yield("warning \(error)")
+        case .recovered: continuation.yield("recovered")
+        case .polling: continuation.yield("polling")
+        }
+    }
+
+    /// The next reports, as soon as there are so many.
+    func next(_ count: Int = 1) async -> [String] {
+        var list: [String] = []
+        for await word in words.prefix(count) { list.append(word) }
+        return list
+    }
+}

@@ -1,0 +1,256 @@
+import HTTPDNSConfiguration
+import Testing
+
+@Suite("When a watched file is read")
+struct WatchStateTests {
+    private func started(_ sight: FileSight = .version(1, inode: 1)) -> WatchedClock {
+        var clock = WatchedClock(sight, known: sight)
+        clock.begin()
+        return clock
+    }
+
+    @Test("A file that is as it was when it was read is not read, and nothing is due")
+    func idle() {
+        var clock = started()
+        clock.pass(3_600_000)
+        #expect(clock.journal.isEmpty)
+        #expect(clock.deadline == nil)
+    }
+
+    @Test("A file that changed before the watching began is read once it has been left alone for a second")
+    func changedBefore() {
+        var clock = WatchedClock(.version(2, inode: 1), known: .version(1, inode: 1))
+        clock.begin()
+        clock.pass(5000)
+        #expect(clock.journal == ["1000 read"])
+    }
+
+    @Test("A file that was moved into place is read at once")
+    func moved() {
+        var clock = started()
+        clock.pass(50)
+        clock.event(.replaced, .version(2))
+        clock.pass(5000)
+        #expect(clock.journal == ["50 read"])
+    }
+
+    @Test("Files moved into place one after the other are read one by one, with no starving")
+    func storm() {
+        var clock = started()
+        for number in 2..<102 {
+            clock.event(.replaced, .version(number))
+            clock.pass(60)
+        }
+        #expect(clock.journal.count == 100)
+    }
+
+    @Test("A file written in place in two halves 300 ms apart is read 100 ms after it was closed, and never between")
+    func halves() {
+        var clock = started()
+        clock.event(.modified, .version(2, inode: 1))
+        clock.pass(300)
+        clock.event(.modified, .version(3, inode: 1))
+        clock.event(.closed)
+        clock.pass(5000)
+        #expect(clock.journal == ["400 read"])
+    }
+
+    @Test("A file created in place is not read before its writer has closed it")
+    func created() {
+        var clock = started(.absent(2))
+        clock.event(.created, .version(1))
+        clock.pass(300)
+        clock.event(.modified, .version(2, inode: 101))
+        clock.pass(300)
+        clock.event(.closed)
+        clock.pass(5000)
+        #expect(clock.journal == ["700 read"])
+    }
+
+    @Test("A writer that keeps the file open and says nothing more delays it by ten seconds")
+    func keptOpen() {
+        var clock = started()
+        clock.event(.modified, .version(2, inode: 1))
+        clock.pass(60_000)
+        #expect(clock.journal == ["10000 read"])
+    }
+
+    @Test("A file that is written again and again is read once a second all the same")
+    func restless() {
+        var clock = started()
+        for number in 0..<50 {
+            clock.event(.modified, .version(2 + number, inode: 1))
+            clock.event(.closed)
+            clock.pass(60)
+        }
+        clock.pass(5000)
+        #expect(clock.journal.count >= 3 && clock.journal.count <= 5, "\(clock.journal)")
+        #expect(clock.journal.first == "1000 read" || clock.journal.first == "1020 read", "\(clock.journal)")
+    }
+
+    @Test("A writer that wrote nothing changes nothing about a file that was moved into place")
+    func closedUnwritten() {
+        var clock = started()
+        clock.event(.closed)
+        clock.pass(5000)
+        #expect(clock.journal == ["100 read"])
+    }
+
+    @Test("Another file that appears without an event about it may have a writer, and is left alone for a second")
+    func appeared() {
+        var clock = started()
+        // The folder was removed and made again: only that was told.
+        clock.event(.touched, .version(2))
+        clock.pass(500)
+        clock.event(.touched, .version(3, inode: 102))
+        clock.pass(5000)
+        #expect(clock.journal == ["1500 read"])
+    }
+
+    @Test("Without events the file is looked at every two seconds, and read when it has been the same for a second")
+    func polling() {
+        var clock = started()
+        clock.isTold = false
+        clock.begin()
+        clock.pass(1900)
+        clock.sight = .version(2)
+        clock.pass(8100)
+        #expect(clock.journal == ["3000 read"])
+        #expect(clock.deadline == 12_000)
+    }
+
+    @Test("A file that changed while it was read is looked at anew")
+    func changedMeanwhile() {
+        var clock = started()
+        clock.outcome = .changedMeanwhile
+        clock.event(.replaced, .version(2))
+        #expect(clock.journal == ["0 read"])
+        clock.outcome = .applied
+        clock.pass(5000)
+        #expect(clock.journal == ["0 read", "1000 read"])
+    }
+
+    @Test("On demand it is read at once, settled or not, also when nothing is watched", arguments: [false, true])
+    func demanded(isOnDemandOnly: Bool) {
+        var clock = WatchedClock(.version(1), known: .version(1), isOnDemandOnly: isOnDemandOnly)
+        clock.begin()
+        clock.sight = .version(2)
+        clock.demand()
+        clock.pass(5000)
+        #expect(clock.journal == ["0 read on demand"])
+    }
+
+    @Test("When nothing is watched, nothing is read, retried or due by itself")
+    func onDemandOnly() {
+        var clock = WatchedClock(.version(2), known: .version(1), isOnDemandOnly: true)
+        clock.outcome = .failed("bad")
+        clock.begin()
+        clock.demand()
+        clock.pass(600_000)
+        #expect(clock.journal == ["0 read on demand", "0 warn bad"])
+        #expect(clock.deadline == nil)
+    }
+}
+
+@Suite("What is said about a watched file")
+struct WatchWarningTests {
+    private func broken(_ cause: String) -> WatchedClock {
+        var clock = WatchedClock(.version(1), known: .version(1))
+        clock.begin()
+        clock.outcome = .failed(cause)
+        return clock
+    }
+
+    @Test("A bad file is told about once, after a second in which it did not change, and its end once")
+    func once() {
+        var clock = broken("bad")
+        clock.event(.replaced, .version(2))
+        clock.pass(4000)
+        #expect(clock.journal == ["0 read", "1000 warn bad"])
+        clock.outcome = .applied
+        clock.event(.replaced, .version(3))
+        clock.pass(60_000)
+        #expect(clock.journal.dropFirst(2) == ["4000 read", "4000 recovered"])
+    }
+
+    @Test("A file that is bad for less than a second is not told about, nor that it is good again")
+    func brief() {
+        var clock = broken("half")
+        clock.event(.replaced, .version(2))
+        clock.pass(300)
+        clock.outcome = .applied
+        clock.event(.replaced, .version(3))
+        clock.pass(60_000)
+        #expect(clock.journal == ["0 read", "300 read"])
+    }
+
+    @Test("One cause is one warning, however many events and versions there are of it; another cause is another one")
+    func causes() {
+        var clock = broken("bad")
+        for number in 2..<30 {
+            clock.event(.replaced, .version(number))
+            clock.pass(1200)
+        }
+        clock.outcome = .failed("worse")
+        clock.event(.replaced, .version(50))
+        clock.pass(1200)
+        clock.outcome = .failed("bad")
+        clock.event(.replaced, .version(51))
+        clock.pass(1200)
+        #expect(clock.journal.filter { $0.contains("warn") } == ["1000 warn bad", "34600 warn worse"])
+    }
+
+    @Test("After a good file the same cause is told again")
+    func again() {
+        var clock = broken("bad")
+        clock.event(.replaced, .version(2))
+        clock.pass(1200)
+        clock.outcome = .applied
+        clock.event(.replaced, .version(3))
+        clock.outcome = .failed("bad")
+        clock.event(.replaced, .version(4))
+        clock.pass(1200)
+        #expect(clock.journal.filter { $0.contains("warn") } == ["1000 warn bad", "2200 warn bad"])
+    }
+
+    @Test("A file that is bad and never rests is told about after five seconds")
+    func restless() {
+        var clock = broken("bad")
+        for number in 2..<200 {
+            clock.event(.replaced, .version(number))
+            clock.pass(60)
+        }
+        #expect(clock.journal.filter { $0.contains("warn") } == ["5000 warn bad"])
+    }
+
+    @Test("Whoever demands a reading is told at once")
+    func demanded() {
+        var clock = broken("bad")
+        clock.demand()
+        #expect(clock.journal == ["0 read on demand", "0 warn bad"])
+    }
+
+    @Test("A bad file is read again after 5, 10, 20, 40 s and then every minute: what it names may be there by now")
+    func retries() {
+        var clock = broken("ca_file is missing")
+        clock.event(.replaced, .version(2))
+        clock.pass(200_000)
+        let reads = clock.journal.filter { $0.hasSuffix("read") }
+        #expect(reads == ["0 read", "5000 read", "15000 read", "35000 read", "75000 read", "135000 read", "195000 read"])
+        clock.outcome = .applied
+        clock.pass(60_000)
+        #expect(clock.journal.suffix(2) == ["255000 read", "255000 recovered"])
+        #expect(clock.deadline == nil)
+    }
+
+    @Test("A file that is gone and comes back as it was is in use again")
+    func backUnchanged() {
+        var clock = broken("missing")
+        clock.event(.touched, .absent(2))
+        clock.pass(2000)
+        clock.outcome = .unchanged
+        clock.event(.replaced, .version(1))
+        clock.pass(2000)
+        #expect(clock.journal == ["100 read", "1000 warn missing", "2000 read", "2000 recovered"])
+    }
+}

@@ -1,0 +1,67 @@
+import HTTPDNSConfiguration
+import HTTPDNSPrimitives
+
+/// Drives a ``WatchState`` through made-up time, and writes down what it wants done, with the millisecond.
+struct WatchedClock {
+    private var state: WatchState
+    private var milliseconds = 0
+    private(set) var journal: [String] = []
+    /// What a look shows.
+    var sight: FileSight
+    var isTold = true
+    /// How readings end.
+    var outcome = WatchState.Outcome.applied
+
+    init(_ sight: FileSight, known: FileSight?, isOnDemandOnly: Bool = false) {
+        self.sight = sight
+        state = WatchState(sight: known, isOnDemandOnly: isOnDemandOnly, at: MonotonicTime(nanoseconds: 0))
+    }
+
+    private var now: MonotonicTime { MonotonicTime(nanoseconds: Int64(milliseconds) * 1_000_000) }
+
+    var deadline: Int? { state.deadline.map { Int($0.nanoseconds / 1_000_000) } }
+
+    mutating func begin() { perform([.look]) }
+
+    mutating func event(_ event: FileEvent, _ sight: FileSight? = nil) {
+        if let sight { self.sight = sight }
+        perform(state.noticed(event, at: now))
+    }
+
+    mutating func demand() { perform(state.demanded(at: now)) }
+
+    /// Lets time pass, with a stop at each deadline on the way.
+    mutating func pass(_ duration: Int) {
+        let end = milliseconds + duration
+        while let deadline, deadline <= end {
+            milliseconds = max(milliseconds, deadline)
+            let before = journal.count
+            perform(state.timePassed(at: now))
+            // A deadline with nothing to do would be a busy loop.
+            if journal.count == before, self.deadline == deadline { journal.append("\(milliseconds) spins"); return }
+        }
+        milliseconds = end
+    }
+
+    private mutating func perform(_ actions: [WatchState.Action]) {
+        var actions = actions
+        while !actions.isEmpty {
+            switch actions.removeFirst() {
+            case .look:
+                actions += state.looked(sight, isTold: isTold, at: now)
+            case .read(let isDemanded):
+                journal.append("\(milliseconds) read\(isDemanded ? " on demand" : "")")
+                actions += state.finished(outcome, at: now)
+            case .warn(let cause): journal.append("\(milliseconds) warn \(cause)")
+            case .tellRecovery: journal.append("\(milliseconds) recovered")
+            }
+        }
+    }
+}
+
+extension FileSight {
+    /// A file with this content number.
+    static func version(_ number: Int, inode: UInt64? = nil) -> FileSight {
+        .file(Stamp(inode: inode ?? UInt64(100 + number), size: Int64(number), modified: Int64(number)))
+    }
+}
