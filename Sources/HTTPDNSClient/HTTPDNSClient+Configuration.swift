@@ -45,7 +45,10 @@ extension HTTPDNSClient {
         /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
-        /// goes on the wire is the same.
+        /// goes on the wire is the same. It is the file's word in the client's `KillSwitch`: a reload changes it.
+        ///
+        /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true` and
+        /// `yes` do, `0`, `false`, `no` and nothing do not.
         public var isEnabled = true
         /// Whether settings that came from a file follow the file: a change of it takes effect while the client runs. If not,
         /// ``HTTPDNSClient/reload()`` still reads it.
@@ -61,6 +64,10 @@ extension HTTPDNSClient {
         public var logger: Logger?
         /// Where the settings came from; nil for code.
         package var source: (any ConfigurationSource)?
+        /// The environment, as far as it is asked.
+        package var environment: @Sendable (String) -> String? = { name in
+            getenv(name).map { String(cString: $0) }
+        }
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 

@@ -1,20 +1,38 @@
+internal import CurlTransport
 public import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import Logging
 
 extension HTTPDNSClient {
-    /// Turns the stage off and on while the client runs.
+    /// Turns the stage off and on while the client runs. A turn also ends the use of all connections that are open: the next
+    /// requests dial anew, and transfers in flight end where they are.
     public var killSwitch: KillSwitch { resolver.killSwitch }
 
     /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
     /// them; transfers in flight finish where they are.
-    /// - Returns: From which generation on they hold, and what needs a restart.
+    ///
+    /// Live is what is live for the resolver (``Resolver/reload(_:)``), and besides ``Configuration/isEnabled``,
+    /// ``Configuration/timeouts``, ``Configuration/versions`` and ``Configuration/maximumResponseBody``. Interceptors are
+    /// those that the client was made with.
+    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions and the limit of bodies
+    ///   are no part of the generation.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`; then nothing has changed.
     @discardableResult
     public func reload(_ configuration: Configuration) throws -> ReloadResult {
         try configuration.validate()
+        var result: ReloadResult
         do {
-            return try resolver.reload(configuration.resolver)
+            result = try resolver.reload(configuration.resolver, isEnabled: configuration.isEnabled)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
+        if pipeline.reload(configuration) { result.isChanged = true }
+        var needsRestart = result.needsRestart
+        if configuration.trustRoots != initial.trustRoots { needsRestart.append("client.ca_file") }
+        if configuration.maximumIdleConnections != initial.maximumIdleConnections {
+            needsRestart.append("client.connections.max_idle")
+        }
+        result.needsRestart = Set(needsRestart).sorted()
+        return result
     }
 }

@@ -2,6 +2,7 @@ internal import CurlTransport
 public import HTTPDNS
 internal import HTTPDNSPrimitives
 public import HTTPTypes
+internal import Logging
 
 /// An HTTP client whose requests reach the addresses that mappings and HTTP-DNS providers give, under their own names.
 ///
@@ -18,7 +19,9 @@ public final class HTTPDNSClient: Sendable {
     /// The stage of this client, which can be listed among another client's interceptors.
     public let rewriter: Rewriter
 
-    private let pipeline: Pipeline
+    let pipeline: Pipeline
+    /// The settings that it began with, to tell what a reload cannot change.
+    let initial: Configuration
     /// What finds addresses: its counters, events and cache.
     public let resolver: Resolver
 
@@ -42,7 +45,7 @@ public final class HTTPDNSClient: Sendable {
         transport.logger = configuration.logger
         let resolver: Resolver
         do {
-            resolver = try Resolver(configuration.resolver)
+            resolver = try Resolver(configuration.resolver, isEnabled: configuration.isEnabled)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
@@ -61,6 +64,23 @@ public final class HTTPDNSClient: Sendable {
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
         self.sender = sender
+        initial = configuration
+        if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
+        // A connection that was made one way is not to be used again after a turn: the next request dials anew, and transfers
+        // in flight end where they are.
+        resolver.killSwitch.onChange { [weak sender] _ in sender?.retireConnections() }
+    }
+
+    private func heedEnvironment(_ value: String, _ logger: Logger?) {
+        switch value.lowercased() {
+        case "1", "true", "yes": resolver.killSwitch.turnOff(.everything, by: .environment)
+        case "", "0", "false", "no": break
+        default:
+            logger?.warning(
+                "HTTPDNS_DISABLED is neither 1, true, yes nor 0, false, no: nothing is switched off",
+                metadata: ["value": "\(value.escaped(limit: 80))"]
+            )
+        }
     }
 
     /// The mappings, which can be changed at any time.

@@ -11,6 +11,26 @@ package struct AnswerCache: Sendable {
         struct State: Sendable {
             var table: AnswerTable
             var flights = Flights()
+
+            /// What is known about a key, as far as it may be used by these settings. What may not is removed.
+            /// - Returns: Nil when the settings are no longer the newest: the question has to be put anew.
+            mutating func known(_ key: AnswerKey, by settings: ResolvingSettings, at now: MonotonicTime) -> Known? {
+                guard let (answer, epoch) = table.findWithEpoch(key), epoch != settings.epoch else {
+                    return flights.isOutdated(key, epoch: settings.epoch) ? nil : Known(answer: table.find(key))
+                }
+                if ResolvingSettings.isNewer(epoch, than: settings.epoch) { return nil }
+                guard settings.keeps(answer) else {
+                    _ = table.set(nil, for: key, at: now)
+                    return Known()
+                }
+                table.confirm(key, epoch: settings.epoch)
+                return Known(answer: answer)
+            }
+        }
+
+        /// What is known about a key.
+        struct Known: Sendable {
+            var answer: CachedAnswer?
         }
 
         let state: Lock<State>
@@ -56,9 +76,20 @@ package struct AnswerCache: Sendable {
         shard(for: key).state.withLock { $0.table.find(key) }
     }
 
+    /// What is known about a key, marked as used, if it is known to be usable under the settings with this number.
+    package func find(_ key: AnswerKey, epoch: UInt16) -> CachedAnswer? {
+        shard(for: key).state.withLock { state in
+            guard let (answer, known) = state.table.findWithEpoch(key), known == epoch else { return nil }
+            return answer
+        }
+    }
+
     /// Takes in an answer that was kept from before a restart, unless something newer is known.
-    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime) {
-        shard(for: key).state.withLock { state in _ = state.table.update(key, at: now) { $0.restore(answer) } }
+    package func restore(_ answer: KnownAnswer, for key: AnswerKey, at now: MonotonicTime, epoch: UInt16 = 0) {
+        shard(for: key).state.withLock { state in
+            guard state.table.find(key) == nil else { return }
+            _ = state.table.update(key, at: now, epoch: epoch) { $0.restore(answer) }
+        }
     }
 
     /// How many keys are kept now.

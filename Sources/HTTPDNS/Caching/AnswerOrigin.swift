@@ -6,7 +6,8 @@ package final class AnswerOrigin: Sendable {
     /// The provider's name; nil for the system resolver.
     let provider: String?
     let providerScope: AddressScope?
-    let route: Route?
+    /// What it rests on, and by which route it came.
+    let basis: RouteBasis
     /// The most private scope whose addresses may all be dialled when they come from here.
     let admittedScope: AddressScope?
     /// How long past its life such an answer may serve.
@@ -17,14 +18,18 @@ package final class AnswerOrigin: Sendable {
         provider: String? = nil,
         providerScope: AddressScope? = nil,
         route: Route?,
+        basis: RouteBasis? = nil,
         policy: AddressPolicy,
         staleLimit: Duration
     ) {
         self.source = source
         self.provider = provider
         self.providerScope = providerScope
-        self.route = route
+        self.basis = basis ?? RouteBasis(route)
         self.staleLimit = staleLimit
         admittedScope = policy.admittedScope(from: source, providerScope: providerScope, route: route)
     }
+
+    /// The route that decided, as it stands in the settings now; nil without one.
+    var route: Route? { basis.route }
 }

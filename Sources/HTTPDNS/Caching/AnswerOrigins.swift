@@ -11,7 +11,7 @@ struct AnswerOrigins: Sendable {
     private let policy: AddressPolicy
     private let staleLimit: Duration
 
-    init(_ configuration: ResolverConfiguration) {
+    init(_ configuration: ResolverConfiguration, _ routes: RouteTable) {
         policy = configuration.policy
         staleLimit = configuration.cache.staleLimit
         var known: [Key: AnswerOrigin] = [:]
@@ -28,6 +28,7 @@ struct AnswerOrigins: Sendable {
                     provider: name,
                     providerScope: name.flatMap { scopes[$0] },
                     route: route,
+                    basis: routes.basis(of: route?.pattern),
                     policy: policy,
                     staleLimit: route?.staleLimit ?? staleLimit
                 )

@@ -14,6 +14,8 @@ struct AnswerTable: Sendable {
         var next: UInt32 = .max
         var previous: UInt32 = .max
         var hash: UInt32 = 0
+        /// Under which settings it is known to be usable.
+        var epoch: UInt16 = 0
         var wasUsed = false
         var isEstablished = false
     }
@@ -69,8 +71,25 @@ struct AnswerTable: Sendable {
         return answer
     }
 
+    /// The answer for a key, marked as used, with the settings under which it is known to be usable.
+    mutating func findWithEpoch(_ key: AnswerKey) -> (answer: CachedAnswer, epoch: UInt16)? {
+        guard let (place, answer) = occupant(key) else { return nil }
+        if !slots[place].wasUsed { slots[place].wasUsed = true }
+        return (answer, slots[place].epoch)
+    }
+
+    /// Notes that the answer for a key is usable under other settings too.
+    mutating func confirm(_ key: AnswerKey, epoch: UInt16) {
+        if let (place, _) = occupant(key) { slots[place].epoch = epoch }
+    }
+
     /// Puts an answer in the place of what is known about a key; nil removes that.
-    mutating func set(_ answer: CachedAnswer?, for key: AnswerKey, at now: MonotonicTime) -> Change {
+    mutating func set(
+        _ answer: CachedAnswer?,
+        for key: AnswerKey,
+        at now: MonotonicTime,
+        epoch: UInt16 = 0
+    ) -> Change {
         var change = Change()
         if let (place, old) = occupant(key) {
             byteCount -= old.byteCount
@@ -81,8 +100,9 @@ struct AnswerTable: Sendable {
             }
             byteCount += answer.byteCount
             slots[place].answer = answer
+            slots[place].epoch = epoch
         } else if let answer {
-            insert(answer, hash: UInt32(truncatingIfNeeded: key.hash))
+            insert(answer, hash: UInt32(truncatingIfNeeded: key.hash), epoch: epoch)
         }
         while count > capacity || byteCount > byteLimit && count > 1 {
             evict(at: now)
@@ -95,11 +115,12 @@ struct AnswerTable: Sendable {
     mutating func update(
         _ key: AnswerKey,
         at now: MonotonicTime,
+        epoch: UInt16 = 0,
         _ body: (inout CacheEntry) -> Void
     ) -> Change {
         var entry = occupant(key).map { CacheEntry($0.answer) } ?? CacheEntry()
         body(&entry)
-        return set(CachedAnswer.make(key, entry), for: key, at: now)
+        return set(CachedAnswer.make(key, entry), for: key, at: now, epoch: epoch)
     }
 
     /// All answers, in no order.
@@ -158,11 +179,11 @@ struct AnswerTable: Sendable {
 
     // MARK: The lines
 
-    private mutating func insert(_ answer: CachedAnswer, hash: UInt32) {
+    private mutating func insert(_ answer: CachedAnswer, hash: UInt32, epoch: UInt16) {
         let place = freeSlots.popLast() ?? UInt32(slots.count)
         let mark = hash >> 16 | 1
         let wasHere = departed[Int(hash) % departed.count] == UInt16(truncatingIfNeeded: mark)
-        let slot = Slot(answer: answer, hash: hash, isEstablished: wasHere)
+        let slot = Slot(answer: answer, hash: hash, epoch: epoch, isEstablished: wasHere)
         if Int(place) == slots.count {
             reserveSlots()
             slots.append(slot)

@@ -1,5 +1,4 @@
 internal import HTTPDNSPrimitives
-internal import Synchronization
 
 /// The mappings in use. Reading takes one lock for the time of a reference count; the generation alone takes none.
 ///
@@ -7,31 +6,16 @@ internal import Synchronization
 /// (``replaceBase(with:)``, `reload`). The **overlay** is what ``apply(_:)`` changed since, and outlives every base. For one
 /// key the overlay's rule counts, else the base's; then the closest key decides, wherever its rule comes from.
 public final class MappingStore: Sendable {
-    private let mappings: Lock<HostMappings>
-    /// Twice the generation of `mappings`, and one more when there are rules; written under its lock and read without.
-    private let published: Atomic<UInt64>
+    private let live: LiveCell
 
-    package init(_ mappings: HostMappings) {
-        published = Atomic(MappingStore.word(mappings))
-        self.mappings = Lock(mappings)
-    }
+    init(_ live: LiveCell) { self.live = live }
 
     /// The set in use.
-    public var current: HostMappings { mappings.withLock { $0 } }
+    public var current: HostMappings { live.current.mappings }
 
     /// The generation in use: it grows with every change of either layer, and with every reload that changes other settings
     /// of a resolver. It is one atomic read, and never runs ahead of ``current``.
-    public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
-
-    /// The generation in use if it has no rules: many clients have none, and their requests then take no lock here.
-    var generationWithoutRules: UInt64? {
-        let word = published.load(ordering: .acquiring)
-        return word & 1 == 0 ? word >> 1 : nil
-    }
-
-    private static func word(_ mappings: HostMappings) -> UInt64 {
-        mappings.generation << 1 | (mappings.index.isEmpty ? 0 : 1)
-    }
+    public var generation: UInt64 { live.word.generation }
 
     /// Changes the overlay: all of the change or nothing. The next request sees it; transfers in flight finish where they
     /// are. The work grows with the overlay, not with the base.
@@ -43,12 +27,12 @@ public final class MappingStore: Sendable {
     @discardableResult
     public func apply(_ change: (inout HostMappings.Draft) throws -> Void) throws -> UInt64 {
         while true {
-            let present = current
-            var draft = HostMappings.Draft(present)
+            let present = live.current
+            var draft = HostMappings.Draft(present.mappings)
             try change(&draft)
             if let error = draft.errors.first { throw error }
-            let changed = try present.overlaid(with: draft)
-            if let generation = install(changed, after: present.generation) { return generation }
+            let changed = try present.mappings.overlaid(with: draft)
+            if let generation = install(changed, after: present) { return generation }
         }
     }
 
@@ -60,20 +44,13 @@ public final class MappingStore: Sendable {
     @discardableResult
     public func replaceBase(with base: HostMappings) throws(MappingError) -> UInt64 {
         while true {
-            let present = current
-            let changed = try present.rebased(on: base)
-            if let generation = install(changed, after: present.generation) { return generation }
+            let present = live.current
+            let changed = try present.mappings.rebased(on: base)
+            if let generation = install(changed, after: present) { return generation }
         }
     }
 
-    /// Puts a set in place under the next number, unless the present one is no longer `base`.
-    private func install(_ set: HostMappings, after base: UInt64) -> UInt64? {
-        mappings.withLock { current in
-            guard current.generation == base else { return nil }
-            current = set
-            current.generation = base + 1
-            published.store(MappingStore.word(current), ordering: .releasing)
-            return base + 1
-        }
+    private func install(_ mappings: HostMappings, after present: LiveSettings) -> UInt64? {
+        live.install(mappings: mappings, resolving: present.resolving, after: present)?.mappings.generation
     }
 }

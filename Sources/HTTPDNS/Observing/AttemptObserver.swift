@@ -3,20 +3,18 @@ internal import HTTPDNSPrimitives
 /// Counts and tells what becomes of queries to providers, and when a provider begins or ends to rest.
 final class AttemptObserver: Sendable {
     private let observation: ResolverObservation
-    private let numbers: [String: Int]
     private let timeSource: any TimeSource
     /// The providers that rest, as far as that was told.
     private let resting = Lock<Set<String>>([])
 
-    init(_ observation: ResolverObservation, providers: [String], timeSource: any TimeSource) {
+    init(_ observation: ResolverObservation, timeSource: any TimeSource) {
         self.observation = observation
         self.timeSource = timeSource
-        numbers = Dictionary(providers.enumerated().map { ($1, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Takes note of one query that is sent. Called outside of all locks.
     func noteSending(_ sending: QuerySending) {
-        guard let number = numbers[sending.provider] else { return }
+        let number = observation.counting.number(ofProvider: sending.provider)
         observation.counting.count(.query, provider: number)
         if sending.isHedge { observation.counting.count(.hedge, provider: number) }
         if sending.isProbe { observation.counting.count(.probe, provider: number) }
@@ -24,8 +22,8 @@ final class AttemptObserver: Sendable {
 
     /// Takes note of one query that came to an end. Called outside of all locks.
     func note(_ report: AttemptReport) {
-        guard let number = numbers[report.provider] else { return }
         let counting = observation.counting
+        let number = counting.number(ofProvider: report.provider)
         // One that failed before it was sent counts as both, so that what is left over is under way.
         if !report.wasSent { counting.count(.query, provider: number) }
         switch report.outcome {
@@ -44,6 +42,9 @@ final class AttemptObserver: Sendable {
         }
         noteState(of: report)
     }
+
+    /// Forgets providers that are in use no more: one of the same name may come later, and rest for the first time.
+    func forget(_ providers: [String]) { resting.withLock { $0.subtract(providers) } }
 
     private func noteState(of report: AttemptReport) {
         switch report.state {

@@ -28,9 +28,10 @@ struct EventLog: Sendable {
     /// The level at which a kind of event is told the first time.
     static func level(of kind: ResolverEvent.Kind) -> Logger.Level {
         switch kind {
-        case .providerQuarantined, .storeFailed: .warning
-        case .providerRecovered: .info
-        case .failed, .refreshFailed, .servedStale, .changed, .providerFailed, .restored, .cleared, .snapshotSaved:
+        case .providerQuarantined, .storeFailed, .switchedOff: .warning
+        case .providerRecovered, .switchedOn, .reloaded: .info
+        case .failed, .refreshFailed, .servedStale, .changed, .providerFailed, .restored, .cleared, .snapshotSaved,
+            .shadowDiffered, .lastResort:
             .debug
         default: .trace
         }
@@ -53,6 +54,11 @@ struct EventLog: Sendable {
         case .snapshotSaved: "cache saved to the store"
         case .storeFailed: "store failed; going on without it"
         case .cleared: "cache cleared"
+        case .reloaded: "other settings are in use"
+        case .switchedOff: "switched off: the system path is taken"
+        case .switchedOn: "switched on again"
+        case .shadowDiffered: "providers and system resolver differ"
+        case .lastResort: "addresses of last resort serve"
         default: "resolver event"
         }
     }

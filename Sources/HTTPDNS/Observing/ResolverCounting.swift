@@ -5,8 +5,8 @@ internal import Synchronization
 package final class ResolverCounting: Sendable {
     private let answers = StripedCounters(count: AnswerCount.allCases.count)
     private let occurrences = CounterRow(OccurrenceCount.allCases.count)
-    private let providerNames: [String]
-    private let providers: [CounterRow]
+    /// In the order in which they became known; a provider that was replaced keeps its counters.
+    private let providers: Lock<[(name: String, row: CounterRow)]>
 
     /// The counters of a provider: ``ProviderCount``, then its failures by code, then the nanoseconds of its answers.
     private static let firstFailure = ProviderCount.allCases.count
@@ -14,8 +14,20 @@ package final class ResolverCounting: Sendable {
 
     /// - Parameter providers: The names of the providers; they are counted by their place in this list.
     package init(providers: [String]) {
-        providerNames = providers
-        self.providers = providers.map { _ in CounterRow(ResolverCounting.answerTime + 1) }
+        self.providers = Lock(providers.map { ($0, CounterRow(ResolverCounting.answerTime + 1)) })
+    }
+
+    /// The place of a provider in the list; a new one is put at its end.
+    package func number(ofProvider name: String) -> Int {
+        providers.withLock { providers in
+            if let number = providers.firstIndex(where: { $0.name == name }) { return number }
+            providers.append((name, CounterRow(ResolverCounting.answerTime + 1)))
+            return providers.count - 1
+        }
+    }
+
+    private func row(ofProvider number: Int) -> CounterRow? {
+        providers.withLock { $0.indices.contains(number) ? $0[number].row : nil }
     }
 
     /// Counts on the way of every request.
@@ -32,17 +44,17 @@ package final class ResolverCounting: Sendable {
     ///   - provider: Its place in the list; a place that there is not counts nothing.
     ///   - elapsed: How long an answer or negative took.
     package func count(_ count: ProviderCount, provider: Int, elapsed: Duration = .zero) {
-        guard providers.indices.contains(provider) else { return }
-        providers[provider].add(1, to: count.rawValue)
-        if elapsed > .zero { providers[provider].add(Int(elapsed.wholeNanoseconds), to: ResolverCounting.answerTime) }
+        guard let row = row(ofProvider: provider) else { return }
+        row.add(1, to: count.rawValue)
+        if elapsed > .zero { row.add(Int(elapsed.wholeNanoseconds), to: ResolverCounting.answerTime) }
     }
 
     /// Counts a failure of a provider by its code: ``ProviderError/Code/other`` for errors of other types.
     package func countFailure(_ error: any Error, provider: Int) {
-        guard providers.indices.contains(provider) else { return }
+        guard let row = row(ofProvider: provider) else { return }
         let code = (error as? ProviderError)?.code ?? .other
         let number = ProviderError.Code.all.firstIndex(of: code) ?? ProviderError.Code.all.count - 1
-        providers[provider].add(1, to: ResolverCounting.firstFailure + number)
+        row.add(1, to: ResolverCounting.firstFailure + number)
     }
 
     /// What was counted up to now.
@@ -91,7 +103,7 @@ package final class ResolverCounting: Sendable {
         counters.heldBack = occurrences[OccurrenceCount.heldBack.rawValue]
         counters.cacheEntries = cacheEntries
         counters.cacheBytes = cacheBytes
-        for (name, row) in zip(providerNames, providers) {
+        for (name, row) in providers.withLock({ $0 }) {
             counters.providers[name] = ResolverCounting.snapshot(of: row)
         }
         return counters

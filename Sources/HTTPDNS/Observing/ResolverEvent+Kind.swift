@@ -32,6 +32,18 @@ extension ResolverEvent {
         public static let snapshotSaved = Kind(description: "snapshot-saved")
         /// The store could not be read or written; the resolver goes on without.
         public static let storeFailed = Kind(description: "store-failed")
+        /// Other settings are in use.
+        public static let reloaded = Kind(description: "reloaded")
+        /// Something was switched off: the names in ``ResolverEvent/message``, by whom in ``ResolverEvent/code``.
+        public static let switchedOff = Kind(description: "switched-off")
+        /// Something was switched on again: the names in ``ResolverEvent/message``, by whom in ``ResolverEvent/code``.
+        public static let switchedOn = Kind(description: "switched-on")
+        /// Providers and system resolver have different addresses for a name of a route in shadow mode:
+        /// ``ResolverEvent/addresses`` are the providers', ``ResolverEvent/previousAddresses`` the system's. Each difference
+        /// once, until others came between.
+        public static let shadowDiffered = Kind(description: "shadow-differed")
+        /// All sources failed for a name, and addresses of last resort serve.
+        public static let lastResort = Kind(description: "last-resort")
         /// Everything cached was forgotten.
         public static let cleared = Kind(description: "cleared")
 
@@ -39,6 +51,7 @@ extension ResolverEvent {
         package static let all: [Kind] = [
             .answered, .failed, .refreshStarted, .refreshed, .refreshFailed, .servedStale, .changed, .providerFailed,
             .providerQuarantined, .providerRecovered, .evicted, .restored, .snapshotSaved, .storeFailed, .cleared,
+            .reloaded, .switchedOff, .switchedOn, .shadowDiffered, .lastResort,
         ]
     }
 }

@@ -19,7 +19,7 @@ public struct ResolverEvent: Hashable, Sendable {
     public var source: Resolution.Source?
     /// The addresses that count now.
     public var addresses: [IPAddress] = []
-    /// The addresses that counted before, for ``Kind/changed``.
+    /// The addresses that counted before, for ``Kind/changed``; those of the system resolver, for ``Kind/shadowDiffered``.
     public var previousAddresses: [IPAddress] = []
     /// How long what ended took; for ``Kind/servedStale``, how long ago the answer was asked for.
     public var elapsed: Duration?
@@ -31,7 +31,8 @@ public struct ResolverEvent: Hashable, Sendable {
     public var message: String? {
         didSet { message = message?.escaped(limit: 200) }
     }
-    /// How many answers it is about, for ``Kind/evicted``, ``Kind/restored``, ``Kind/snapshotSaved``, ``Kind/cleared``.
+    /// How many answers it is about, for ``Kind/evicted``, ``Kind/restored``, ``Kind/snapshotSaved``, ``Kind/cleared``; the
+    /// generation, for ``Kind/reloaded``.
     public var count: Int?
     /// How many events this listener missed just before this one, because its buffer was full.
     public var missedBefore = 0

@@ -29,6 +29,12 @@ public protocol Provider: Sendable {
     /// - Throws: ``ProviderError`` when no name has an outcome of its own; `CancellationError`.
     func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer]
 
+    /// Whether another provider asks the same service in the same way under the same name. When settings are reloaded, such a
+    /// provider stays in use with its connections and its health, and the new one is let go.
+    ///
+    /// The default says so of one and the same object, and of nothing else.
+    func isEquivalent(to other: any Provider) -> Bool
+
     /// Ends connections and threads. Queries after it throw ``ProviderError`` with code `shutDown`. Idempotent.
     func shutdown() async
 }
@@ -57,6 +63,12 @@ public struct ProviderQuery: Hashable, Sendable {
 }
 
 extension Provider {
+    /// Whether both are one object.
+    public func isEquivalent(to other: any Provider) -> Bool {
+        guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
+        return (self as AnyObject) === (other as AnyObject)
+    }
+
     /// One: no batches.
     public var batchLimit: Int { 1 }
 

@@ -21,6 +21,8 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
 
     private struct Flight: Sendable {
         var key: Key
+        /// Under which settings it began.
+        var epoch: UInt16
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
@@ -38,33 +40,47 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     /// Whether a question about a key is under way that a new one may share.
     func isUnderWay(_ key: Key) -> Bool { current[key] != nil }
 
+    /// Whether the question about a key that is under way goes by newer settings than these: then theirs must be had first.
+    func isOutdated(_ key: Key, epoch: UInt16) -> Bool {
+        guard let flight = current[key].flatMap({ flights[$0] }) else { return false }
+        return ResolvingSettings.isNewer(flight.epoch, than: epoch)
+    }
+
     /// Whether somebody waits for a flight.
     func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
 
-    /// Takes a place in the flight for a key.
-    /// - Parameter mayStart: Asked when there is no flight to share: whether there may be one more.
+    /// Takes a place in the flight for a key. One that began under older settings is left to those who wait for it already.
+    /// - Parameters:
+    ///   - epoch: The settings that the question goes by; see ``isOutdated(_:epoch:)``.
+    ///   - mayStart: Asked when there is no flight to share: whether there may be one more.
     /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.
-    mutating func join(_ key: Key, _ waiter: Waiter, mayStart: () -> Bool) -> (seat: Seat, starts: Bool)? {
+    mutating func join(
+        _ key: Key,
+        _ waiter: Waiter,
+        epoch: UInt16 = 0,
+        mayStart: () -> Bool
+    ) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
-        if let flight = current[key] {
+        if let flight = current[key], flights[flight]?.epoch == epoch {
             flights[flight]?.waiters[waiterID] = waiter
             return (Seat(flight: flight, waiter: waiterID), false)
         }
         guard mayStart() else { return nil }
         let flight = FlightID(number: lastNumber)
-        flights[flight] = Flight(key: key, waiters: [waiterID: waiter])
+        if let older = current[key] { flights[older]?.isCurrent = false }
+        flights[flight] = Flight(key: key, epoch: epoch, waiters: [waiterID: waiter])
         current[key] = flight
         return (Seat(flight: flight, waiter: waiterID), true)
     }
 
     /// Opens a flight that nobody waits for: it lands for those who ask later.
     /// - Returns: Nil when there is one for the key already, or may be no more.
-    mutating func open(_ key: Key, mayStart: () -> Bool) -> FlightID? {
+    mutating func open(_ key: Key, epoch: UInt16 = 0, mayStart: () -> Bool) -> FlightID? {
         guard current[key] == nil, mayStart() else { return nil }
         lastNumber += 1
         let flight = FlightID(number: lastNumber)
-        flights[flight] = Flight(key: key, landsAnyway: true)
+        flights[flight] = Flight(key: key, epoch: epoch, landsAnyway: true)
         current[key] = flight
         return flight
     }

@@ -2,6 +2,8 @@ internal import HTTPDNSPrimitives
 
 /// Who is to be asked about which name.
 struct Inquiry: Sendable {
+    /// The settings that it goes by to its end.
+    var settings: ResolvingSettings
     var key: AnswerKey
     var families: AddressFamilies
     /// The route that decides; nil means the system resolver, because no route or a bypass said so.
@@ -14,5 +16,5 @@ struct Inquiry: Sendable {
 
 /// Why the system resolver is asked and no provider.
 enum BypassReason: Sendable {
-    case request, mapping, route, internalName, noRoute
+    case request, mapping, route, internalName, noRoute, switchedOff, heldBack, shadow
 }

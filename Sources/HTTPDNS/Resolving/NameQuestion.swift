@@ -4,11 +4,17 @@ internal import HTTPDNSPrimitives
 struct NameQuestion: Sendable {
     /// The name to ask about is the question's own, or the one at the end of its `via` rules.
     var key: AnswerKey
-    /// Why the system resolver is asked, when the request or a mapping says so.
+    /// Why the system resolver is asked, when it is not for the name's route to say.
     var bypass: BypassReason?
     var generation: UInt64
     /// The mapping rule on the way here.
     var passage: RulePassage?
+    /// What is counted of it.
+    var counts: [OccurrenceCount] = []
+    /// Who has it switched off, for ``BypassReason/switchedOff``.
+    var off: KillSwitch.Off?
+    /// What the providers would be asked, to be compared with the answer.
+    var shadow: AnswerKey?
 
     var host: HostName { key.host }
 }
@@ -19,10 +25,20 @@ final class RulePassage: Sendable {
     let identity: HostName?
     /// The least time to live of the rules.
     let timeToLive: Duration?
+    /// What serves when no source has an address; empty without a rule that says so.
+    let lastResort: [HostMapping.Target]
+    /// Whether results are as without any rule, as long as a source has addresses.
+    var isSilent: Bool { !lastResort.isEmpty && rule.via.isEmpty }
 
-    init(rule: AppliedRule, identity: HostName?, timeToLive: Duration?) {
+    init(
+        rule: AppliedRule,
+        identity: HostName?,
+        timeToLive: Duration?,
+        lastResort: [HostMapping.Target] = []
+    ) {
         self.rule = rule
         self.identity = identity
         self.timeToLive = timeToLive
+        self.lastResort = lastResort
     }
 }

@@ -52,6 +52,8 @@ public struct Resolution: Sendable {
     private var elapsedNanoseconds: Int64 = 0
     /// The generation of the mappings at the time.
     public var generation: UInt64 = 0
+    /// Why the system resolver was asked, where it was not the name's route that said so.
+    var reason: BypassReason?
     /// Where they came from.
     public var source: Source
     /// Whether they came out of the cache.
@@ -152,6 +154,20 @@ public struct Resolution: Sendable {
         set { change { $0.applicationProtocols = newValue } }
     }
 
+    /// Why mappings or providers were passed over; nil when they were not.
+    public var bypass: Bypass? {
+        if let reason { return Bypass(reason) }
+        guard source == .system else { return nil }
+        guard let route else { return Bypass(.noRoute) }
+        return route.action == .bypass ? Bypass(.route) : nil
+    }
+
+    /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
+    public internal(set) var switchedOff: KillSwitch.Off? {
+        get { details?.fields.switchedOff }
+        set { change { $0.switchedOff = newValue } }
+    }
+
     private var cached: CachedAnswer? {
         if case .cached(let answer, _) = content { answer } else { nil }
     }
@@ -181,7 +197,7 @@ extension Resolution: Hashable {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
             && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds
-            && left.fields == right.fields
+            && left.fields == right.fields && left.bypass == right.bypass
     }
 
     /// Hashes endpoints and source.

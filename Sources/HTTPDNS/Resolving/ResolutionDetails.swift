@@ -10,6 +10,7 @@ final class ResolutionDetails: Sendable {
         var route: Route?
         var failedAttempts: [ProviderAttempt] = []
         var applicationProtocols: [String] = []
+        var switchedOff: KillSwitch.Off?
     }
 
     let fields: Fields

@@ -97,6 +97,12 @@ extension ResolutionError {
                 (unknown, "its mapping says bypass, so no provider was asked")
             case .request:
                 (unknown, "the request bypassed mappings and providers")
+            case .switchedOff:
+                (unknown, "it is switched off, so mappings and providers were passed over")
+            case .heldBack:
+                (unknown, "it is outside its route's rollout, so no provider was asked")
+            case .shadow:
+                (unknown, "its route is in shadow mode, so providers' answers are not used")
             case nil:
                 (unknown, "check the spelling, or add a mapping")
             }

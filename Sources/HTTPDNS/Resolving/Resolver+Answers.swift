@@ -5,28 +5,58 @@ extension Resolver {
     ///
     /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
     /// fails.
+    /// - Returns: Nil when newer settings have been at the name already.
     func answer(
         _ name: NameQuestion,
         to question: ResolutionQuestion,
+        by settings: LiveSettings,
         since started: MonotonicTime
-    ) async throws -> Resolution {
+    ) async throws -> Resolution? {
+        do {
+            let resolution = try await lookUp(name, for: question, by: settings, since: started)
+            return resolution.map { concluded($0, name, by: settings) }
+        } catch let error as ResolutionError {
+            let resolution = try lastResort(after: error, name, question, by: settings)
+            observation.tell(.lastResort) { event in
+                event.host = name.host
+                event.addresses = resolution.endpoints.map(\.address)
+                event.source = resolution.source
+                event.code = error.code.description
+                event.message = error.message
+            }
+            return resolution
+        }
+    }
+
+    private func lookUp(
+        _ name: NameQuestion,
+        for question: ResolutionQuestion,
+        by settings: LiveSettings,
+        since started: MonotonicTime
+    ) async throws -> Resolution? {
+        let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
-        let inquiry = inquiry(for: name)
+        let inquiry = inquiry(for: name, by: settings)
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
         // One lock for all of it, or a flight that lands in between would be flown a second time.
-        let step = cache.shard(for: name.key).state.withLock { state -> Step in
-            let finding = state.table.find(name.key)?.find(at: started) ?? .nothing
+        let step = cache.shard(for: name.key).state.withLock { state -> Step? in
+            guard let known = state.known(name.key, by: settings.resolving, at: started) else { return nil }
+            let finding = known.answer?.find(at: started) ?? .nothing
             switch finding {
             case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
             case .stale where !mayAsk: return Step(finding: finding)
             case .stale, .nothing: break
             }
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
-            let place = state.flights.join(name.key, waiter, mayStart: flightBudget.take)
+            let epoch = settings.resolving.epoch
+            let place = state.flights.join(name.key, waiter, epoch: epoch, mayStart: flightBudget.take)
             return Step(finding: finding, place: place)
         }
-        if step.place == nil, let resolution = try use(step.finding, for: name, question, at: started) {
+        guard let step else { return nil }
+        if step.place == nil,
+            let resolution = try use(step.finding, for: name, question, by: settings, at: started)
+        {
             return resolution
         }
         try Task.checkCancellation()
@@ -47,7 +77,14 @@ extension Resolver {
         let delivery = await delivery(to: waiter, by: started + patience, isShort: patience < configuration.timeLimit)
         return try settle(
             delivery,
-            Wait(name: name, seat: place.seat, stale: stale, started: started, limit: limit),
+            Wait(
+                name: name,
+                settings: settings,
+                seat: place.seat,
+                stale: stale,
+                started: started,
+                limit: limit
+            ),
             question
         )
     }
@@ -62,6 +99,7 @@ extension Resolver {
     /// Someone's wait for a flight.
     private struct Wait {
         var name: NameQuestion
+        var settings: LiveSettings
         var seat: AnswerCache.Flights.Seat
         /// What serves when nothing newer comes.
         var stale: CachedAnswer?
@@ -74,10 +112,10 @@ extension Resolver {
         _ wait: Wait,
         _ question: ResolutionQuestion
     ) throws -> Resolution {
-        let now = configuration.timeSource.now()
+        let now = fixed.timeSource.now()
         switch delivery {
         case .answer(let answer):
-            var resolution = try use(answer, for: wait.name, question, at: now)
+            var resolution = try use(answer, for: wait.name, question, by: wait.settings, at: now)
             counting.count(.awaited(fromSystem: resolution.source == .system, isStale: false))
             resolution.isCached = false
             // A life of nothing serves those who waited for it, and is not a life that is over.
@@ -108,7 +146,7 @@ extension Resolver {
         at now: MonotonicTime
     ) throws -> Resolution? {
         guard let stale = wait.stale, stale.isStale(at: now) else { return nil }
-        var resolution = try use(stale, for: wait.name, question, at: now)
+        var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
         resolution.elapsed = now - wait.started
         counting.count(.awaited(fromSystem: resolution.source == .system, isStale: true))
         observation.tell(.servedStale) { event in
@@ -129,7 +167,7 @@ extension Resolver {
         by deadline: MonotonicTime,
         isShort: Bool
     ) async -> Delivery {
-        let timeSource = configuration.timeSource
+        let timeSource = fixed.timeSource
         let timer: Task<Void, Never>? =
             isShort
             ? Task.detached {
@@ -155,13 +193,14 @@ extension Resolver {
         _ finding: CachedAnswer.Finding,
         for name: NameQuestion,
         _ question: ResolutionQuestion,
+        by settings: LiveSettings,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution? {
         switch finding {
         case .fresh(let answer):
-            return try hit(answer, for: name, question, at: now)
+            return try hit(answer, for: name, question, by: settings, at: now)
         case .stale(let answer, _):
-            return try hit(answer, for: name, question, at: now)
+            return try hit(answer, for: name, question, by: settings, at: now)
         case .backingOff(let failure):
             counting.count(.failureHit)
             var error = failure.error
@@ -179,10 +218,11 @@ extension Resolver {
         _ answer: CachedAnswer,
         for name: NameQuestion,
         _ question: ResolutionQuestion,
+        by settings: LiveSettings,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution {
         do throws(ResolutionError) {
-            let resolution = try use(answer, for: name, question, at: now)
+            let resolution = try use(answer, for: name, question, by: settings, at: now)
             counting.count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale))
             return resolution
         } catch {
@@ -197,25 +237,27 @@ extension Resolver {
         _ answer: CachedAnswer,
         for name: NameQuestion,
         _ question: ResolutionQuestion,
+        by settings: LiveSettings,
         at now: MonotonicTime
     ) throws(ResolutionError) -> Resolution {
         guard let origin = answer.origin, answer.kind == .addresses else {
-            throw negative(answer, name).seen(from: question, through: name.passage)
+            throw negative(answer, name, by: settings).seen(from: question, through: name.passage)
         }
         let life = answer.expiresAt.nanoseconds - now.nanoseconds
         var left = max(life, 0)
-        if let ruleLife = name.passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
+        let passage = name.passage.flatMap { $0.isSilent ? nil : $0 }
+        if let ruleLife = passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
         var resolution = Resolution(
             .cached(answer, port: question.port),
             source: origin.source,
-            details: name.passage.map { details(of: answer, origin, $0, port: question.port) },
+            details: passage.map { details(of: answer, origin, $0, port: question.port) },
             life: left,
             age: max(now.nanoseconds - answer.sentAt.nanoseconds, 0)
         )
         resolution.isCached = true
         resolution.generation = name.generation
         if life <= 0, answer.isStale(at: now) { resolution.isStale = true }
-        try applyPolicy(to: &resolution, of: answer, origin, question)
+        try applyPolicy(to: &resolution, of: answer, origin, question, by: settings)
         return resolution
     }
 
@@ -224,8 +266,10 @@ extension Resolver {
         to resolution: inout Resolution,
         of answer: CachedAnswer,
         _ origin: AnswerOrigin,
-        _ question: ResolutionQuestion
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
     ) throws(ResolutionError) {
+        let routes = settings.resolving.routes
         if question.port == ServiceRoute.port, let services = answer.services {
             if let reason = services.unavailable {
                 let host = question.host.description
@@ -233,7 +277,7 @@ extension Resolver {
             }
         } else {
             guard answer.addressCount > 0 else {
-                let families = question.families ?? origin.route?.families ?? configuration.families
+                let families = question.families ?? origin.route?.families ?? settings.resolving.configuration.families
                 throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
             }
             if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.widestScope <= admitted { return }
@@ -243,14 +287,15 @@ extension Resolver {
             endpoints,
             origin.source,
             providerScope: origin.providerScope,
-            route: policyRoute(origin, question),
-            host: question.host.description
+            route: policyRoute(origin, question, routes),
+            host: question.host.description,
+            by: settings
         )
         if left.count < endpoints.count { resolution.endpoints = left }
     }
 
     /// The route whose rules about addresses hold for a question: that of its own name, wherever `via` rules led.
-    private func policyRoute(_ origin: AnswerOrigin, _ question: ResolutionQuestion) -> Route? {
+    private func policyRoute(_ origin: AnswerOrigin, _ question: ResolutionQuestion, _ routes: RouteTable) -> Route? {
         guard routes.hasAddressRules, case .name(let name) = question.host else { return origin.route }
         return routes.entry(for: name)?.route
     }
@@ -275,13 +320,13 @@ extension Resolver {
         )
     }
 
-    private func negative(_ answer: CachedAnswer, _ name: NameQuestion) -> ResolutionError {
+    private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings) -> ResolutionError {
         let error =
             answer.header.details?.negative
-            ?? .noAddresses(answer.host, configuration.families, says: "the cache")
+            ?? .noAddresses(answer.host, settings.resolving.configuration.families, says: "the cache")
         // Askers with different reasons to ask the system share its answer.
         guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
-        return .unknownToSystem(inquiry(for: name))
+        return .unknownToSystem(inquiry(for: name, by: settings))
     }
 
     private func timedOut(_ question: ResolutionQuestion, _ name: NameQuestion, _ limit: Duration) -> ResolutionError {

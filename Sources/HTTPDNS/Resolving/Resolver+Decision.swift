@@ -7,46 +7,58 @@ extension Resolver {
         case lookFor(NameQuestion)
     }
 
-    /// Goes through the sources that need neither cache nor network: the request, literals, mappings.
-    func decide(_ question: ResolutionQuestion) throws(ResolutionError) -> Decision {
+    /// Goes through what needs neither cache nor network: the request, literals, the switch, mappings, rollouts.
+    func decide(
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> Decision {
         try requireRunning(question)
         if let families = question.families, families.intersection(.both).isEmpty {
             throw .noFamily(host: question.host.description)
         }
         if let pinned = question.pinnedTo, !pinned.isEmpty {
-            return .settled(try settle(pinned, .request, question))
+            return .settled(try settle(pinned, .request, question, by: settings))
         }
         let name: HostName
         switch question.host {
         case .address(let address):
-            return .settled(try settle([Endpoint(address: address, port: question.port)], .literal, question))
+            let endpoint = Endpoint(address: address, port: question.port)
+            return .settled(try settle([endpoint], .literal, question, by: settings))
         case .name(let host):
             name = host
         }
-        if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question)) }
-        let families = question.families
+        if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question, by: settings)) }
+        let generation = settings.mappings.generation
         if question.bypass {
-            let key = AnswerKey(name, families: families, isBypass: true)
-            return .lookFor(NameQuestion(key: key, bypass: .request, generation: mappings.generation))
+            let key = AnswerKey(name, families: question.families, isBypass: true)
+            return .lookFor(NameQuestion(key: key, bypass: .request, generation: generation))
         }
-        if let generation = mappings.generationWithoutRules {
-            let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
-            return .lookFor(NameQuestion(key: key, generation: generation))
+        // The switch is stronger than every mapping: what is wrong may be the mappings.
+        if let off = off(for: name, by: settings) {
+            let key = AnswerKey(name, families: question.families, isBypass: true)
+            return .lookFor(
+                NameQuestion(
+                    key: key,
+                    bypass: .switchedOff,
+                    generation: generation,
+                    counts: [.switchedOff],
+                    off: off
+                )
+            )
         }
-        let set = mappings.current
-        guard let first = set.index.rule(for: name, port: question.port) else {
-            let key = AnswerKey(name, families: families, clientSubnet: question.clientSubnet)
-            return .lookFor(NameQuestion(key: key, generation: set.generation))
+        guard let first = settings.mappings.index.rule(for: name, port: question.port) else {
+            let key = AnswerKey(name, families: question.families, clientSubnet: question.clientSubnet)
+            return .lookFor(roll(NameQuestion(key: key, generation: generation), question, by: settings))
         }
-        let chain = ViaChain(from: name, port: question.port, in: set.index)
-        return try decide(question, by: first, chain, generation: set.generation)
+        let chain = ViaChain(from: name, port: question.port, in: settings.mappings.index)
+        return try decide(question, by: first, chain, settings)
     }
 
     private func decide(
         _ question: ResolutionQuestion,
         by first: RuleMatch,
         _ chain: ViaChain,
-        generation: UInt64
+        _ settings: LiveSettings
     ) throws(ResolutionError) -> Decision {
         var rule = AppliedRule(
             key: first.key,
@@ -54,6 +66,7 @@ extension Resolver {
             location: first.mapping.location,
             via: chain.names
         )
+        let generation = settings.mappings.generation
         let endpoints: [Endpoint]
         switch chain.last?.mapping.action {
         case .addresses(let targets):
@@ -64,24 +77,88 @@ extension Resolver {
         case nil where chain.target.isLocalhost:
             endpoints = loopbacks(question)
         case .bypass, .via, .lastResort, nil:
-            let isBypass = chain.last?.mapping.action == .bypass
-            let key = AnswerKey(
-                chain.target,
-                families: question.families,
-                isBypass: isBypass,
-                clientSubnet: isBypass ? nil : question.clientSubnet
-            )
-            let passage = RulePassage(rule: rule, identity: chain.identity, timeToLive: chain.timeToLive)
-            return .lookFor(
-                NameQuestion(key: key, bypass: isBypass ? .mapping : nil, generation: generation, passage: passage)
-            )
+            return .lookFor(lookFor(question, rule, chain, settings))
         }
-        var resolution = try settle(endpoints, .mapping, question)
+        var resolution = try settle(endpoints, .mapping, question, by: settings)
         resolution.generation = generation
         resolution.rule = rule
         resolution.identity = chain.identity
         resolution.timeToLive = chain.timeToLive
         return .settled(resolution)
+    }
+
+    /// The question at the end of the rules, when these have no addresses, or for the last resort only.
+    private func lookFor(
+        _ question: ResolutionQuestion,
+        _ rule: AppliedRule,
+        _ chain: ViaChain,
+        _ settings: LiveSettings
+    ) -> NameQuestion {
+        let isBypass = chain.last?.mapping.action == .bypass
+        var lastResort: [HostMapping.Target] = []
+        if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
+        var name = NameQuestion(
+            key: AnswerKey(
+                chain.target,
+                families: question.families,
+                isBypass: isBypass,
+                clientSubnet: isBypass ? nil : question.clientSubnet
+            ),
+            bypass: isBypass ? .mapping : nil,
+            generation: settings.mappings.generation,
+            passage: RulePassage(
+                rule: rule,
+                identity: chain.identity,
+                timeToLive: chain.timeToLive,
+                lastResort: lastResort
+            )
+        )
+        if isBypass { return name }
+        // A name that rules led to can be off while the one asked for is on.
+        if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
+            name.key = AnswerKey(chain.target, families: question.families, isBypass: true)
+            name.bypass = .switchedOff
+            name.counts = [.switchedOff]
+            name.off = off
+            return name
+        }
+        return roll(name, question, by: settings)
+    }
+
+    private func off(for name: HostName, by settings: LiveSettings) -> KillSwitch.Off? {
+        if killSwitch.isFullyOn { return nil }
+        return killSwitch.off(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
+    }
+
+    /// Sends a question to the system resolver that is outside its route's rollout, or whose route is in shadow mode.
+    private func roll(
+        _ name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) -> NameQuestion {
+        guard settings.resolving.routes.hasModes,
+            let route = settings.resolving.routes.entry(for: name.host)?.route, case .providers = route.action
+        else { return name }
+        var name = name
+        if let rollout = route.rollout {
+            let place: UInt64 =
+                switch rollout.by {
+                case .process: rolloutPlace
+                case .key: RolloutPlace.of(question.rolloutKey ?? question.host.description, in: route.pattern)
+                }
+            name.counts = [place < rollout.share ? .rolledOut : .heldBack]
+            if place >= rollout.share {
+                name.bypass = .heldBack
+                name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+                return name
+            }
+        }
+        if route.mode == .shadow {
+            name.shadow = name.key
+            name.bypass = .shadow
+            name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+        }
+        return name
     }
 
     /// Both loopbacks, whatever the system thinks of `localhost` (RFC 6761 section 6.3).
@@ -92,42 +169,48 @@ extension Resolver {
     }
 
     /// Who is asked about a name.
-    func inquiry(for question: NameQuestion) -> Inquiry {
-        let name = question.host
-        let entry = question.bypass == nil ? routes.entry(for: name) : nil
-        var reason = question.bypass
+    func inquiry(for question: NameQuestion, by settings: LiveSettings) -> Inquiry {
+        inquiry(about: question.key, bypass: question.bypass, by: settings.resolving)
+    }
+
+    func inquiry(about key: AnswerKey, bypass: BypassReason?, by settings: ResolvingSettings) -> Inquiry {
+        let entry = bypass == nil ? settings.routes.entry(for: key.host) : nil
+        var reason = bypass
         if reason == nil {
             if let entry {
                 reason = entry.route.action == .bypass ? .route : nil
             } else {
-                reason = name.isInternal ? .internalName : .noRoute
+                reason = key.host.isInternal ? .internalName : .noRoute
             }
         }
         return Inquiry(
-            key: question.key,
-            families: question.key.families ?? entry?.route.families ?? configuration.families,
+            settings: settings,
+            key: key,
+            families: key.families ?? entry?.route.families ?? settings.configuration.families,
             route: entry?.route,
             bypassReason: reason
         )
     }
 
     /// A resolution of addresses that the request, the URL or a mapping names.
-    private func settle(
+    func settle(
         _ endpoints: [Endpoint],
         _ source: Resolution.Source,
-        _ question: ResolutionQuestion
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
     ) throws(ResolutionError) -> Resolution {
-        let families = question.families ?? configuration.families
+        let families = question.families ?? settings.resolving.configuration.families
         let host = question.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
         guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }
+        let routes = settings.resolving.routes
         var route: Route?
         if routes.hasAddressRules, case .name(let name) = question.host { route = routes.entry(for: name)?.route }
         var resolution = Resolution(
-            endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host),
+            endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host, by: settings),
             source: source
         )
-        resolution.generation = mappings.generation
+        resolution.generation = settings.mappings.generation
         return resolution
     }
 
@@ -138,9 +221,10 @@ extension Resolver {
         _ source: Resolution.Source,
         providerScope: AddressScope?,
         route: Route?,
-        host: String
+        host: String,
+        by settings: LiveSettings
     ) throws(ResolutionError) -> [Endpoint] {
-        let policy = configuration.policy
+        let policy = settings.resolving.configuration.policy
         var refusals: [String] = []
         var refused: [Endpoint] = []
         for endpoint in endpoints {

@@ -22,9 +22,9 @@ extension Resolver {
     /// The system's answer comes after stale ones: while one of those can serve, it is not asked.
     /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
     private func fly(_ inquiry: Inquiry, until end: MonotonicTime?) async -> FlightResult? {
-        let clock = configuration.timeSource
+        let clock = fixed.timeSource
         let started = clock.now()
-        let deadline = end ?? started + configuration.timeLimit
+        let deadline = end ?? started + inquiry.settings.configuration.timeLimit
         guard inquiry.bypassReason == nil, let route = inquiry.route,
             case .providers(let names, let fallback) = route.action
         else {
@@ -34,10 +34,10 @@ extension Resolver {
         var isTimeout = false
         if !names.isEmpty {
             // A system resolver that may still be needed gets the share of the time that one provider gets.
-            let share = configuration.timeLimit / (names.count + 1)
+            let share = inquiry.settings.configuration.timeLimit / (names.count + 1)
             let end = fallback == .system ? deadline - share : deadline
             let assignment = assignment(inquiry, route, names, until: end)
-            switch await team.ask(assignment) {
+            switch await inquiry.settings.team.ask(assignment) {
             case .cancelled: return nil
             case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
@@ -46,10 +46,10 @@ extension Resolver {
         let now = clock.now()
         let error: ResolutionError =
             isTimeout && now >= deadline
-            ? .timedOut(host: inquiry.host, limit: configuration.timeLimit, attempts: attempts)
+            ? .timedOut(host: inquiry.host, limit: inquiry.settings.configuration.timeLimit, attempts: attempts)
             : .allFailed(inquiry, attempts)
         guard fallback == .system else { return .failure(error, sentAt: started, spared: false) }
-        if hasUsableAnswer(inquiry.key, at: now) { return .failure(error, sentAt: started, spared: true) }
+        if hasUsableAnswer(inquiry, at: now) { return .failure(error, sentAt: started, spared: true) }
         switch await askSystem(inquiry, until: deadline) {
         case .answer(let answer): return attempts.isEmpty ? .answer(answer) : fallBack(to: answer, inquiry, attempts)
         case .failure(let error, let sentAt, _):
@@ -64,7 +64,7 @@ extension Resolver {
         _ names: [String],
         until deadline: MonotonicTime
     ) -> ProviderTeam.Assignment {
-        var query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: configuration.attemptLimit)
+        var query = ProviderQuery(host: inquiry.host, families: inquiry.families, timeLimit: inquiry.settings.configuration.attemptLimit)
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
         query.wantsServices = route.usesServices
         return ProviderTeam.Assignment(
@@ -76,9 +76,11 @@ extension Resolver {
         )
     }
 
-    private func hasUsableAnswer(_ key: AnswerKey, at now: MonotonicTime) -> Bool {
+    private func hasUsableAnswer(_ inquiry: Inquiry, at now: MonotonicTime) -> Bool {
+        let key = inquiry.key
         // An answer of the system itself, past its life, is worth no more than a new one.
-        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }) else { return false }
+        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), inquiry.settings.keeps(known)
+        else { return false }
         return known.header.origin?.source == .provider && known.kind == .addresses
             && (now < known.header.expiresAt || known.isStale(at: now))
     }
@@ -94,13 +96,13 @@ extension Resolver {
         answer.failedAttempts = attempts
         switch answer.content {
         case .addresses:
-            let life = configuration.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
+            let life = fixed.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
             return .fallback(answer.living(min(life, answer.life)), .allFailed(inquiry, attempts))
         case .nothing(let error):
             let system = ProviderAttempt(
                 provider: ProviderAttempt.systemName,
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
-                elapsed: configuration.timeSource.now() - answer.sentAt
+                elapsed: fixed.timeSource.now() - answer.sentAt
             )
             return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, spared: false)
         }
@@ -108,12 +110,12 @@ extension Resolver {
 
     /// What a provider's answer comes to, with a life of its own.
     func known(_ reply: ProviderTeam.Answer, _ inquiry: Inquiry) -> KnownAnswer {
-        let origin = origins.provider(reply.provider, inquiry.route)
+        let origin = inquiry.settings.origins.provider(reply.provider, inquiry.route)
         var answer: KnownAnswer
         switch reply.reading {
         case .addresses(let addresses, let timeToLive, let name, _):
-            let wanted = configuration.timeToLiveOverride?(inquiry.host, timeToLive) ?? timeToLive
-            let life = Lifetimes.positive(wanted, within: configuration.cache)
+            let wanted = inquiry.settings.configuration.timeToLiveOverride?(inquiry.host, timeToLive) ?? timeToLive
+            let life = Lifetimes.positive(wanted, within: inquiry.settings.configuration.cache)
             answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
             answer.canonicalName = name == inquiry.host ? nil : name
             answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.families)
@@ -174,17 +176,20 @@ extension Resolver {
         isRefresh: Bool
     ) {
         let key = inquiry.key
-        let now = configuration.timeSource.now()
+        let now = fixed.timeSource.now()
+        let current = live.current.resolving
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
             var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
-            if !landing.isCurrent {
+            // What began under older settings is kept if it would be the same under those in use now.
+            landed.isCurrent = landing.isCurrent && current.keeps(result, of: inquiry)
+            guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
+                landed.isCurrent = false
                 landed.known = result.answer
                 return landed
             }
-            let before = state.table.find(key)
-            landed.before = before
-            landed.change = state.table.update(key, at: now) { entry in
+            landed.before = known.answer
+            landed.change = state.table.update(key, at: now, epoch: current.epoch) { entry in
                 switch result {
                 case .answer(let answer):
                     landed.known = entry.install(answer, at: now)
@@ -221,5 +226,15 @@ extension Resolver {
         case .failure(let error, _, _): .failed(error)
         case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
         }
+    }
+}
+
+extension ResolvingSettings {
+    /// Whether what a flight brought holds under these settings, which may be newer than its own.
+    fileprivate func keeps(_ result: FlightResult, of inquiry: Inquiry) -> Bool {
+        if inquiry.settings === self { return true }
+        // A failure says something about the providers that were asked, and these may be others now.
+        guard let answer = result.answer else { return false }
+        return answer.origin.basis === (inquiry.key.isBypass ? routes.none : routes.basis(for: inquiry.host))
     }
 }

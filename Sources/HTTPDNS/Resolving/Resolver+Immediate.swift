@@ -1,28 +1,82 @@
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
 extension Resolver {
     /// The answer when it needs no waiting: pinned, literal, mapped to addresses, fresh in the cache, or stale while asking
     /// is of no use; else nil. A use shortly before the end of an answer's life starts asking anew in the background.
     /// - Throws: ``ResolutionError`` for an address that the policy refuses, or a cached negative answer or failure.
     package func immediateResolution(for question: ResolutionQuestion) throws(ResolutionError) -> Resolution? {
-        switch try decide(question) {
+        if let resolution = plainHit(question) { return resolution }
+        let settings = live.current
+        switch try decide(question, by: settings) {
         case .settled(let resolution):
             if let count = AnswerCount.immediate(resolution.source) { counting.count(count) }
             return resolution
         case .lookFor(let name):
-            let now = configuration.timeSource.coarseNow()
-            guard let answer = cache.find(name.key) else {
-                return nil
+            return try immediateAnswer(name, to: question, by: settings)
+        }
+    }
+
+    /// A fresh answer out of the cache about which nothing but itself has a say: the way of most questions. It reads the
+    /// number of the settings, once, and not the settings: the answer is known to be usable under that number, and there are
+    /// no mappings, rollouts and rules about addresses under it that would have to be looked at.
+    /// - Returns: Nil when there is more to it, whatever that is.
+    private func plainHit(_ question: ResolutionQuestion) -> Resolution? {
+        let word = live.word
+        guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
+            question.pinnedTo?.isEmpty ?? true, question.families?.intersection(.both).isEmpty != true,
+            !isShutDown.load(ordering: .sequentiallyConsistent), !host.isLocalhost
+        else { return nil }
+        let bypass = question.bypass
+        let key = AnswerKey(
+            host,
+            families: question.families,
+            isBypass: bypass,
+            clientSubnet: bypass ? nil : question.clientSubnet
+        )
+        guard let answer = cache.find(key, epoch: word.epoch) else { return nil }
+        let now = fixed.timeSource.coarseNow()
+        guard answer.isFresh(at: now), answer.kind == .addresses, now < answer.refreshAt, answer.services == nil,
+            let origin = answer.origin, let admitted = origin.admittedScope, answer.widestScope <= admitted
+        else { return nil }
+        var resolution = Resolution(
+            .cached(answer, port: question.port),
+            source: origin.source,
+            details: nil,
+            life: max(answer.expiresAt.nanoseconds - now.nanoseconds, 0),
+            age: max(now.nanoseconds - answer.sentAt.nanoseconds, 0)
+        )
+        resolution.isCached = true
+        resolution.generation = word.generation
+        if bypass { resolution.reason = .request }
+        counting.count(.hit(fromSystem: origin.source == .system, isStale: false))
+        return resolution
+    }
+
+    private func immediateAnswer(
+        _ name: NameQuestion,
+        to question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> Resolution? {
+        let now = fixed.timeSource.coarseNow()
+        let known = cache.shard(for: name.key).state.withLock { $0.known(name.key, by: settings.resolving, at: now) }
+        guard let answer = known?.answer else { return nil }
+        let finding = answer.find(at: now)
+        switch finding {
+        case .fresh:
+            if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
+                refresh(inquiry(for: name, by: settings))
             }
-            let finding = answer.find(at: now)
-            switch finding {
-            case .fresh:
-                if answer.wantsRefresh(at: now), configuration.cache.refreshesAhead { refresh(name) }
-            case .stale(_, mayAsk: true):
-                if mayAsk(inquiry(for: name)) { return nil }
-            case .stale, .backingOff, .nothing: break
-            }
-            return try use(finding, for: name, question, at: now)
+        case .stale(_, mayAsk: true):
+            if mayAsk(inquiry(for: name, by: settings)) { return nil }
+        case .nothing: return nil
+        case .stale, .backingOff: break
+        }
+        do throws(ResolutionError) {
+            guard let resolution = try use(finding, for: name, question, by: settings, at: now) else { return nil }
+            return concluded(resolution, name, by: settings)
+        } catch {
+            return try lastResort(after: error, name, question, by: settings)
         }
     }
 }

@@ -7,13 +7,15 @@ extension Resolver {
     /// - Returns: The names that could not be resolved, with the reason; empty when all could.
     @discardableResult
     public func preresolve(_ hosts: [HostName]) async -> [HostName: ResolutionError] {
+        let settings = live.current
         var batches: [Batch.Key: Batch] = [:]
         for host in Set(hosts).sorted() {
-            guard case .lookFor(let name)? = try? decide(ResolutionQuestion(.name(host), port: ServiceRoute.port))
-            else {
-                continue
-            }
-            let inquiry = inquiry(for: name)
+            guard case .lookFor(let name)? = try? decide(
+                ResolutionQuestion(.name(host), port: ServiceRoute.port),
+                by: settings
+            )
+            else { continue }
+            let inquiry = inquiry(for: name, by: settings)
             guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
                 case .providers(let names, _) = route.action, !names.isEmpty
             else { continue }
@@ -64,20 +66,22 @@ extension Resolver {
     }
 
     private func ask(_ batch: Batch) async {
-        let now = configuration.timeSource.now()
+        let now = fixed.timeSource.now()
         var flights: [HostName: (inquiry: Inquiry, flight: AnswerCache.Flights.FlightID)] = [:]
         for inquiry in batch.inquiries {
             let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
-                if let known = state.table.find(inquiry.key), !known.isSpent(at: now) { return nil }
-                return state.flights.open(inquiry.key, mayStart: flightBudget.take)
+                guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
+                if let answer = known.answer, !answer.isSpent(at: now) { return nil }
+                return state.flights.open(inquiry.key, epoch: inquiry.settings.epoch, mayStart: flightBudget.take)
             }
             if let flight { flights[inquiry.host] = (inquiry, flight) }
         }
         guard let any = flights.values.first else { return }
-        let assignment = assignment(any.inquiry, batch.route, batch.names, until: now + configuration.timeLimit)
+        let settings = any.inquiry.settings
+        let assignment = assignment(any.inquiry, batch.route, batch.names, until: now + settings.configuration.timeLimit)
         let opened = flights
-        let deadline = now + configuration.timeLimit
-        await team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
+        let deadline = now + settings.configuration.timeLimit
+        await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
             guard let (inquiry, flight) = opened[host] else { return }
             if case .answered(let answer) = outcome {
                 land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)

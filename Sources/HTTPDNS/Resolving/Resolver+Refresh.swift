@@ -4,16 +4,15 @@ extension Resolver {
     /// Asks anew in the background, unless someone does already, or nobody may be asked.
     /// - Returns: Whether it does.
     @discardableResult
-    func refresh(_ name: NameQuestion) -> Bool {
-        let inquiry = inquiry(for: name)
+    func refresh(_ inquiry: Inquiry) -> Bool {
         guard mayAsk(inquiry) else { return false }
-        let flight = cache.shard(for: name.key).state.withLock { state in
-            state.flights.open(name.key, mayStart: flightBudget.take)
+        let flight = cache.shard(for: inquiry.key).state.withLock { state in
+            state.flights.open(inquiry.key, epoch: inquiry.settings.epoch, mayStart: flightBudget.take)
         }
         guard let flight else { return false }
         counting.count(.refreshStarted)
         observation.tell(.refreshStarted) { event in
-            event.host = name.host
+            event.host = inquiry.host
             event.route = inquiry.route?.pattern.description
         }
         start(inquiry, flight, isRefresh: true)
@@ -25,6 +24,6 @@ extension Resolver {
         guard case .providers(let names, _) = inquiry.route?.action, inquiry.bypassReason == nil, !names.isEmpty else {
             return true
         }
-        return team.mayAsk(names)
+        return inquiry.settings.team.mayAsk(names)
     }
 }

@@ -17,7 +17,7 @@ extension Resolver {
             for action in actions {
                 switch action {
                 case .done(.plain(.failed(let error))): return withoutServices(plain, error, inquiry)
-                case .done(let choice): return .answer(merge(choice, into: plain))
+                case .done(let choice): return .answer(merge(choice, into: plain, inquiry))
                 case .failed(let reason): return .answer(unavailable(reason, plain))
                 case .ask(let host, let families, let services):
                     var question = assignment
@@ -27,7 +27,7 @@ extension Resolver {
                     questions.append(question)
                 }
             }
-            let outcomes = questions.isEmpty ? [] : await ask(questions)
+            let outcomes = questions.isEmpty ? [] : await ask(questions, of: inquiry.settings.team)
             actions = []
             for (host, outcome) in outcomes {
                 switch outcome {
@@ -45,10 +45,13 @@ extension Resolver {
         }
     }
 
-    private func ask(_ questions: [ProviderTeam.Assignment]) async -> [(HostName, ProviderTeam.Outcome)] {
+    private func ask(
+        _ questions: [ProviderTeam.Assignment],
+        of team: ProviderTeam
+    ) async -> [(HostName, ProviderTeam.Outcome)] {
         await withTaskGroup(of: (HostName, ProviderTeam.Outcome).self) { group in
             for question in questions {
-                group.addTask { (question.query.host, await self.team.ask(question)) }
+                group.addTask { (question.query.host, await team.ask(question)) }
             }
             return await group.reduce(into: []) { $0.append($1) }
         }
@@ -61,7 +64,7 @@ extension Resolver {
             let attempt = ProviderAttempt(
                 provider: plain.origin.provider ?? ProviderAttempt.systemName,
                 failure: "HTTPS records: \(error.message)",
-                elapsed: configuration.timeSource.now() - plain.sentAt
+                elapsed: fixed.timeSource.now() - plain.sentAt
             )
             return .failure(.allFailed(inquiry, plain.failedAttempts + [attempt]), sentAt: plain.sentAt, spared: false)
         }
@@ -71,7 +74,7 @@ extension Resolver {
         return .answer(answer)
     }
 
-    private func merge(_ choice: ServiceChoice, into plain: KnownAnswer) -> KnownAnswer {
+    private func merge(_ choice: ServiceChoice, into plain: KnownAnswer, _ inquiry: Inquiry) -> KnownAnswer {
         var answer = plain
         switch choice {
         case .plain:
@@ -82,7 +85,7 @@ extension Resolver {
                 let endpoint = Endpoint(address: candidate.address, port: candidate.port ?? ServiceRoute.port)
                 if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
             }
-            let life = Lifetimes.positive(candidates.timeToLive, within: configuration.cache)
+            let life = Lifetimes.positive(candidates.timeToLive, within: inquiry.settings.configuration.cache)
             if case .nothing = answer.content {
                 answer.content = .addresses([])
             } else {

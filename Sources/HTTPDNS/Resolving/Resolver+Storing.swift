@@ -13,11 +13,11 @@ extension Resolver {
     /// longer than a second is not waited for.
     package func start() async {
         if store != nil {
-            let clock = configuration.timeSource
+            let clock = fixed.timeSource
             let deadline = clock.now() + Resolver.restoreLimit
             _ = await LimitedWork.run(until: deadline, on: clock) { await self.restore() }
         }
-        let names = configuration.preresolve
+        let names = fixed.preresolve
         guard !names.isEmpty else { return }
         Task.detached { [weak self] in _ = await self?.preresolve(names) }
     }
@@ -39,13 +39,14 @@ extension Resolver {
         }
         // What was cleared while a slow store was read does not come back out of it.
         guard self.clearings.load(ordering: .acquiring) == clearings else { return 0 }
-        let now = configuration.timeSource.now()
-        let wallNow = configuration.wallClock.now()
+        let now = fixed.timeSource.now()
+        let wallNow = fixed.wallClock.now()
+        let settings = live.current.resolving
         var count = 0
         // Oldest first, so that the newest are the last to leave a cache that has not room for all.
         for resolution in stored.reversed() {
-            guard let (key, answer) = restored(resolution, wallNow: wallNow, now: now) else { continue }
-            cache.restore(answer, for: key, at: now)
+            guard let (key, answer) = restored(resolution, by: settings, wallNow: wallNow, now: now) else { continue }
+            cache.restore(answer, for: key, at: now, epoch: settings.epoch)
             count += 1
         }
         if count > 0 {
@@ -57,10 +58,12 @@ extension Resolver {
 
     private func restored(
         _ stored: StoredResolution,
+        by settings: ResolvingSettings,
         wallNow: Int64,
         now: MonotonicTime
     ) -> (AnswerKey, KnownAnswer)? {
-        guard let route = routes.entry(for: stored.host)?.route, route.storedName == stored.route,
+        let configuration = settings.configuration
+        guard let entry = settings.routes.entry(for: stored.host), case let route = entry.route, route.storedName == stored.route,
             case .providers(let names, _) = route.action, names.contains(stored.provider),
             let provider = configuration.providers.first(where: { $0.name == stored.provider })
         else { return nil }
@@ -68,7 +71,7 @@ extension Resolver {
         guard stored.families == families, stored.clientSubnet != nil || route.clientSubnet == nil else { return nil }
         let addresses = AnswerReading.usable(stored.addresses, families: families)
         guard !addresses.isEmpty else { return nil }
-        var origin = origins.provider(provider, route)
+        var origin = settings.origins.provider(provider, route)
         guard
             let life = stored.restored(
                 wallNow: wallNow,
@@ -84,6 +87,7 @@ extension Resolver {
                 provider: provider.name,
                 providerScope: scope,
                 route: route,
+                basis: entry.basis,
                 policy: configuration.policy,
                 staleLimit: origin.staleLimit
             )
@@ -105,16 +109,17 @@ extension Resolver {
 
     /// Saves what is cached, and leaves a store behind that takes too long.
     func saveLast() async {
-        let clock = configuration.timeSource
+        let clock = fixed.timeSource
         _ = await LimitedWork.run(until: clock.now() + Resolver.lastSaveLimit, on: clock) { await self.save() }
     }
 
     /// Saves what is cached. Called now and then while there is something new, and by ``shutdown()``.
     func save() async {
         guard let store, unsaved.exchange(false, ordering: .relaxed) else { return }
-        let now = configuration.timeSource.now()
-        let wallNow = configuration.wallClock.now()
-        let stored = cache.answers.compactMap { self.stored($0, wallNow: wallNow, now: now) }
+        let now = fixed.timeSource.now()
+        let wallNow = fixed.wallClock.now()
+        let settings = live.current.resolving
+        let stored = cache.answers.compactMap { self.stored($0, by: settings, wallNow: wallNow, now: now) }
         do {
             try await store.save(stored)
             observation.tell(.snapshotSaved) { $0.count = stored.count }
@@ -128,16 +133,21 @@ extension Resolver {
 
     /// Providers' answers for the routes' own families are kept; those of the system cost nobody anything, and services
     /// are asked for anew.
-    private func stored(_ answer: CachedAnswer, wallNow: Int64, now: MonotonicTime) -> StoredResolution? {
+    private func stored(
+        _ answer: CachedAnswer,
+        by settings: ResolvingSettings,
+        wallNow: Int64,
+        now: MonotonicTime
+    ) -> StoredResolution? {
         let header = answer.header
         guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isBypass,
             header.details?.services == nil, let origin = header.origin, let provider = origin.provider,
-            let route = origin.route, now < header.expiresAt || answer.isStale(at: now)
+            let route = origin.route, now < header.expiresAt || answer.isStale(at: now), settings.keeps(answer)
         else { return nil }
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
         return StoredResolution(
             host: answer.host,
-            families: route.families ?? configuration.families,
+            families: route.families ?? settings.configuration.families,
             route: route.storedName,
             clientSubnet: header.details?.clientSubnet ?? route.clientSubnet,
             addresses: (0..<answer.addressCount).map(answer.address(at:)),
@@ -153,7 +163,7 @@ extension Resolver {
     func noteUnsaved() {
         unsaved.store(true, ordering: .relaxed)
         guard store != nil, !isSaveDue.exchange(true, ordering: .relaxed) else { return }
-        let timeSource = configuration.timeSource
+        let timeSource = fixed.timeSource
         let deadline = timeSource.now() + Resolver.saveInterval
         let task = Task.detached { [weak self] in
             guard (try? await timeSource.sleep(until: deadline)) != nil, let self else { return }

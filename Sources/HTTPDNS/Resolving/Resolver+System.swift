@@ -4,12 +4,12 @@ extension Resolver {
     /// Asks the system resolver.
     /// - Returns: A definite answer or a failure; nil when the flight was cancelled.
     func askSystem(_ inquiry: Inquiry, until deadline: MonotonicTime) async -> FlightResult? {
-        let clock = configuration.timeSource
+        let clock = fixed.timeSource
         let sentAt = clock.now()
         let limit = deadline - sentAt
         guard limit > .zero else { return failure("no time left", inquiry, sentAt: sentAt) }
         let system = systemResolver
-        let origin = origins.system(inquiry.route)
+        let origin = inquiry.settings.origins.system(inquiry.route)
         let content: KnownAnswer.Content
         counting.count(.systemQuery)
         switch await LimitedWork.run(
@@ -53,7 +53,7 @@ extension Resolver {
         let attempt = ProviderAttempt(
             provider: ProviderAttempt.systemName,
             failure: message,
-            elapsed: configuration.timeSource.now() - sentAt
+            elapsed: fixed.timeSource.now() - sentAt
         )
         return .failure(.allFailed(inquiry, [attempt]), sentAt: sentAt, spared: false)
     }
@@ -63,9 +63,9 @@ extension Resolver {
         let attempt = ProviderAttempt(
             provider: ProviderAttempt.systemName,
             failure: "no answer",
-            elapsed: configuration.timeSource.now() - sentAt
+            elapsed: fixed.timeSource.now() - sentAt
         )
-        let error = ResolutionError.timedOut(host: inquiry.host, limit: configuration.timeLimit, attempts: [attempt])
+        let error = ResolutionError.timedOut(host: inquiry.host, limit: inquiry.settings.configuration.timeLimit, attempts: [attempt])
         return .failure(error, sentAt: sentAt, spared: false)
     }
 }

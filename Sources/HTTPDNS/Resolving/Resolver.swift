@@ -10,15 +10,21 @@ public final class Resolver: Sendable {
     public let mappings: MappingStore
     /// Turns it off and on.
     public let killSwitch: KillSwitch
+    /// What is known of its providers by their names.
+    package let directory = ProviderDirectory()
 
-    let configuration: ResolverConfiguration
-    let routes: RouteTable
-    let team: ProviderTeam
-    let origins: AnswerOrigins
+    /// What cannot change while it runs. What can is in ``live``.
+    let fixed: ResolverConfiguration
+    let live: LiveCell
+    let retired = RetiredProviders()
+    let attemptObserver: AttemptObserver
     let systemResolver: any SystemResolving
     let random: @Sendable (UInt64) -> UInt64
     let cache: AnswerCache
     let flightBudget: FlightBudget
+    let shadows: ShadowComparisons
+    /// Where this process stands in the order of rollouts by process.
+    let rolloutPlace: UInt64
     let observation: ResolverObservation
     var counting: ResolverCounting { observation.counting }
     let store: (any ResolutionStore)?
@@ -30,7 +36,7 @@ public final class Resolver: Sendable {
     let clearings = Atomic(0)
     /// The task that will save it, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
-    private let isShutDown = Atomic(false)
+    let isShutDown = Atomic(false)
 
     /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
     /// a stranger chooses the names.
@@ -45,48 +51,50 @@ public final class Resolver: Sendable {
 
     /// As ``init(_:)``, with the system's resolver, the bound and the source of chance given.
     /// - Parameters:
+    ///   - isEnabled: Whether the file has it switched on.
     ///   - maximumFlights: How many names may be asked for at the same time.
     ///   - random: A number below its argument, each with the same chance.
     package init(
         _ configuration: ResolverConfiguration,
-        systemResolver: any SystemResolving,
+        isEnabled: Bool = true,
+        systemResolver: any SystemResolving = SystemResolver(),
         maximumFlights: Int = Resolver.maximumFlights,
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
     ) throws(ResolverConfigurationError) {
-        if let fault = configuration.fault { throw ResolverConfigurationError(message: fault) }
-        routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name))
-        do {
-            mappings = MappingStore(try HostMappings(configuration.mappings))
-        } catch {
-            throw ResolverConfigurationError(
-                message: "mapping \"\(error.key)\": \(error.reason)",
-                location: error.location
-            )
+        let timeSource = configuration.timeSource
+        let observation = ResolverObservation(
+            providers: configuration.providers.map(\.name),
+            timeSource: timeSource,
+            logger: configuration.logger
+        )
+        let observer = AttemptObserver(observation, timeSource: timeSource)
+        let settings = try ResolvingSettings(configuration, isEnabled: isEnabled, replacing: nil) {
+            Resolver.team($0, $1, replacing: $2, observer: observer, random: random)
         }
-        killSwitch = KillSwitch(timeSource: configuration.timeSource)
-        self.configuration = configuration
+        let mappings = try HostMappings(settings: configuration)
+        live = LiveCell(LiveSettings(mappings: mappings, resolving: settings))
+        self.mappings = MappingStore(live)
+        killSwitch = KillSwitch(timeSource: timeSource)
+        fixed = configuration
         self.systemResolver = systemResolver
         self.random = random
-        let names = configuration.providers.map(\.name)
-        let timeSource = configuration.timeSource
-        observation = ResolverObservation(providers: names, timeSource: timeSource, logger: configuration.logger)
-        let observer = AttemptObserver(observation, providers: names, timeSource: timeSource)
+        self.observation = observation
+        attemptObserver = observer
+        rolloutPlace = random(Rollout.places)
+        shadows = ShadowComparisons(observation)
         store =
             configuration.store
             ?? configuration.snapshotPath.map { DiskSnapshot(path: $0, wallClock: configuration.wallClock) }
-        team = ProviderTeam(
-            configuration.providers,
-            limits: configuration.providerLimits,
-            hedgeAfter: configuration.hedgeAfter,
-            attemptLimit: configuration.attemptLimit,
-            timeSource: configuration.timeSource,
-            random: random,
-            onSending: observer.noteSending,
-            onAttempt: observer.note
-        )
-        origins = AnswerOrigins(configuration)
         cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
         flightBudget = FlightBudget(maximumFlights)
+        directory.add(settings.configuration.providers)
+        killSwitch.setFile(settings.switchedOff)
+        killSwitch.onChange { [observation] change in
+            observation.tell(change.isOff ? .switchedOff : .switchedOn) { event in
+                event.code = change.origin.rawValue
+                event.message = change.scopes.map(\.description).joined(separator: ", ")
+            }
+        }
     }
 
     /// Answers a question.
@@ -97,16 +105,33 @@ public final class Resolver: Sendable {
     ///   the same name.
     public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
-        switch try decide(question) {
-        // A mapping may have come since the first look.
-        case .settled(let resolution): return resolution
-        case .lookFor(let name):
-            return try await answer(name, to: question, since: configuration.timeSource.now())
+        let started = fixed.timeSource.now()
+        while true {
+            let settings = live.current
+            switch try decide(question, by: settings) {
+            // A mapping may have come since the first look.
+            case .settled(let resolution): return resolution
+            case .lookFor(let name):
+                // Nil when newer settings were there first: then the question goes by those.
+                if let answer = try await answer(name, to: question, by: settings, since: started) { return answer }
+            }
         }
     }
 
     /// The route that decides about a name; nil means bypass.
-    public func route(for host: HostName) -> Route? { routes.entry(for: host)?.route }
+    public func route(for host: HostName) -> Route? { live.current.resolving.routes.entry(for: host)?.route }
+
+    /// Which addresses may be dialled, by the settings in use.
+    package var policy: AddressPolicy { live.current.resolving.configuration.policy }
+
+    /// The number of the settings in use.
+    package var liveGeneration: LiveGeneration { live.generation }
+
+    /// Who has a name switched off; nil when it is on.
+    package func off(for host: HostName) -> KillSwitch.Off? {
+        if killSwitch.isFullyOn { return nil }
+        return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
+    }
 
     /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
     /// who wait for them, and are not cached.
@@ -125,17 +150,20 @@ public final class Resolver: Sendable {
             for waiter in waiters { waiter.deliver(.shutDown) }
             for task in work { task.cancel() }
         }
-        team.shutdown()
+        let settings = live.current.resolving
+        // Those that a reload took out of use may still be at work for flights that began before it.
+        let providers = settings.configuration.providers + retired.providers
+        for team in [settings.team] + retired.teams { team.shutdown() }
         saver.withLock { $0 }?.cancel()
         await saveLast()
         await withTaskGroup(of: Void.self) { group in
-            for provider in configuration.providers { group.addTask { await provider.shutdown() } }
+            for provider in providers { group.addTask { await provider.shutdown() } }
         }
         observation.end()
     }
 
     /// How each provider does, in the order of the settings.
-    public var providerHealth: [ProviderHealth] { team.health }
+    public var providerHealth: [ProviderHealth] { live.current.resolving.team.health }
 
     /// - Throws: ``ResolutionError`` after ``shutdown()``.
     func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
@@ -143,25 +171,42 @@ public final class Resolver: Sendable {
     }
 }
 
-extension ResolverConfiguration {
-    /// What is wrong with the settings by themselves; nil when nothing is.
-    fileprivate var fault: String? {
-        if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
-        if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
-        if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
-        if timeLimit <= .zero { return "the time limit for resolving is not above zero" }
-        if families.intersection(.both).isEmpty { return "no family of addresses is allowed; allow IPv4, IPv6 or both" }
-        var names: Set<String> = []
-        for provider in providers {
-            if provider.name.isEmpty { return "a provider has no name" }
-            if provider.name == ProviderAttempt.systemName {
-                return "a provider is called \"system\", which is the system resolver's name in reports; take another"
-            }
-            guard names.insert(provider.name).inserted else {
-                return "two providers are called \"\(provider.name)\"; names of providers are unique"
-            }
+extension Resolver {
+    static func team(
+        _ leases: [ProviderLease],
+        _ configuration: ResolverConfiguration,
+        replacing previous: ProviderTeam?,
+        observer: AttemptObserver,
+        random: @escaping @Sendable (UInt64) -> UInt64
+    ) -> ProviderTeam {
+        ProviderTeam(
+            leases,
+            replacing: previous,
+            limits: configuration.providerLimits,
+            hedgeAfter: configuration.hedgeAfter,
+            attemptLimit: configuration.attemptLimit,
+            timeSource: configuration.timeSource,
+            random: random,
+            onSending: observer.noteSending,
+            onAttempt: observer.note
+        )
+    }
+}
+
+extension HostMappings {
+    /// The mappings of settings.
+    init(settings: ResolverConfiguration) throws(ResolverConfigurationError) {
+        do {
+            try self.init(settings.mappings)
+        } catch {
+            throw ResolverConfigurationError(error)
         }
-        return nil
+    }
+}
+
+extension ResolverConfigurationError {
+    init(_ error: MappingError) {
+        self.init(message: "mapping \"\(error.key)\": \(error.reason)", location: error.location)
     }
 }
 

@@ -2,10 +2,11 @@ internal import HTTPDNSPrimitives
 
 /// The routes, arranged for look-up: exact name, then the longest suffix, then `*`.
 package struct RouteTable: Sendable {
-    /// A route with its number, which tells routes apart more cheaply than their patterns do.
+    /// A route with the object that tells whether answers by it may still be used.
     package struct Entry: Sendable {
-        var number: Int
         package var route: Route
+        /// What answers by it rest on.
+        let basis: RouteBasis
     }
 
     private var exact: [HostName: Entry] = [:]
@@ -13,19 +14,30 @@ package struct RouteTable: Sendable {
     private var any: Entry?
     /// Whether a route has a say in which addresses its names may have.
     private(set) var hasAddressRules = false
+    /// Whether a route is not for all questions, or not to be used yet.
+    private(set) var hasModes = false
+    /// What answers of the system resolver rest on for names that no route decides about.
+    let none: RouteBasis
 
+    /// - Parameter basis: The basis of a route; nil stands for names without one.
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
     ///   fallback, when two routes have one pattern, or when a route could never apply.
-    package init(_ routes: [Route], providerNames: [String]) throws(ResolverConfigurationError) {
-        for (number, route) in routes.enumerated() {
+    package init(
+        _ routes: [Route],
+        providerNames: [String],
+        basis: (Route?) -> RouteBasis = { RouteBasis($0) }
+    ) throws(ResolverConfigurationError) {
+        none = basis(nil)
+        for route in routes {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
                 throw ResolverConfigurationError(
                     message: "route \"\(route.pattern)\": \(message)",
                     location: route.location
                 )
             }
-            let entry = Entry(number: number, route: route)
+            let entry = Entry(route: route, basis: basis(route))
             if !route.allowed.isEmpty || !route.only.isEmpty { hasAddressRules = true }
+            if route.rollout != nil || route.mode != .use { hasModes = true }
             let earlier: Entry?
             switch route.pattern {
             case .exact(let name): earlier = exact.updateValue(entry, forKey: name)
@@ -53,6 +65,22 @@ package struct RouteTable: Sendable {
         }
         return any
     }
+
+    /// What the answer about a name rests on.
+    func basis(for host: HostName) -> RouteBasis { entry(for: host)?.basis ?? none }
+
+    /// The basis of the route with a pattern; that of names without a route for nil.
+    func basis(of pattern: HostPattern?) -> RouteBasis? {
+        switch pattern {
+        case .exact(let name): exact[name]?.basis
+        case .suffix(let name): suffixes[name.description[...]]?.basis
+        case .any: any?.basis
+        case nil: none
+        }
+    }
+
+    /// All routes, in no order.
+    var entries: [Entry] { Array(exact.values) + suffixes.values + [any].compactMap { $0 } }
 
     private static func fault(of route: Route, providerNames: [String]) -> String? {
         if let families = route.families, families.intersection(.both).isEmpty {

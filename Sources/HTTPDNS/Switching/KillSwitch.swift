@@ -1,4 +1,4 @@
-public import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 internal import Synchronization
 
 /// Turns the resolver off and on while it runs, whole or for the names of one route.

@@ -59,6 +59,17 @@ struct MemberHealth: Sendable {
         latency = LatencyTrack(at: now)
     }
 
+    /// What is known of it, under other limits, without the queries that it still owes: for another team.
+    func carriedOver(hedgeAfter: Duration, attemptLimit: Duration, at now: MonotonicTime) -> MemberHealth {
+        var health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+        health.latency = latency
+        health.consecutiveFailures = consecutiveFailures
+        health.rest = rest
+        health.heardAt = heardAt
+        health.failedHosts = failedHosts
+        return health
+    }
+
     /// How long it is waited for before the next one is asked as well.
     var hedgeDelay: Duration {
         max(min(max(hedgeAfter, latency.percentile95 ?? .zero), attemptLimit), .milliseconds(1))

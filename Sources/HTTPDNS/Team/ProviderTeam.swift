@@ -74,16 +74,20 @@ final class ProviderTeam: Sendable {
     private let onSending: @Sendable (QuerySending) -> Void
     private let onAttempt: @Sendable (AttemptReport) -> Void
     private let guarded: Lock<Guarded>
+    /// Keeps the providers from being shut down for as long as this team may ask them.
+    private let leases: [ProviderLease]
 
     /// - Parameters:
     ///   - limits: How much each provider may be asked, by its name.
+    ///   - previous: The team before, from which members are taken over with their health.
     ///   - hedgeAfter: The least time after which the next provider is asked as well.
     ///   - attemptLimit: The most that one query may take.
     ///   - random: A number below its argument.
     ///   - onSending: Told about each query that is sent, outside of all locks and before it is.
     ///   - onAttempt: Told about each query that came to an end, outside of all locks.
     init(
-        _ providers: [any Provider],
+        _ leases: [ProviderLease],
+        replacing previous: ProviderTeam? = nil,
         limits: [String: ProviderLimits] = [:],
         hedgeAfter: Duration,
         attemptLimit: Duration,
@@ -93,15 +97,18 @@ final class ProviderTeam: Sendable {
         onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
     ) {
         let now = timeSource.now()
-        let members = providers.map { provider in
-            TeamMember(
-                provider,
-                limits: limits[provider.name] ?? ProviderLimits(),
-                hedgeAfter: hedgeAfter,
-                attemptLimit: attemptLimit,
-                at: now
-            )
+        let known = previous?.guarded.withLock { $0.team.members } ?? []
+        let members = leases.map { lease -> TeamMember in
+            let provider = lease.provider
+            let limits = limits[provider.name] ?? ProviderLimits()
+            if let previous, previous.leases.contains(where: { $0 === lease }),
+                let member = known.first(where: { $0.name == provider.name })
+            {
+                return member.carriedOver(limits: limits, hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+            }
+            return TeamMember(provider, limits: limits, hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
         }
+        self.leases = leases
         self.timeSource = timeSource
         self.random = random
         self.onSending = onSending

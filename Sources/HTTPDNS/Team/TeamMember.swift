@@ -33,6 +33,26 @@ struct TeamMember: Sendable {
         health = MemberHealth(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
     }
 
+    /// The same provider in another team: with what is known of it, and without its queries under way.
+    func carriedOver(
+        limits: ProviderLimits,
+        hedgeAfter: Duration,
+        attemptLimit: Duration,
+        at now: MonotonicTime
+    ) -> TeamMember {
+        var member = TeamMember(
+            provider,
+            limits: limits,
+            hedgeAfter: hedgeAfter,
+            attemptLimit: attemptLimit,
+            at: now
+        )
+        member.health = health.carriedOver(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+        if budget?.queriesPerSecond == limits.queriesPerSecond { member.budget = budget }
+        (member.queries, member.successes, member.failures) = (queries, successes, failures)
+        return member
+    }
+
     var name: String { provider.name }
     var hasFreePlace: Bool { inFlight < maximumInFlight }
 

@@ -15,9 +15,8 @@ final class Pipeline: Sendable {
     private let application: [any Interceptor]
     private let network: [any Interceptor]
     private let sender: any HopSending
-    private let limits: TransferLimits
-    private let total: Duration?
-    private let versions: HTTPVersionChoice
+    /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
+    private let settings: Lock<CallSettings>
     private let logger: Logger?
 
     init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
@@ -25,23 +24,25 @@ final class Pipeline: Sendable {
         self.sender = sender
         application = configuration.applicationInterceptors
         network = configuration.networkInterceptors
-        total = configuration.timeouts.total
-        versions = configuration.versions
         logger = configuration.logger
-        var limits = TransferLimits()
-        limits.connect = configuration.timeouts.connect
-        limits.tls = configuration.timeouts.tls
-        limits.firstByte = configuration.timeouts.firstByte
-        limits.idle = configuration.timeouts.idle
-        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
-        self.limits = limits
+        settings = Lock(CallSettings(configuration))
+    }
+
+    /// Takes other time limits, versions and limits of bodies.
+    /// - Returns: Whether one of them is another than before.
+    func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
+        let new = CallSettings(configuration)
+        return settings.withLock { settings in
+            defer { settings = new }
+            return settings != new
+        }
     }
 
     // MARK: call
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
-        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
+        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? settings.withLock { $0.total })
         do {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)
@@ -189,14 +190,15 @@ final class Pipeline: Sendable {
         deadline: MonotonicTime?
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
+        let settings = settings.withLock { $0 }
         var transfer = TransferRequest(
             method: request.method,
             url: content.sent,
             headerFields: request.headerFields,
             body: request.body.source,
             endpoints: content.resolution.endpoints,
-            limits: limits,
-            versions: request.options.versions ?? versions,
+            limits: settings.limits,
+            versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.limits.deadline = deadline

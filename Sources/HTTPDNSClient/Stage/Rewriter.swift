@@ -9,20 +9,12 @@ internal import Logging
 /// whose requests then go where this client's mappings and providers say: the second stage believes the first one's tag.
 public final class Rewriter: Interceptor {
     private let resolver: Resolver
-    private let policy: AddressPolicy
     private let issuer: TagIssuer
-    private let isEnabled: Bool
     private let logger: Logger?
 
     init(resolver: Resolver, configuration: HTTPDNSClient.Configuration) {
         self.resolver = resolver
-        policy = configuration.resolver.policy
-        issuer = TagIssuer(
-            mappings: resolver.mappings,
-            timeSource: configuration.resolver.timeSource,
-            providers: configuration.resolver.providers
-        )
-        isEnabled = configuration.isEnabled
+        issuer = TagIssuer(resolver: resolver, timeSource: configuration.resolver.timeSource)
         logger = configuration.logger
     }
 
@@ -72,7 +64,7 @@ public final class Rewriter: Interceptor {
     ) throws(HTTPDNSClientError) -> ResolutionQuestion {
         var question = ResolutionQuestion(host, port: port)
         if let texts = options.pinnedTo { question.pinnedTo = try RequestCheck.endpoints(texts, port: port) }
-        question.bypass = options.bypass || !isEnabled
+        question.bypass = options.bypass
         question.families = options.families
         question.rolloutKey = options.rolloutKey
         return question
@@ -121,7 +113,7 @@ public final class Rewriter: Interceptor {
     ) throws(HTTPDNSClientError) -> RewrittenRequest? {
         let content = carried.content
         // The kill switch is stronger than a tag, and so is what the request asks for itself.
-        guard isEnabled, let tag = carried.tag, content.url.host == url.host, content.url.port == url.port,
+        guard !isOff(url.host), let tag = carried.tag, content.url.host == url.host, content.url.port == url.port,
             content.pinnedTo == request.options.pinnedTo, content.bypass == request.options.bypass,
             content.families == request.options.families, tag.isValid
         else { return nil }
@@ -138,6 +130,11 @@ public final class Rewriter: Interceptor {
         )
     }
 
+    private func isOff(_ host: Host) -> Bool {
+        guard case .name(let name) = host else { return !resolver.killSwitch.isOn }
+        return resolver.off(for: name) != nil
+    }
+
     private func applyPolicy(
         to resolution: inout Resolution,
         issuer: TagIssuer,
@@ -145,6 +142,7 @@ public final class Rewriter: Interceptor {
     ) throws(HTTPDNSClientError) {
         let scope = issuer.scope(ofProvider: resolution.provider)
         let source = resolution.source
+        let policy = resolver.policy
         var refusal: String?
         let allowed = resolution.endpoints.filter { endpoint in
             let reason = policy.refusal(of: endpoint.address, from: source, providerScope: scope)

@@ -11,9 +11,11 @@ internal import HTTPDNSPrimitives
 public struct Tag: Sendable {
     let content: RewrittenRequest.Content
 
-    /// Whether the mark still holds: not expired, and no mapping has changed since.
+    /// Whether the mark still holds: not expired, no setting or mapping of the issuing client has changed since, and its kill
+    /// switch has not turned the name off.
     public var isValid: Bool {
-        content.issuer.mappings.generation == content.resolution.generation
+        content.issuer.generation.number == content.resolution.generation
+            && !content.issuer.isOff(content.url.host)
             && content.issuer.timeSource.now() < content.tagExpiry
     }
 
@@ -31,22 +33,30 @@ public struct Tag: Sendable {
 
 /// The client behind a tag, as far as checking and describing needs it. It keeps no transport and no provider alive.
 final class TagIssuer: Sendable {
-    let mappings: MappingStore
+    let generation: LiveGeneration
     let timeSource: any TimeSource
-    private let providers: [String: (kind: String, scope: AddressScope)]
+    private let killSwitch: KillSwitch
+    private let directory: ProviderDirectory
+    private weak let resolver: Resolver?
 
-    init(mappings: MappingStore, timeSource: any TimeSource, providers: [any Provider]) {
-        self.mappings = mappings
+    init(resolver: Resolver, timeSource: any TimeSource) {
+        generation = resolver.liveGeneration
+        killSwitch = resolver.killSwitch
+        directory = resolver.directory
         self.timeSource = timeSource
-        self.providers = Dictionary(
-            providers.map { ($0.name, ($0.kind, $0.serviceScope)) },
-            uniquingKeysWith: { first, _ in first }
-        )
+        self.resolver = resolver
+    }
+
+    /// Whether the client has a host switched off.
+    func isOff(_ host: Host) -> Bool {
+        if killSwitch.isFullyOn { return false }
+        guard case .name(let name) = host, let resolver else { return !killSwitch.isOn }
+        return resolver.off(for: name) != nil
     }
 
     /// How private the service of a provider is, by the provider's name.
-    func scope(ofProvider name: String?) -> AddressScope? { name.flatMap { providers[$0]?.scope } }
+    func scope(ofProvider name: String?) -> AddressScope? { name.flatMap { directory.scope(of: $0) } }
 
     /// What kind of provider a name stands for: `doh`, `json`, or `provider` for kinds that are not the library's own.
-    func kind(ofProvider name: String) -> String { providers[name]?.kind ?? "provider" }
+    func kind(ofProvider name: String) -> String { directory.kind(of: name) ?? "provider" }
 }

@@ -44,7 +44,12 @@ struct Rig {
         self.wire = wire
         client = HTTPDNSClient(
             configuration: configuration,
-            resolver: try Resolver(configuration.resolver, systemResolver: system, random: { _ in 0 }),
+            resolver: try Resolver(
+                configuration.resolver,
+                isEnabled: configuration.isEnabled,
+                systemResolver: system,
+                random: { _ in 0 }
+            ),
             sender: wire
         )
     }

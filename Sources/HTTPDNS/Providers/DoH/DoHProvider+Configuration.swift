@@ -11,7 +11,7 @@ extension DoHProvider {
     }
 
     /// Settings of a DoH service.
-    public struct Configuration: Sendable {
+    public struct Configuration: Hashable, Sendable {
         /// The name of the provider.
         public var name: String
         /// The service's URL, such as `https://doh.example/dns-query`. The template form `https://doh.example/q{?dns}`

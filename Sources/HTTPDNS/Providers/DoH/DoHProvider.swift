@@ -21,6 +21,7 @@ public final class DoHProvider: Provider {
     public var serviceScope: AddressScope { service.location.scope }
 
     private let service: DoHService
+    private let configuration: Configuration
     private let channel: ServiceChannel
     private let time: any TimeSource
 
@@ -46,8 +47,14 @@ public final class DoHProvider: Provider {
     ) throws(ProviderConfigurationError) {
         service = try DoHService(configuration)
         name = configuration.name
+        self.configuration = configuration
         channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
         self.time = time
+    }
+
+    /// Whether the other is a DoH provider with equal settings.
+    public func isEquivalent(to other: any Provider) -> Bool {
+        (other as? DoHProvider).map { $0 === self || $0.configuration == configuration } ?? false
     }
 
     /// Asks for every family of the query at once, and for services beside them where they are wanted.

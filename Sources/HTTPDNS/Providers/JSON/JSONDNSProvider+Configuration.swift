@@ -55,6 +55,20 @@ extension JSONDNSProvider {
             )
         }
 
+        /// Whether both are the same service for the same account.
+        func isSame(as other: Service) -> Bool {
+            guard url == other.url, bootstrap == other.bootstrap, takesClientSubnet == other.takesClientSubnet else {
+                return false
+            }
+            switch (account, other.account) {
+            case (nil, nil): return true
+            case (let own?, let other?):
+                return own.identifier == other.identifier && own.accessKey == other.accessKey
+                    && own.secret.isSame(as: other.secret)
+            default: return false
+            }
+        }
+
         private static let alidnsAddresses = [IPAddress(v4: 223, 5, 5, 5), IPAddress(v4: 223, 6, 6, 6)]
 
         private init(url: String, bootstrap: [IPAddress], takesClientSubnet: Bool, account: Account? = nil) {

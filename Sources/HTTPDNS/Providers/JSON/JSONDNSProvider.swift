@@ -15,6 +15,7 @@ public final class JSONDNSProvider: Provider {
     public var serviceScope: AddressScope { service.location.scope }
 
     private let service: JSONDNSService
+    private let configuration: Configuration
     private let channel: ServiceChannel
     private let time: any TimeSource
     private let clock: WallClock
@@ -46,6 +47,7 @@ public final class JSONDNSProvider: Provider {
     ) throws(ProviderConfigurationError) {
         service = try JSONDNSService(configuration)
         name = configuration.name
+        self.configuration = configuration
         channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
         self.time = time
         self.clock = clock
@@ -79,5 +81,21 @@ public final class JSONDNSProvider: Provider {
     /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
     public func shutdown() async {
         await channel.shutdown()
+    }
+}
+
+extension JSONDNSProvider {
+    /// Whether the other asks the same service in the same way. Secrets are the same when they are read from the same file or
+    /// variable; one behind a closure is like no other.
+    public func isEquivalent(to other: any Provider) -> Bool {
+        guard let other = other as? JSONDNSProvider else { return false }
+        return other === self || other.configuration.isSame(as: configuration)
+    }
+}
+
+extension JSONDNSProvider.Configuration {
+    fileprivate func isSame(as other: Self) -> Bool {
+        name == other.name && url == other.url && bootstrap == other.bootstrap && trustRoots == other.trustRoots
+            && service.isSame(as: other.service)
     }
 }

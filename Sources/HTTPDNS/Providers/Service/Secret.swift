@@ -22,10 +22,15 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         self.text = text
     }
 
+    /// Whether both are read from the same place, as far as that can be known.
+    func isSame(as other: Secret) -> Bool { origin == other.origin && origin != Secret.closureOrigin }
+
+    private static let closureOrigin = "from a closure"
+
     /// What the closure returns. It is called for each signature and from any task: it must be quick, and keep the secret at
     /// hand. An error of its own fails the query, and is not repeated anywhere.
     public init(_ text: @escaping @Sendable () throws -> String) {
-        self.init(origin: "from a closure", text: text)
+        self.init(origin: Secret.closureOrigin, text: text)
     }
 
     /// The content of a file, without line ends at its end, at most 4096 octets of UTF-8.

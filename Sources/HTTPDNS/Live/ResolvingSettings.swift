@@ -1,0 +1,143 @@
+internal import HTTPDNSPrimitives
+
+/// How names are resolved that no mapping decides: routes, providers, policy, limits.
+///
+/// A flight keeps those that it began with. What a reload leaves unchanged is taken over from the settings before: a provider
+/// with its health, and the basis of a route, by which its cached answers stay in use.
+final class ResolvingSettings: Sendable {
+    /// Tells settings apart, cheaply: cached answers are known to be usable under one number. See ``isNewer(_:than:)``.
+    let epoch: UInt16
+    /// The settings as given, with the providers in use.
+    let configuration: ResolverConfiguration
+    /// Whether the file has all of it switched on.
+    let isEnabled: Bool
+    let routes: RouteTable
+    let origins: AnswerOrigins
+    let team: ProviderTeam
+    let leases: [ProviderLease]
+
+    /// After so many changes the cache is cleared, so that no answer lives to see its number come again.
+    static let epochsPerClearing: UInt16 = 0x4000
+
+    /// - Parameters:
+    ///   - previous: The settings that these replace.
+    ///   - makeTeam: Makes a team of these providers, which takes over what it can of another one.
+    /// - Throws: ``ResolverConfigurationError``.
+    init(
+        _ given: ResolverConfiguration,
+        isEnabled: Bool,
+        replacing previous: ResolvingSettings?,
+        makeTeam: ([ProviderLease], ResolverConfiguration, ProviderTeam?) -> ProviderTeam
+    ) throws(ResolverConfigurationError) {
+        if let fault = given.fault { throw ResolverConfigurationError(message: fault) }
+        let leases = given.providers.map { provider in
+            previous?.leases.first { $0.provider.name == provider.name && $0.provider.isEquivalent(to: provider) }
+                ?? ProviderLease(provider)
+        }
+        var configuration = given
+        configuration.providers = leases.map(\.provider)
+        let taken = Set(leases.map(ObjectIdentifier.init))
+        let replaced = Set(
+            (previous?.leases ?? []).filter { !taken.contains(ObjectIdentifier($0)) }.map(\.provider.name)
+        )
+        let environmentHolds = previous.map { $0.configuration.answersDepend(as: configuration) } ?? false
+        routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name)) { route in
+            guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
+                old.route?.answering == route?.answering, route?.providerNames.contains(where: replaced.contains) != true
+            else { return RouteBasis(route) }
+            return old
+        }
+        if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration) {
+            team = previous.team
+        } else {
+            team = makeTeam(leases, configuration, previous?.team)
+        }
+        epoch = previous.map { $0.epoch &+ 1 } ?? 0
+        self.isEnabled = isEnabled
+        self.configuration = configuration
+        self.leases = leases
+        origins = AnswerOrigins(configuration, routes)
+    }
+
+    /// Tells the bases that were taken over how their routes read now. Called once these settings are in use.
+    func renameBases() {
+        for entry in routes.entries { entry.basis.rename(entry.route) }
+    }
+
+    /// Whether these say the same as other settings that were given. Two closures are never the same.
+    func equals(_ other: ResolverConfiguration, isEnabled: Bool) -> Bool {
+        self.isEnabled == isEnabled && configuration.answersDepend(as: other) && configuration.asks(as: other)
+            && configuration.routes == other.routes && configuration.timeLimit == other.timeLimit
+            && configuration.cache.liveLimits == other.cache.liveLimits
+            && configuration.timeToLiveOverride == nil && other.timeToLiveOverride == nil
+            && configuration.providers.count == other.providers.count
+            && zip(configuration.providers, other.providers).allSatisfy { $0.name == $1.name && $0.isEquivalent(to: $1) }
+    }
+
+    /// Whether a cached answer may still be used: whether its name is decided as it was when it came.
+    func keeps(_ answer: CachedAnswer) -> Bool {
+        guard let origin = answer.origin else { return false }
+        return origin.basis === (answer.header.isBypass ? routes.none : routes.basis(for: answer.host))
+    }
+
+    /// What the file has off.
+    var switchedOff: Set<KillSwitch.Scope> {
+        var scopes = Set(configuration.routes.filter { !$0.isEnabled }.map { KillSwitch.Scope.route($0.pattern) })
+        if !isEnabled { scopes.insert(.everything) }
+        return scopes
+    }
+
+    /// Numbers go round, as those of RFC 1982.
+    static func isNewer(_ epoch: UInt16, than other: UInt16) -> Bool { Int16(bitPattern: epoch &- other) > 0 }
+}
+
+extension ResolverConfiguration {
+    /// Whether answers under both depend on the same, routes and providers apart.
+    fileprivate func answersDepend(as other: ResolverConfiguration) -> Bool {
+        policy == other.policy && families == other.families
+            && cache.minimumTimeToLive == other.cache.minimumTimeToLive
+            && cache.maximumTimeToLive == other.cache.maximumTimeToLive && cache.staleLimit == other.cache.staleLimit
+    }
+
+    /// Whether providers are asked in the same way, these apart.
+    fileprivate func asks(as other: ResolverConfiguration) -> Bool {
+        providerLimits == other.providerLimits && hedgeAfter == other.hedgeAfter && attemptLimit == other.attemptLimit
+    }
+
+    /// What is wrong with the settings by themselves; nil when nothing is.
+    fileprivate var fault: String? {
+        if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
+        if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
+        if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
+        if timeLimit <= .zero { return "the time limit for resolving is not above zero" }
+        if families.intersection(.both).isEmpty { return "no family of addresses is allowed; allow IPv4, IPv6 or both" }
+        var names: Set<String> = []
+        for provider in providers {
+            if provider.name.isEmpty { return "a provider has no name" }
+            if provider.name == ProviderAttempt.systemName {
+                return "a provider is called \"system\", which is the system resolver's name in reports; take another"
+            }
+            guard names.insert(provider.name).inserted else {
+                return "two providers are called \"\(provider.name)\"; names of providers are unique"
+            }
+        }
+        return nil
+    }
+}
+
+extension ResolverConfiguration.Cache {
+    /// The limits that a reload changes: all but the sizes.
+    var liveLimits: Self {
+        var limits = self
+        limits.entries = 0
+        limits.bytes = .bytes(0)
+        return limits
+    }
+}
+
+extension Route {
+    /// Whom it asks.
+    var providerNames: [String] {
+        if case .providers(let names, _) = action { names } else { [] }
+    }
+}

@@ -1,0 +1,100 @@
+internal import HTTPDNSPrimitives
+
+/// What one side of a comparison says about a name.
+enum ShadowWord: Hashable, Sendable {
+    case addresses(Set<IPAddress>)
+    /// There is no such name, or no address of it.
+    case nothing
+    case failed
+
+    /// What the comparison comes to. Answers that have one address in common agree: those of large services are drawn anew
+    /// for each asker.
+    static func verdict(system: ShadowWord, providers: ShadowWord) -> OccurrenceCount {
+        switch (system, providers) {
+        case (_, .failed): .shadowFailed
+        case (.addresses(let left), .addresses(let right)): left.isDisjoint(with: right) ? .shadowDiffered : .shadowAgreed
+        case (.nothing, .nothing): .shadowAgreed
+        // Also where the system failed: the request fails now, and would not with the providers' answer.
+        default: .shadowDiffered
+        }
+    }
+}
+
+/// Comparisons of providers' answers with the system's: those that wait for the providers, and the differences that were
+/// told.
+///
+/// However many requests there are for a name, one task waits for its providers; what the system said is kept as a count for
+/// each of its answers.
+final class ShadowComparisons: Sendable {
+    private struct Difference: Hashable {
+        var host: HostName
+        var system: ShadowWord
+        var providers: ShadowWord
+    }
+
+    private struct State: Sendable {
+        var waiting: [AnswerKey: [ShadowWord: Int]] = [:]
+        var told: Set<Difference> = []
+    }
+
+    /// More differences than this are not remembered as told.
+    private static let maximumTold = 1024
+
+    private let observation: ResolverObservation
+    private let state = Lock(State())
+
+    init(_ observation: ResolverObservation) { self.observation = observation }
+
+    /// How many names wait for their providers.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
+    /// Lets what the system said wait for the providers.
+    /// - Returns: Whether it is the first about the key: then the caller sees to it that ``finish(_:_:host:)`` comes.
+    func wait(_ key: AnswerKey, _ system: ShadowWord) -> Bool {
+        state.withLock { state in
+            let isFirst = state.waiting[key] == nil
+            state.waiting[key, default: [:]][system, default: 0] += 1
+            return isFirst
+        }
+    }
+
+    /// Counts all comparisons that wait for the providers' word about a key.
+    func finish(_ key: AnswerKey, _ providers: ShadowWord) {
+        let waiting = state.withLock { $0.waiting.removeValue(forKey: key) } ?? [:]
+        for (system, times) in waiting { count(key.host, system: system, providers: providers, times: times) }
+    }
+
+    /// Counts a comparison.
+    func count(_ host: HostName, system: ShadowWord, providers: ShadowWord, times: Int = 1) {
+        let verdict = ShadowWord.verdict(system: system, providers: providers)
+        observation.counting.count(verdict, times: times)
+        guard verdict == .shadowDiffered, observation.wants(.shadowDiffered) else { return }
+        let difference = Difference(host: host, system: system, providers: providers)
+        let isNew = state.withLock { state in
+            if state.told.count >= ShadowComparisons.maximumTold { state.told = [] }
+            return state.told.insert(difference).inserted
+        }
+        guard isNew else { return }
+        observation.tell(.shadowDiffered) { event in
+            event.host = host
+            event.addresses = providers.sorted
+            event.previousAddresses = system.sorted
+            event.message = "the system resolver \(system.text), the providers \(providers.text)"
+        }
+    }
+}
+
+extension ShadowWord {
+    fileprivate var sorted: [IPAddress] {
+        guard case .addresses(let addresses) = self else { return [] }
+        return addresses.sorted { $0.description < $1.description }
+    }
+
+    fileprivate var text: String {
+        switch self {
+        case .addresses(let addresses): addresses.count == 1 ? "has one address" : "have \(addresses.count) addresses"
+        case .nothing: "know none"
+        case .failed: "failed"
+        }
+    }
+}

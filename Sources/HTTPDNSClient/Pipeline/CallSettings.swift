@@ -1,0 +1,22 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+/// What a client's settings say about each call.
+struct CallSettings: Hashable, Sendable {
+    let limits: TransferLimits
+    /// For a call with its body.
+    let total: Duration?
+    let versions: HTTPVersionChoice
+
+    init(_ configuration: HTTPDNSClient.Configuration) {
+        var limits = TransferLimits()
+        limits.connect = configuration.timeouts.connect
+        limits.tls = configuration.timeouts.tls
+        limits.firstByte = configuration.timeouts.firstByte
+        limits.idle = configuration.timeouts.idle
+        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
+        self.limits = limits
+        total = configuration.timeouts.total
+        versions = configuration.versions
+    }
+}
