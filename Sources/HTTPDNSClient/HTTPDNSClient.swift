@@ -26,8 +26,7 @@ public final class HTTPDNSClient: Sendable {
     public let resolver: Resolver
 
     private let sender: any HopSending
-    /// What it was made with, and when: for ``diagnostics(limit:names:)``.
-    let configuration: Configuration
+    /// When it was made, on the resolver's clock.
     let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
@@ -59,7 +58,6 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
     package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
         self.resolver = resolver
-        self.configuration = configuration
         madeAt = configuration.resolver.timeSource.now()
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)

@@ -9,7 +9,7 @@ extension Resolver {
         limit: Int,
         about patterns: [HostPattern]? = nil
     ) -> (reports: [AnswerReport], isTruncated: Bool) {
-        let now = configuration.timeSource.now()
+        let now = fixed.timeSource.now()
         var found: [CachedAnswer] = []
         for shard in cache.shards where found.count <= limit {
             // Under the lock references are copied, and nothing else.
@@ -31,6 +31,7 @@ extension Resolver {
     /// - Returns: How many questions there are, and whether there would have been more.
     package func refresh(_ hosts: [HostName]?, limit: Int) -> (asked: Int, isTruncated: Bool) {
         let wanted = hosts.map(Set.init)
+        let settings = live.current.resolving
         var asked = 0
         for shard in cache.shards {
             for answer in shard.state.withLock({ $0.table.answers }) {
@@ -38,8 +39,7 @@ extension Resolver {
                 guard wanted?.contains(key.host) ?? true else { continue }
                 guard asked < limit else { return (asked, true) }
                 let bypass: BypassReason? = key.isBypass ? .request : nil
-                let question = NameQuestion(key: key, bypass: bypass, generation: mappings.generation, passage: nil)
-                if refresh(question) { asked += 1 }
+                if refresh(inquiry(about: key, bypass: bypass, by: settings)) { asked += 1 }
             }
         }
         return (asked, false)
@@ -47,6 +47,9 @@ extension Resolver {
 }
 
 extension Resolver {
+    /// The settings in use, reloads included.
+    package var settingsInUse: ResolverConfiguration { live.current.resolving.configuration }
+
     /// How many listen to its events.
     package var listenerCount: Int { observation.broadcast.listenerCount }
 }

@@ -7,7 +7,9 @@ extension ResolverCounters {
         "refreshesStarted": \.refreshesStarted, "refreshesSucceeded": \.refreshesSucceeded,
         "refreshesFailed": \.refreshesFailed, "changes": \.changes, "evictions": \.evictions, "restored": \.restored,
         "systemQueries": \.systemQueries, "systemFailures": \.systemFailures, "cacheEntries": \.cacheEntries,
-        "cacheBytes": \.cacheBytes,
+        "cacheBytes": \.cacheBytes, "shadowAgreed": \.shadowAgreed, "shadowDiffered": \.shadowDiffered,
+        "shadowFailed": \.shadowFailed, "lastResort": \.lastResort, "switchedOff": \.switchedOff,
+        "rolledOut": \.rolledOut, "heldBack": \.heldBack,
     ]
 
     /// The numbers by their names.

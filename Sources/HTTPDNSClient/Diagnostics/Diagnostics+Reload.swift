@@ -8,11 +8,15 @@ extension Diagnostics {
         /// Why they do not hold, on one line: file, line, column and mistake.
         public var message: String?
 
+        /// Settings of it that hold from the next start only, by their names in the file.
+        public var needsRestart: [String]
+
         /// Creates a record.
-        public init(isApplied: Bool, seconds: Double, message: String? = nil) {
+        public init(isApplied: Bool, seconds: Double, message: String? = nil, needsRestart: [String] = []) {
             self.isApplied = isApplied
             self.seconds = seconds
             self.message = message
+            self.needsRestart = needsRestart
         }
     }
 }

@@ -9,18 +9,20 @@ extension HTTPDNSClient {
     ///   - limit: How many answers and how many mappings are told at most; 0 for none, below 0 counts as 0.
     ///   - names: Only the answers and mappings about these names; nil means all.
     public func diagnostics(limit: Int = Diagnostics.defaultLimit, names: [HostPattern]? = nil) -> Diagnostics {
-        let time = configuration.resolver.timeSource
+        let now = initial.resolver.timeSource.now()
         let counters = resolver.counters
+        let settings = resolver.settingsInUse
         return Diagnostics(
             library: LibraryVersion.current,
             libcurl: CurlLibrary.version,
-            uptimeSeconds: (time.now() - madeAt).inSeconds,
-            killSwitch: Diagnostics.Switch(resolver.killSwitch, at: time.now()),
+            uptimeSeconds: (now - madeAt).inSeconds,
+            killSwitch: Diagnostics.Switch(killSwitch, at: now),
+            lastReload: Diagnostics.Reload(reloads, at: initial.resolver.wallClock.now()),
             mappings: Diagnostics.Mappings(resolver.mappings.current, limit: max(0, limit), names: names),
             cache: cacheDiagnostics(counters, limit: max(0, limit), names: names),
-            routes: configuration.resolver.routes.map { Diagnostics.Route($0) },
-            providers: providerDiagnostics(counters, at: time.now()),
-            limits: Diagnostics.Limits(configuration),
+            routes: settings.routes.map { Diagnostics.Route($0) },
+            providers: providerDiagnostics(settings.providers, counters, at: now),
+            limits: Diagnostics.Limits(settings, initial, pipeline),
             counters: counters.byName
         )
     }
@@ -39,11 +41,12 @@ extension HTTPDNSClient {
         )
     }
 
-    private func providerDiagnostics(_ counters: ResolverCounters, at now: MonotonicTime) -> [Diagnostics.Provider] {
-        let kinds = Dictionary(
-            configuration.resolver.providers.map { ($0.name, $0.kind) },
-            uniquingKeysWith: { first, _ in first }
-        )
+    private func providerDiagnostics(
+        _ providers: [any Provider],
+        _ counters: ResolverCounters,
+        at now: MonotonicTime
+    ) -> [Diagnostics.Provider] {
+        let kinds = Dictionary(providers.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
         return resolver.providerHealth.map { health in
             Diagnostics.Provider(
                 health,
@@ -170,21 +173,39 @@ extension Diagnostics.Provider {
 }
 
 extension Diagnostics.Limits {
-    init(_ configuration: HTTPDNSClient.Configuration) {
-        let resolver = configuration.resolver
-        cacheEntries = resolver.cache.entries
-        cacheBytes = resolver.cache.bytes.bytes
+    /// - Parameters:
+    ///   - resolver: What a reload may have changed.
+    ///   - initial: What it cannot.
+    init(_ resolver: ResolverConfiguration, _ initial: HTTPDNSClient.Configuration, _ pipeline: Pipeline) {
+        let calls = pipeline.limits
+        cacheEntries = initial.resolver.cache.entries
+        cacheBytes = initial.resolver.cache.bytes.bytes
         minimumTimeToLiveSeconds = resolver.cache.minimumTimeToLive.inSeconds
         maximumTimeToLiveSeconds = resolver.cache.maximumTimeToLive.inSeconds
         staleSeconds = resolver.cache.staleLimit.inSeconds
         resolutionSeconds = resolver.timeLimit.inSeconds
         attemptSeconds = resolver.attemptLimit.inSeconds
-        idleConnections = configuration.maximumIdleConnections
-        responseBytes = configuration.maximumResponseBody?.bytes
-        connectSeconds = configuration.timeouts.connect?.inSeconds
-        tlsSeconds = configuration.timeouts.tls?.inSeconds
-        firstByteSeconds = configuration.timeouts.firstByte?.inSeconds
-        idleSeconds = configuration.timeouts.idle?.inSeconds
-        totalSeconds = configuration.timeouts.total?.inSeconds
+        idleConnections = initial.maximumIdleConnections
+        responseBytes = calls.maximumResponseBytes
+        connectSeconds = calls.connect?.inSeconds
+        tlsSeconds = calls.tls?.inSeconds
+        firstByteSeconds = calls.firstByte?.inSeconds
+        idleSeconds = calls.idle?.inSeconds
+        totalSeconds = pipeline.total?.inSeconds
+    }
+}
+
+extension Diagnostics.Reload {
+    /// - Parameter now: The calendar time, in milliseconds.
+    init?(_ status: ReloadStatus, at now: Int64) {
+        func seconds(since time: Int64) -> Double { Double(max(0, now - time)) / 1000 }
+        if let failure = status.failure {
+            let first = failure.message.split(separator: "\n").first.map { String($0).escaped(limit: 400) }
+            self.init(isApplied: false, seconds: seconds(since: failure.time), message: first)
+        } else if let success = status.lastSuccess {
+            self.init(isApplied: true, seconds: seconds(since: success.time), needsRestart: success.needsRestart)
+        } else {
+            return nil
+        }
     }
 }

@@ -30,7 +30,10 @@ struct DumpReport {
         }
         let bytes = Figures.bytes(cache.bytes)
         var lines = [
-            ("service", "\(diagnostics.library), libcurl \(diagnostics.libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"),
+            (
+                "service",
+                "\(diagnostics.library), libcurl \(diagnostics.libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
+            ),
             ("switch", isOn ? style.good(word) : style.bad(PrintableText.line(word))),
             ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Self.count(mappings.count, "rule"))"),
             (
@@ -107,7 +110,9 @@ struct DumpReport {
     }
 
     private func answer(_ answer: Diagnostics.Answer) -> [String] {
-        let what = answer.addresses.isEmpty ? "- \(answer.negative ?? answer.failure ?? "")" : answer.addresses.joined(separator: " ")
+        let what =
+            answer.addresses.isEmpty
+            ? "- \(answer.negative ?? answer.failure ?? "")" : answer.addresses.joined(separator: " ")
         let left = answer.secondsLeft.map { answer.isStale ? "STALE" : "\(lifetime($0)) left" } ?? "-"
         let failure = answer.addresses.isEmpty ? nil : answer.failure.map { "asking failed: \($0)" }
         return [
