@@ -21,12 +21,14 @@ final class ResolvingSettings: Sendable {
 
     /// - Parameters:
     ///   - previous: The settings that these replace.
+    ///   - counting: Where questions are counted.
     ///   - makeTeam: Makes a team of these providers, which takes over what it can of another one.
     /// - Throws: ``ResolverConfigurationError``.
     init(
         _ given: ResolverConfiguration,
         isEnabled: Bool,
         replacing previous: ResolvingSettings?,
+        counting: ResolverCounting,
         makeTeam: ([ProviderLease], ResolverConfiguration, ProviderTeam?) -> ProviderTeam
     ) throws(ResolverConfigurationError) {
         if let fault = given.fault { throw ResolverConfigurationError(message: fault) }
@@ -43,11 +45,13 @@ final class ResolvingSettings: Sendable {
         let environmentHolds = previous.map { $0.configuration.answersDepend(as: configuration) } ?? false
         routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name)) { route in
             guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
-                old.route?.answering == route?.answering, route?.providerNames.contains(where: replaced.contains) != true
-            else { return RouteBasis(route) }
+                old.route?.answering == route?.answering,
+                route?.providerNames.contains(where: replaced.contains) != true
+            else { return RouteBasis(route, counting: counting.route(route?.pattern)) }
             return old
         }
-        if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration) {
+        if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration)
+        {
             team = previous.team
         } else {
             team = makeTeam(leases, configuration, previous?.team)
@@ -71,7 +75,9 @@ final class ResolvingSettings: Sendable {
             && configuration.cache.liveLimits == other.cache.liveLimits
             && configuration.timeToLiveOverride == nil && other.timeToLiveOverride == nil
             && configuration.providers.count == other.providers.count
-            && zip(configuration.providers, other.providers).allSatisfy { $0.name == $1.name && $0.isEquivalent(to: $1) }
+            && zip(configuration.providers, other.providers).allSatisfy {
+                $0.name == $1.name && $0.isEquivalent(to: $1)
+            }
     }
 
     /// Whether a cached answer may still be used: whether its name is decided as it was when it came.

@@ -47,7 +47,10 @@ final class Pipeline: Sendable {
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
-        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? settings.withLock { $0.total })
+        let time = CallTime(
+            start: SystemTimeSource().now(),
+            limit: request.options.deadline ?? settings.withLock { $0.total }
+        )
         do {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)
