@@ -212,7 +212,10 @@ let package = Package(
         ),
         .testTarget(
             name: "ResolveTestTests",
-            dependencies: ["resolve-test", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig"],
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "resolve-test",
+            ],
             swiftSettings: settings
         ),
     ]
