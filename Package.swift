@@ -197,7 +197,10 @@ let package = Package(
         ),
         .testTarget(
             name: "DocumentationTests",
-            dependencies: ["HTTPDNSConfiguration", "HTTPDNSMetrics"],
+            dependencies: [
+                "HTTPDNSConfiguration", "HTTPDNSMetrics",
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

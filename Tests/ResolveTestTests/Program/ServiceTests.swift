@@ -4,6 +4,7 @@ import HTTPDNSClient
 import HTTPDNSControl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
+import ServerRig
 import Testing
 
 /// `dump`, `switch` and `watch --socket` against a service, which here is the test itself.
