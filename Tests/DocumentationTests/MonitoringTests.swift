@@ -17,22 +17,22 @@ struct MonitoringTests {
         var testDescription: String { place }
     }
 
-    private static func rules() throws -> [[String: Any]] {
+    private static func alertRules() throws -> [[String: Any]] {
         let root = try Yams.load(yaml: try Document(rulesPath).text) as? [String: Any]
         let groups = try #require(root?["groups"] as? [[String: Any]])
         return groups.flatMap { $0["rules"] as? [[String: Any]] ?? [] }
     }
 
-    private static func panels() throws -> [[String: Any]] {
+    private static func chartPanels() throws -> [[String: Any]] {
         let data = Data(try Document(dashboardPath).text.utf8)
         let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
         return try #require(root?["panels"] as? [[String: Any]])
     }
 
     static let queries: [Query] = {
-        let rules = (try? rules()) ?? []
+        let rules = (try? MonitoringTests.alertRules()) ?? []
         let alerts = rules.map { Query(place: $0["alert"] as? String ?? "?", text: $0["expr"] as? String ?? "") }
-        let charts = ((try? panels()) ?? []).flatMap { panel in
+        let charts = ((try? MonitoringTests.chartPanels()) ?? []).flatMap { panel in
             (panel["targets"] as? [[String: Any]] ?? []).map { target in
                 Query(place: panel["title"] as? String ?? "?", text: target["expr"] as? String ?? "")
             }
@@ -54,9 +54,9 @@ struct MonitoringTests {
 
     @Test("there are queries to look at, and both files have some")
     func control() throws {
-        #expect(try Self.rules().count >= 6)
-        #expect(try Self.panels().count >= 10)
-        #expect(Self.queries.count > Self.rules().count)
+        #expect(try Self.alertRules().count >= 6)
+        #expect(try Self.chartPanels().count >= 10)
+        #expect(Self.queries.count > Self.alertRules().count)
         #expect(Self.metric("httpdns_no_such_thing") == nil)
     }
 
@@ -105,7 +105,7 @@ struct MonitoringTests {
             }
         )
         var names: Set<String> = []
-        for rule in try Self.rules() {
+        for rule in try Self.alertRules() {
             let name = try #require(rule["alert"] as? String)
             #expect(names.insert(name).inserted)
             #expect(
@@ -122,7 +122,7 @@ struct MonitoringTests {
     @Test("the dashboard's panels have a place of their own, and say what they show")
     func panels() throws {
         var ids: Set<Int> = []
-        for panel in try Self.panels() {
+        for panel in try Self.chartPanels() {
             #expect(ids.insert(try #require(panel["id"] as? Int)).inserted)
             #expect((panel["description"] as? String)?.isEmpty == false)
             let place = try #require(panel["gridPos"] as? [String: Int])
