@@ -17,6 +17,7 @@ let package = Package(
         .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
+        .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
@@ -82,6 +83,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPDNSControl",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSClient",
+                "HTTPDNSPrimitives",
+                .product(name: "Logging", package: "swift-log"),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HTTPDNSMetrics",
             dependencies: [
                 "HTTPDNS",
@@ -97,6 +108,7 @@ let package = Package(
                 "HTTPDNS",
                 "HTTPDNSClient",
                 "HTTPDNSConfiguration",
+                "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -179,8 +191,16 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
+            name: "HTTPDNSControlTests",
+            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "DocumentationTests",
-            dependencies: ["HTTPDNSConfiguration", "HTTPDNSMetrics"],
+            dependencies: [
+                "HTTPDNSConfiguration", "HTTPDNSMetrics",
+                .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
+            ],
             swiftSettings: settings
         ),
         .testTarget(
@@ -195,7 +215,10 @@ let package = Package(
         ),
         .testTarget(
             name: "ResolveTestTests",
-            dependencies: ["resolve-test", "HTTPDNSPrimitives", "ServerRig"],
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "resolve-test",
+            ],
             swiftSettings: settings
         ),
     ]

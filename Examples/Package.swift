@@ -28,6 +28,7 @@ let package = Package(
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSControl", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
             ]
         ),

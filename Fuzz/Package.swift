@@ -12,6 +12,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+                .product(name: "HTTPDNSControl", package: "swift-httpdns"),
             ],
             swiftSettings: [
                 .swiftLanguageMode(.v6),

@@ -26,6 +26,8 @@ public final class HTTPDNSClient: Sendable {
     public let resolver: Resolver
 
     private let sender: any HopSending
+    /// When it was made, on the resolver's clock.
+    let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
 
@@ -56,6 +58,7 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
     package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
         self.resolver = resolver
+        madeAt = configuration.resolver.timeSource.now()
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
         self.sender = sender

@@ -43,6 +43,21 @@ extension ResolverCounters {
         add(.refreshes, "failed", count: refreshesFailed)
         add(.refreshesActive, count: refreshesStarted - refreshesSucceeded - refreshesFailed)
         add(.addressChanges, count: changes)
+        for (pattern, route) in routes {
+            add(.routeAnswers, pattern, "fresh", count: route.fresh)
+            add(.routeAnswers, pattern, "stale", count: route.stale)
+            add(.routeAnswers, pattern, "system", count: route.system)
+            for (code, count) in route.failures where count != 0 {
+                add(.routeFailures, pattern, code.description, count: count)
+            }
+        }
+        add(.switchedOff, count: switchedOff)
+        add(.lastResorts, count: lastResort)
+        add(.shadowComparisons, "agreed", count: shadowAgreed)
+        add(.shadowComparisons, "differed", count: shadowDiffered)
+        add(.shadowComparisons, "failed", count: shadowFailed)
+        add(.rollouts, "rolled-out", count: rolledOut)
+        add(.rollouts, "held-back", count: heldBack)
         add(.systemQueries, count: systemQueries)
         add(.systemFailures, count: systemFailures)
         for (name, provider) in providers {
@@ -61,6 +76,22 @@ extension ResolverCounters {
             )
         }
         return readings
+    }
+}
+
+extension ResolverCondition {
+    /// Everything that is exported of it, counters among them as they stand.
+    var readings: [CounterReading] {
+        func reading(_ name: MetricName, _ values: String..., value: Int) -> CounterReading {
+            CounterReading(series: MetricSeries(name: name, values: values), value: Double(value))
+        }
+        return [
+            reading(.switchState, "everything", value: isSwitchedOff ? 1 : 0),
+            reading(.switchState, "routes", value: routesSwitchedOff),
+            reading(.reloadFailing, value: isReloadFailing ? 1 : 0),
+            reading(.reloads, "succeeded", value: reloadsSucceeded),
+            reading(.reloads, "failed", value: reloadsFailed),
+        ] + quarantined.map { reading(.providerQuarantined, $0.key, value: $0.value ? 1 : 0) }
     }
 }
 #endif

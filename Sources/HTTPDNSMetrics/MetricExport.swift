@@ -8,6 +8,7 @@ internal import Metrics
 actor MetricExport {
     private var handles: MetricHandles
     private var exported = ResolverCounters()
+    private var exportedCondition: [MetricSeries: Double] = [:]
 
     init(factory: any MetricsFactory) { handles = MetricHandles(factory: factory) }
 
@@ -16,6 +17,20 @@ actor MetricExport {
         for reading in (counters - exported).readings where reading.series.name.kind != .meter { handles.add(reading) }
         for reading in counters.readings where reading.series.name.kind == .meter { handles.set(reading) }
         exported = counters
+    }
+
+    /// Exports how the resolver stands; of what it counts, what was counted since the last time.
+    func add(_ condition: ResolverCondition) {
+        for reading in condition.readings {
+            guard reading.series.name.kind == .counter else {
+                handles.set(reading)
+                continue
+            }
+            var difference = reading
+            difference.value -= exportedCondition[reading.series] ?? 0
+            exportedCondition[reading.series] = reading.value
+            handles.add(difference)
+        }
     }
 
     /// Exports what no counter has: durations, quarantines, and how many events were missed.

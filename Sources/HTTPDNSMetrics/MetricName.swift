@@ -23,7 +23,17 @@ package enum MetricName: String, CaseIterable, Sendable {
     case providerAnswerTime = "httpdns.provider.answer.time"
     case providerHedges = "httpdns.provider.hedges"
     case providerProbes = "httpdns.provider.probes"
+    case providerQuarantined = "httpdns.provider.quarantined"
     case providerQuarantines = "httpdns.provider.quarantines"
+    case routeAnswers = "httpdns.route.answers"
+    case routeFailures = "httpdns.route.failures"
+    case switchedOff = "httpdns.switch.bypasses"
+    case lastResorts = "httpdns.last_resort.answers"
+    case shadowComparisons = "httpdns.shadow.comparisons"
+    case rollouts = "httpdns.rollout.questions"
+    case switchState = "httpdns.switch.off"
+    case reloads = "httpdns.reloads"
+    case reloadFailing = "httpdns.reload.failing"
     case systemQueries = "httpdns.system.queries"
     case systemFailures = "httpdns.system.failures"
     case eventsMissed = "httpdns.events.missed"
@@ -38,7 +48,9 @@ package enum MetricName: String, CaseIterable, Sendable {
     package var kind: Kind {
         switch self {
         case .lookupDuration: .timer
-        case .cacheEntries, .cacheBytes, .refreshesActive, .providerActive: .meter
+        case .cacheEntries, .cacheBytes, .refreshesActive, .providerActive, .switchState, .reloadFailing,
+            .providerQuarantined:
+            .meter
         case .providerAnswerTime: .floatingPointCounter
         default: .counter
         }
@@ -49,11 +61,15 @@ package enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .lookupDuration:
             [Dimension.cause, Dimension.route, Dimension.source, Dimension.provider, Dimension.errorType]
-        case .cacheLookups, .refreshes: [Dimension.result]
+        case .cacheLookups, .refreshes, .shadowComparisons, .rollouts, .reloads: [Dimension.result]
+        case .routeAnswers: [Dimension.route, Dimension.freshness]
+        case .routeFailures: [Dimension.route, Dimension.errorType]
         case .staleServed: [Dimension.waited]
         case .answers: [Dimension.source]
         case .providerQueries: [Dimension.provider, Dimension.outcome]
-        case .providerActive, .providerAnswerTime, .providerHedges, .providerProbes, .providerQuarantines:
+        case .switchState: [Dimension.scope]
+        case .providerQuarantined, .providerActive, .providerAnswerTime, .providerHedges, .providerProbes,
+            .providerQuarantines:
             [Dimension.provider]
         default: []
         }
@@ -63,10 +79,12 @@ package enum MetricName: String, CaseIterable, Sendable {
     package enum Dimension {
         package static let cause = "httpdns.cause"
         package static let errorType = "error.type"
+        package static let freshness = "httpdns.freshness"
         package static let outcome = "httpdns.outcome"
         package static let provider = "httpdns.provider"
         package static let result = "httpdns.result"
         package static let route = "httpdns.route"
+        package static let scope = "httpdns.scope"
         package static let source = "httpdns.source"
         package static let waited = "httpdns.waited"
     }

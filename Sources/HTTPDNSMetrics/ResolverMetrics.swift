@@ -21,7 +21,7 @@ public final class ResolverMetrics: Sendable {
 
     /// Creates an exporter; ``run()`` makes it work.
     /// - Parameters:
-    ///   - resolver: Whose doings are exported.
+    ///   - resolver: Whose doings are exported: a resolver, or a client, which knows of its reloads as well.
     ///   - factory: Where to; by default the process's own factory.
     ///   - interval: How often counters are exported; less than a millisecond counts as one.
     ///   - timeSource: The clock of the interval.
@@ -44,19 +44,24 @@ public final class ResolverMetrics: Sendable {
         defer { isRunning.store(false, ordering: .releasing) }
         // Listening begins before the first export, so that nothing is between them.
         var events = resolver.events.buffered(upTo: ResolverMetrics.bufferLimit).makeAsyncIterator()
-        await export.add(resolver.counters)
+        await exportAll()
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
                 var due = self.timeSource.now() + self.interval
                 while (try? await self.timeSource.sleep(until: due)) != nil {
-                    await self.export.add(self.resolver.counters)
+                    await self.exportAll()
                     due = self.timeSource.now() + self.interval
                 }
             }
             while let event = await events.next() { await export.add(event) }
             group.cancelAll()
         }
+        await exportAll()
+    }
+
+    private func exportAll() async {
         await export.add(resolver.counters)
+        await export.add(resolver.condition)
     }
 }
 #else

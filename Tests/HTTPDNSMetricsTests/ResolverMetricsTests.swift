@@ -16,6 +16,8 @@ struct ResolverMetricsTests {
         }
         var counters: ResolverCounters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
         var events: ResolverEvents { observation.events }
+        let held = Lock(ResolverCondition())
+        var condition: ResolverCondition { held.withLock { $0 } }
     }
 
     private let time = FakeTimeSource()
@@ -29,6 +31,14 @@ struct ResolverMetricsTests {
     }
 
     private func countEverything() {
+        resolver.held.withLock { condition in
+            condition.quarantined = ["doh": true]
+            condition.isSwitchedOff = true
+            condition.reloadsSucceeded += 2
+            condition.reloadsFailed += 1
+            condition.isReloadFailing = true
+        }
+        resolver.observation.counting.unrouted.countFailure(.timedOut)
         let counting = resolver.observation.counting
         for count in AnswerCount.allCases { counting.count(count) }
         for count in OccurrenceCount.allCases { counting.count(count) }
@@ -54,6 +64,9 @@ struct ResolverMetricsTests {
         resolver.observation.end()
         await work.value
         #expect(hits.values == [2, 4, 2])
+        #expect(try backend.expectCounter("httpdns.reloads", [("httpdns.result", "succeeded")]).values == [2, 4, 2])
+        #expect(try backend.expectMeter("httpdns.switch.off", [("httpdns.scope", "everything")]).lastValue == 1)
+        #expect(try backend.expectMeter("httpdns.provider.quarantined", [("httpdns.provider", "doh")]).lastValue == 1)
         let refused = [("httpdns.provider", "doh"), ("httpdns.outcome", "refused")]
         #expect(try backend.expectCounter("httpdns.provider.queries", refused).totalValue == 4)
         #expect(try backend.expectMeter("httpdns.cache.bytes").lastValue == 3400)

@@ -8,6 +8,8 @@ package final class AnswerOrigin: Sendable {
     let providerScope: AddressScope?
     /// What it rests on, and by which route it came.
     let basis: RouteBasis
+    /// Where questions that it answers are counted, without a way through ``basis``: every request comes by here.
+    let counters: StripedCounters
     /// The most private scope whose addresses may all be dialled when they come from here.
     let admittedScope: AddressScope?
     /// How long past its life such an answer may serve.
@@ -25,7 +27,9 @@ package final class AnswerOrigin: Sendable {
         self.source = source
         self.provider = provider
         self.providerScope = providerScope
-        self.basis = basis ?? RouteBasis(route)
+        let basis = basis ?? RouteBasis(route)
+        self.basis = basis
+        counters = basis.counting.answers
         self.staleLimit = staleLimit
         admittedScope = policy.admittedScope(from: source, providerScope: providerScope, route: route)
     }

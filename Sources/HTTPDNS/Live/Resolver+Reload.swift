@@ -52,7 +52,12 @@ extension Resolver {
             let resolving =
                 keepsResolving
                 ? present.resolving
-                : try ResolvingSettings(settings, isEnabled: isEnabled, replacing: present.resolving) {
+                : try ResolvingSettings(
+                    settings,
+                    isEnabled: isEnabled,
+                    replacing: present.resolving,
+                    counting: counting
+                ) {
                     Resolver.team($0, $1, replacing: $2, observer: attemptObserver, random: random)
                 }
             let mappings: HostMappings

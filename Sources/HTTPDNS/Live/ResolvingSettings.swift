@@ -21,12 +21,14 @@ final class ResolvingSettings: Sendable {
 
     /// - Parameters:
     ///   - previous: The settings that these replace.
+    ///   - counting: Where questions are counted.
     ///   - makeTeam: Makes a team of these providers, which takes over what it can of another one.
     /// - Throws: ``ResolverConfigurationError``.
     init(
         _ given: ResolverConfiguration,
         isEnabled: Bool,
         replacing previous: ResolvingSettings?,
+        counting: ResolverCounting,
         makeTeam: ([ProviderLease], ResolverConfiguration, ProviderTeam?) -> ProviderTeam
     ) throws(ResolverConfigurationError) {
         if let fault = given.fault { throw ResolverConfigurationError(message: fault) }
@@ -45,7 +47,7 @@ final class ResolvingSettings: Sendable {
             guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
                 old.route?.answering == route?.answering,
                 route?.providerNames.contains(where: replaced.contains) != true
-            else { return RouteBasis(route) }
+            else { return RouteBasis(route, counting: counting.route(route?.pattern)) }
             return old
         }
         if let previous, previous.leases.elementsEqual(leases, by: ===), previous.configuration.asks(as: configuration)

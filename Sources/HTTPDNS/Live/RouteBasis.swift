@@ -4,8 +4,14 @@ internal import HTTPDNSPrimitives
 /// answer is used while the basis of its name is the one that it came by.
 package final class RouteBasis: Sendable {
     private let named: Lock<Route?>
+    /// Where questions about its names are counted.
+    let counting: RouteCounting
 
-    package init(_ route: Route?) { named = Lock(route) }
+    /// - Parameter counting: Nil counts for nobody.
+    package init(_ route: Route?, counting: RouteCounting? = nil) {
+        named = Lock(route)
+        self.counting = counting ?? RouteCounting()
+    }
 
     /// The route as it stands in the settings now; nil for names without one.
     var route: Route? { named.withLock { $0 } }

@@ -4,4 +4,6 @@ public protocol ObservedResolver: Sendable {
     var counters: ResolverCounters { get }
     /// What happens to it from now on.
     var events: ResolverEvents { get }
+    /// How it stands now.
+    var condition: ResolverCondition { get }
 }

@@ -63,6 +63,13 @@ public struct ResolverCounters: Hashable, Sendable {
     /// What each provider was asked and gave, by its name.
     public var providers: [String: ProviderCounters] = [:]
 
+    /// What questions came to by the route of their name: its pattern, or ``unrouted``.
+    public var routes: [String: RouteCounters] = [:]
+    /// In ``routes``, the names without a route.
+    public static let unrouted = "none"
+    /// In ``routes``, those beyond the first 1,000 patterns.
+    public static let otherRoutes = "_OTHER"
+
     /// Answers in the cache at the moment of the snapshot; in a difference, by how many it grew.
     public var cacheEntries = 0
     /// Bytes that the cache takes at the moment of the snapshot; in a difference, by how many it grew.
@@ -81,18 +88,19 @@ public struct ResolverCounters: Hashable, Sendable {
 
     /// Both together, as of two resolvers.
     public static func + (left: ResolverCounters, right: ResolverCounters) -> ResolverCounters {
-        left.combined(with: right, +) { $0 + $1 }
+        left.combined(with: right, +, { $0 + $1 }, { $0 + $1 })
     }
 
     /// What happened between the snapshot `earlier` and `later`.
     public static func - (later: ResolverCounters, earlier: ResolverCounters) -> ResolverCounters {
-        later.combined(with: earlier, -) { $0 - $1 }
+        later.combined(with: earlier, -, { $0 - $1 }, { $0 - $1 })
     }
 
     private func combined(
         with other: ResolverCounters,
         _ combine: (Int, Int) -> Int,
-        _ combineProviders: (ProviderCounters, ProviderCounters) -> ProviderCounters
+        _ combineProviders: (ProviderCounters, ProviderCounters) -> ProviderCounters,
+        _ combineRoutes: (RouteCounters, RouteCounters) -> RouteCounters
     ) -> ResolverCounters {
         var result = ResolverCounters()
         for field in ResolverCounters.numbers {
@@ -101,6 +109,9 @@ public struct ResolverCounters: Hashable, Sendable {
         result.answers = answers.combined(with: other.answers, combine)
         for name in Set(providers.keys).union(other.providers.keys) {
             result.providers[name] = combineProviders(providers[name] ?? .init(), other.providers[name] ?? .init())
+        }
+        for pattern in Set(routes.keys).union(other.routes.keys) {
+            result.routes[pattern] = combineRoutes(routes[pattern] ?? .init(), other.routes[pattern] ?? .init())
         }
         return result
     }

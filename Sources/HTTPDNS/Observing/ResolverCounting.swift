@@ -3,7 +3,12 @@ internal import Synchronization
 
 /// The counters of a living resolver. All methods may be called from any thread, also under a lock: they never wait.
 package final class ResolverCounting: Sendable {
-    private let answers = StripedCounters(count: AnswerCount.allCases.count)
+    /// What no route has a part in, and names without a route.
+    package let unrouted = RouteCounting()
+    /// By the patterns of routes. They stay when a reload takes the route away, so that nothing counted is lost.
+    private let routes = Lock<[String: RouteCounting]>([:])
+    /// The routes beyond ``maximumRoutes``.
+    private let otherRoutes = RouteCounting()
     private let occurrences = CounterRow(OccurrenceCount.allCases.count)
     /// In the order in which they became known; a provider that was replaced keeps its counters.
     private let providers: Lock<[(name: String, row: CounterRow)]>
@@ -11,6 +16,21 @@ package final class ResolverCounting: Sendable {
     /// The counters of a provider: ``ProviderCount``, then its failures by code, then the nanoseconds of its answers.
     private static let firstFailure = ProviderCount.allCases.count
     private static let answerTime = firstFailure + ProviderError.Code.all.count
+
+    /// Patterns that have counters of their own. Reloads may bring more in the course of time; those share one.
+    package static let maximumRoutes = 1000
+
+    /// The counters of the route with a pattern; those of names without a route for nil.
+    package func route(_ pattern: HostPattern?) -> RouteCounting {
+        guard let pattern else { return unrouted }
+        return routes.withLock { routes in
+            if let known = routes[pattern.description] { return known }
+            guard routes.count < ResolverCounting.maximumRoutes else { return otherRoutes }
+            let counting = RouteCounting()
+            routes[pattern.description] = counting
+            return counting
+        }
+    }
 
     /// - Parameter providers: The names of the providers; they are counted by their place in this list.
     package init(providers: [String]) {
@@ -30,9 +50,9 @@ package final class ResolverCounting: Sendable {
         providers.withLock { $0.indices.contains(number) ? $0[number].row : nil }
     }
 
-    /// Counts on the way of every request.
+    /// Counts on the way of every request, for questions that no route has a part in.
     @inline(__always)
-    package func count(_ answer: AnswerCount) { answers.add(to: answer.rawValue) }
+    package func count(_ answer: AnswerCount) { unrouted.answers.add(to: answer.rawValue) }
 
     /// Counts what happens seldom.
     package func count(_ occurrence: OccurrenceCount, times: Int = 1) {
@@ -63,7 +83,13 @@ package final class ResolverCounting: Sendable {
     ///   - cacheBytes: The bytes that the cache takes now.
     package func snapshot(cacheEntries: Int = 0, cacheBytes: Int = 0) -> ResolverCounters {
         var counters = ResolverCounters()
-        let answer = AnswerCount.allCases.map { answers.sum($0.rawValue) }
+        let routes = routes.withLock { $0 }
+        let all = [unrouted, otherRoutes] + routes.values
+        let answer = AnswerCount.allCases.map { count in all.reduce(0) { $0 + $1.answers.sum(count.rawValue) } }
+        for (pattern, route) in routes { counters.routes[pattern] = route.snapshot }
+        counters.routes[ResolverCounters.unrouted] = unrouted.snapshot
+        let others = otherRoutes.snapshot
+        if others.questions > 0 { counters.routes[ResolverCounters.otherRoutes] = others }
         func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answer[$1.rawValue] } }
         counters.hits = sum(.hitFromProvider, .hitFromSystem)
         counters.staleHits = sum(.staleHitFromProvider, .staleHitFromSystem)

@@ -24,6 +24,9 @@ public struct Resolution: Sendable {
         /// A rule of the mappings that is asked last, after all other sources had no address.
         public static var lastResort: Source { Source(word: .lastResort) }
 
+        /// All sources that there are.
+        package static let all: [Source] = [.request, .mapping, .provider, .system, .literal]
+
         /// The word for it in JSON and logs.
         public var description: String {
             switch word {

@@ -23,6 +23,12 @@ public struct ResolutionError: Error, Sendable, CustomStringConvertible {
         public static let invalidName = Code(description: "invalid-name")
         /// The resolver is shut down.
         public static let shutDown = Code(description: "shut-down")
+
+        /// All codes that there are.
+        package static let all: [Code] = [
+            .nameNotFound, .noAddresses, .policyRefused, .providersFailed, .systemFailed, .timedOut, .overloaded,
+            .invalidName, .shutDown,
+        ]
     }
 
     /// The kind of failure.

@@ -117,7 +117,7 @@ extension Resolver {
         switch delivery {
         case .answer(let answer):
             var resolution = try use(answer, for: wait.name, question, by: wait.settings, at: now)
-            counting.count(.awaited(fromSystem: resolution.source == .system, isStale: false))
+            count(.awaited(fromSystem: resolution.source == .system, isStale: false), of: answer)
             resolution.isCached = false
             // A life of nothing serves those who waited for it, and is not a life that is over.
             resolution.isStale = false
@@ -149,7 +149,7 @@ extension Resolver {
         guard let stale = wait.stale, stale.isStale(at: now) else { return nil }
         var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
         resolution.elapsed = now - wait.started
-        counting.count(.awaited(fromSystem: resolution.source == .system, isStale: true))
+        count(.awaited(fromSystem: resolution.source == .system, isStale: true), of: stale)
         observation.tell(.servedStale) { event in
             event.host = wait.name.host
             event.route = resolution.route?.pattern.description
@@ -224,13 +224,17 @@ extension Resolver {
     ) throws(ResolutionError) -> Resolution {
         do throws(ResolutionError) {
             let resolution = try use(answer, for: name, question, by: settings, at: now)
-            counting.count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale))
+            count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: answer)
             return resolution
         } catch {
             // What the policy refused is counted where it was.
             if error.code != .policyRefused { counting.count(.negativeHit) }
             throw error
         }
+    }
+
+    private func count(_ count: AnswerCount, of answer: CachedAnswer) {
+        (answer.origin?.counters ?? counting.unrouted.answers).add(to: count.rawValue)
     }
 
     /// The resolution that an answer makes for one question.

@@ -29,11 +29,18 @@ extension Resolver {
             let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
             compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
         }
-        guard let passage = name.passage, !passage.lastResort.isEmpty else { throw error }
+        let route = name.bypass == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
+        guard let passage = name.passage, !passage.lastResort.isEmpty else {
+            route.countFailure(error.code)
+            throw error
+        }
         let endpoints = WeightedOrder.arrange(passage.lastResort, random: random).map {
             Endpoint(address: $0.address, port: $0.port ?? question.port)
         }
-        guard var resolution = try? settle(endpoints, .lastResort, question, by: settings) else { throw error }
+        guard var resolution = try? settle(endpoints, .lastResort, question, by: settings) else {
+            route.countFailure(error.code)
+            throw error
+        }
         var rule = passage.rule
         rule.targets = passage.lastResort
         resolution.rule = rule

@@ -49,7 +49,7 @@ extension Resolver {
         resolution.isCached = true
         resolution.generation = word.generation
         if bypass { resolution.reason = .request }
-        counting.count(.hit(fromSystem: origin.source == .system, isStale: false))
+        origin.counters.add(to: AnswerCount.hit(fromSystem: origin.source == .system, isStale: false).rawValue)
         return resolution
     }
 

@@ -2,18 +2,21 @@ internal import HTTPDNSPrimitives
 
 extension Resolver {
     /// Asks anew in the background, unless someone does already, or nobody may be asked.
-    func refresh(_ inquiry: Inquiry) {
-        guard mayAsk(inquiry) else { return }
+    /// - Returns: Whether it does.
+    @discardableResult
+    func refresh(_ inquiry: Inquiry) -> Bool {
+        guard mayAsk(inquiry) else { return false }
         let flight = cache.shard(for: inquiry.key).state.withLock { state in
             state.flights.open(inquiry.key, epoch: inquiry.settings.epoch, mayStart: flightBudget.take)
         }
-        guard let flight else { return }
+        guard let flight else { return false }
         counting.count(.refreshStarted)
         observation.tell(.refreshStarted) { event in
             event.host = inquiry.host
             event.route = inquiry.route?.pattern.description
         }
         start(inquiry, flight, isRefresh: true)
+        return true
     }
 
     /// Whether asking can bring anything now: not while all providers of the route rest after failing.

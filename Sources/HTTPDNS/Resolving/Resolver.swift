@@ -68,7 +68,12 @@ public final class Resolver: Sendable {
             logger: configuration.logger
         )
         let observer = AttemptObserver(observation, timeSource: timeSource)
-        let settings = try ResolvingSettings(configuration, isEnabled: isEnabled, replacing: nil) {
+        let settings = try ResolvingSettings(
+            configuration,
+            isEnabled: isEnabled,
+            replacing: nil,
+            counting: observation.counting
+        ) {
             Resolver.team($0, $1, replacing: $2, observer: observer, random: random)
         }
         let mappings = try HostMappings(settings: configuration)

@@ -33,6 +33,15 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
+    /// Whether it is about a name, internal or not.
+    package func contains(_ host: HostName) -> Bool {
+        switch self {
+        case .exact(let name): name == host
+        case .suffix(let zone): host.isBelow(zone)
+        case .any: true
+        }
+    }
+
     /// The text form.
     public var description: String {
         switch self {

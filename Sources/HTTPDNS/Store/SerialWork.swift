@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 /// Runs blocking work, one piece after the other in the order of arrival, on a thread that is there only while there is work.
 package final class SerialWork: Sendable {
     /// Runs its argument on a new thread, or returns false.
-    typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
+    package typealias StartThread = @Sendable (@escaping @Sendable () -> Void) -> Bool
 
     /// The system gave no thread.
     package struct NoThread: Error {}

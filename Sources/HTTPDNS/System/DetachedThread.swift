@@ -7,7 +7,7 @@ internal import Darwin
 #endif
 
 /// A thread of its own for calls that block, outside Swift's cooperative pool, which has one thread per core.
-enum DetachedThread {
+package enum DetachedThread {
     /// Name service plug-ins run on this stack; glibc's own resolver needs less than 100 KiB of it.
     private static let stackBytes = 512 * 1024
 
@@ -19,7 +19,7 @@ enum DetachedThread {
     /// Runs `body` on a new thread; false when the system gives none.
     ///
     /// The thread blocks all signals, so that a program's handlers run on its own threads.
-    static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(_ body: @escaping @Sendable () -> Void) -> Bool {
         var attributes = pthread_attr_t()
         guard pthread_attr_init(&attributes) == 0 else { return false }
         defer { pthread_attr_destroy(&attributes) }

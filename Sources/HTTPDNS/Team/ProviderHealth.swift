@@ -31,4 +31,27 @@ public struct ProviderHealth: Hashable, Sendable {
     public var queued: Int
     /// How many queries were sent.
     public var queries: Int
+
+    /// Creates a report.
+    package init(
+        name: String,
+        state: State,
+        latency: Duration?,
+        percentile95: Duration?,
+        successes: Int,
+        failures: Int,
+        inFlight: Int,
+        queued: Int,
+        queries: Int
+    ) {
+        self.name = name
+        self.state = state
+        self.latency = latency
+        self.percentile95 = percentile95
+        self.successes = successes
+        self.failures = failures
+        self.inFlight = inFlight
+        self.queued = queued
+        self.queries = queries
+    }
 }

@@ -38,6 +38,11 @@ final class Pipeline: Sendable {
         }
     }
 
+    /// The limits in force.
+    var limits: TransferLimits { settings.withLock { $0.limits } }
+    /// The time limit of a call that has none of its own.
+    var total: Duration? { settings.withLock { $0.total } }
+
     // MARK: call
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.

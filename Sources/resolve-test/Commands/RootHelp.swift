@@ -9,9 +9,12 @@ enum RootHelp {
           watch HOST...     live table: time left, staleness, changes, providers
           check FILE        validate a configuration file, with line and column
           export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
+          dump [HOST...]    a running service: cache, providers, routes, switch
+          switch on|off     its kill switch, whole or --route PATTERN
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
+          --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
           --cacert FILE    --allow CIDR    --family v4|v6|both    --fail    --json    -v
         Exit: 0 done  1 failed  2 usage or configuration  3 compare: answer suspicious.
         Nothing leaves for public DNS without --public.

@@ -1,6 +1,7 @@
 internal import ArgumentParser
 internal import HTTPDNSClient
 internal import HTTPDNSConfiguration
+internal import HTTPDNSControl
 
 /// `watch HOST...`: a live table of names, or a line for each event.
 struct WatchCommand: Subcommand {
@@ -10,12 +11,13 @@ struct WatchCommand: Subcommand {
         discussion: """
             Asks about each name at an interval, out of the cache as a service would, and follows what the resolver does \
             meanwhile. On a terminal a table that redraws itself: q quits, r asks everything anew, d shows details. \
-            Elsewhere one line for each event, with --json one object. Exit 1 when a host has no address at the end.
+            Elsewhere one line for each event, with --json one object. Exit 1 when a host has no address at the end. With \
+            --socket it asks nobody itself and shows what a running service knows: all names, or those given.
             """
     )
 
     @Argument(help: ArgumentHelp("Names or addresses.", valueName: "HOST"))
-    var hosts: [String]
+    var hosts: [String] = []
 
     @Option(
         name: .customLong("interval"),
@@ -33,9 +35,22 @@ struct WatchCommand: Subcommand {
     var count: Int?
 
     @OptionGroup
+    var socket: SocketOptions
+
+    @OptionGroup
     var common: CommonOptions
 
     func perform(on console: Console) async throws -> Int32 {
+        // Names without a socket mean a watch of one's own, whatever the environment has.
+        if socket.path(console.environment, usesEnvironment: hosts.isEmpty) != nil {
+            return try await performOnService(console)
+        }
+        guard !hosts.isEmpty else {
+            throw CommandFailure.usage(
+                "Missing expected argument '<HOST> ...'",
+                hint: "or --socket PATH, to watch a running service"
+            )
+        }
         let questions = try hosts.map { text throws(CommandFailure) in try HostArgument(text) }
         let interval = try Self.duration(intervalText, of: "--interval", in: .milliseconds(50)...(.seconds(3600)))
         let duration = try durationText.map { text throws(CommandFailure) in
@@ -60,6 +75,31 @@ struct WatchCommand: Subcommand {
         }
         console.note(settings.remarks(on: model.rows.compactMap(\.resolution)), unless: common.output.isJSON)
         if let failure = Self.report(model, settings).failure { throw failure }
+        return ExitStatus.done
+    }
+
+    private func performOnService(_ console: Console) async throws -> Int32 {
+        let range = ControlProtocol.watchInterval
+        let interval = try Self.duration(
+            intervalText,
+            of: "--interval",
+            in: .seconds(range.lowerBound)...(.seconds(range.upperBound))
+        )
+        let duration = try durationText.map { text throws(CommandFailure) in
+            try Self.duration(text, of: "--for", in: .milliseconds(1)...(.seconds(86_400 * 30)))
+        }
+        if let count, count < 1 {
+            throw CommandFailure.usage("--count \(count): it takes a number from 1 on", hint: "such as --count 10")
+        }
+        try await ServiceWatch(
+            socket: socket,
+            names: try ServiceNames.patterns(hosts),
+            interval: interval,
+            ending: Watch.Ending(duration: duration, count: count),
+            isJSON: common.output.isJSON,
+            isVerbose: common.output.isVerbose,
+            console: console
+        ).run()
         return ExitStatus.done
     }
 

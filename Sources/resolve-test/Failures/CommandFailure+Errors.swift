@@ -1,5 +1,6 @@
 internal import HTTPDNSClient
 internal import HTTPDNSConfiguration
+internal import HTTPDNSControl
 
 extension CommandFailure {
     /// The failure that an error of the library, or of the program itself, stands for.
@@ -12,6 +13,7 @@ extension CommandFailure {
         case let error as MappingError: self = .configuration("\(error)")
         case let error as ProviderConfigurationError: self = .configuration("\(error)")
         case let error as ResolverConfigurationError: self = .configuration("\(error)")
+        case let error as ControlCallError: self.init(error)
         case is CancellationError: self = .failed(code: "cancelled", "cancelled")
         default: self = .failed(code: "unknown", "\(error)")
         }

@@ -17,6 +17,9 @@ struct WatchModel: Sendable {
     /// What was noticed last, the newest at the end.
     private(set) var notices: [WatchNotice] = []
 
+    /// What a running service says of itself; nil while ``Watch`` runs a resolver of its own.
+    private(set) var service: Diagnostics?
+
     init(_ questions: [HostArgument]) { rows = questions.map(WatchRow.init) }
 
     /// Takes an answer about the host at `index`.
@@ -39,6 +42,23 @@ struct WatchModel: Sendable {
         self.health = health
         self.counters = counters
         healthTime = time
+    }
+
+    /// Takes a look at a running service: its names become the rows, and those that it knows no more go.
+    /// - Returns: What is to be told.
+    mutating func take(_ look: ServiceLook, at date: Date) -> [WatchNotice] {
+        var notices: [WatchNotice] = []
+        var old = Dictionary(rows.map { ($0.question.text, $0) }, uniquingKeysWith: { first, _ in first })
+        rows = look.outcomes.compactMap { name, outcome in
+            guard var row = old.removeValue(forKey: name) ?? (try? HostArgument(name)).map(WatchRow.init) else {
+                return nil
+            }
+            if row.take(outcome, at: date) { notices += keep(WatchNotice(date: date, content: .state(row))) }
+            return row
+        }
+        take(look.health, look.counters, at: look.time)
+        service = look.diagnostics
+        return notices
     }
 
     /// Whether each host was answered about that often.

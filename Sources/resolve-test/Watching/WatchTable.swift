@@ -111,6 +111,7 @@ struct WatchTable {
 
     private func footer(_ screen: Screen) -> [String] {
         var lines = [painted(providerCells, screen)]
+        if let service = model.service { lines.append(painted(serviceCells(service), screen)) }
         guard showsDetails else { return lines }
         let counters = model.counters
         let counts = [
@@ -138,6 +139,19 @@ struct WatchTable {
                     Cell("\(health.name) QUARANTINED \(Figures.lifetime(model.rest(until: until))) (\(why))", .bad)
                 }
             }
+    }
+
+    /// `service    up 3 h  reload ok 14 s ago  generation 7  switch ON`.
+    private func serviceCells(_ service: Diagnostics) -> [Cell] {
+        var cells = [Cell("service  ", .quiet), Cell("up \(Figures.lifetime(.seconds(service.uptimeSeconds)))")]
+        if let reload = service.lastReload {
+            cells.append(Cell("reload \(DumpReport.text(of: reload))", reload.isApplied ? .plain : .bad))
+        }
+        cells.append(Cell("generation \(service.mappings.generation)"))
+        let isOn = service.killSwitch.offs.isEmpty
+        cells.append(Cell("switch \(SwitchReport.word(service.killSwitch))", isOn ? .good : .bad))
+        if service.cache.isTruncated { cells.append(Cell("more answers than shown: name hosts", .quiet)) }
+        return cells
     }
 
     /// Cells as wide as their columns. Lines of details have fewer cells, and the last cell of a line may be of any width.

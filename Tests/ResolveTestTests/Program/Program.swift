@@ -8,8 +8,22 @@ enum Program {
 
     static func command(_ arguments: [String], environment: [String: String] = [:], input: String = "") -> Command {
         // Nothing of the machine that runs the tests may lead the program.
-        let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": "", "NO_COLOR": "", "COLUMNS": ""]
+        let neutral = ["HTTPDNS_CONFIG": "", "HTTPDNS_SOCKET": "", "SSL_CERT_FILE": "", "NO_COLOR": "", "COLUMNS": ""]
         return Command(path, arguments, environment: neutral.merging(environment) { _, given in given }, input: input)
+    }
+
+    /// Runs it below a shell line, in which `$0` is the program and `$@` its arguments.
+    static func shell(_ line: String, _ arguments: [String]) async throws -> CommandResult {
+        try await Command("sh", ["-c", line, path] + arguments).run(within: .seconds(60))
+    }
+
+    /// Runs it as a user who owns nothing, where the tests run as root.
+    static func asNobody(_ arguments: [String]) async throws -> CommandResult {
+        // A copy, since the build's folder may be closed to others.
+        let copy = "/tmp/resolve-test-\(UUID().uuidString.prefix(8))"
+        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        defer { try? FileManager.default.removeItem(atPath: copy) }
+        return try await Command("runuser", ["-u", "nobody", "--", copy] + arguments).run()
     }
 
     static func run(

@@ -1,0 +1,14 @@
+import HTTPDNSClient
+import HTTPDNSControl
+
+/// Lets operators of this machine look into a client, and turn its kill switch, until `work` is done.
+func serve(_ client: HTTPDNSClient, at path: String, while work: () async throws -> Void) async throws {
+    let socket = try ControlSocket(client: client, path: path)
+    do {
+        try await work()
+    } catch {
+        await socket.shutdown()
+        throw error
+    }
+    await socket.shutdown()
+}

@@ -1,0 +1,27 @@
+package import HTTPDNSPrimitives
+
+/// What is known about one key of the cache at a moment, for people to look at.
+package struct AnswerReport: Sendable {
+    /// The name.
+    package var host: HostName
+    /// The families that the question itself named; nil for those of the name's route.
+    package var families: AddressFamilies?
+    /// The addresses, IPv4 first; empty for an answer that says so, and while nothing is known.
+    package var addresses: [IPAddress]
+    /// Where they came from; nil while nothing is known but that asking failed.
+    package var source: Resolution.Source?
+    /// The provider's name.
+    package var provider: String?
+    /// The route that it came by.
+    package var route: HostPattern?
+    /// How long ago it was asked for; nil while nothing is known.
+    package var age: Duration?
+    /// How long it is still good; below zero for one that may only serve as a stale one.
+    package var timeLeft: Duration?
+    /// Why there are no addresses, for an answer that says so.
+    package var negative: ResolutionError.Code?
+    /// How asking failed since.
+    package var failure: ResolutionError.Code?
+    /// How long it is left alone after that.
+    package var retryIn: Duration?
+}

@@ -1,0 +1,40 @@
+/// How a resolver, or a client, stands at a moment: what is no count of things that happened.
+public struct ResolverCondition: Hashable, Sendable {
+    /// Whether the kill switch has everything off.
+    public var isSwitchedOff = false
+    /// How many single routes it has off.
+    public var routesSwitchedOff = 0
+    /// Whether each provider is in quarantine, by its name.
+    public var quarantined: [String: Bool] = [:]
+    /// How often newer settings took effect. A resolver by itself has no file, and counts none.
+    public var reloadsSucceeded = 0
+    /// How often settings that were read could not be used.
+    public var reloadsFailed = 0
+    /// Whether what the settings' source says now is not in use, because of a mistake in it.
+    public var isReloadFailing = false
+
+    /// Creates the condition of a resolver with which all is well.
+    public init() {}
+}
+
+extension ObservedResolver {
+    /// All is well.
+    public var condition: ResolverCondition { ResolverCondition() }
+}
+
+extension Resolver {
+    /// How it stands: switch and providers.
+    public var condition: ResolverCondition {
+        var condition = ResolverCondition()
+        condition.isSwitchedOff = !killSwitch.isOn
+        condition.routesSwitchedOff = killSwitch.offs.count { $0.scope != .everything }
+        for health in providerHealth {
+            if case .quarantined = health.state {
+                condition.quarantined[health.name] = true
+            } else {
+                condition.quarantined[health.name] = false
+            }
+        }
+        return condition
+    }
+}

@@ -1,0 +1,25 @@
+extension ResolverCounters {
+    /// The plain numbers by their names, for what is written down. A test compares them with those that there are.
+    package static let named: KeyValuePairs<String, any WritableKeyPath<ResolverCounters, Int> & Sendable> = [
+        "hits": \.hits, "staleHits": \.staleHits, "negativeHits": \.negativeHits, "failureHits": \.failureHits,
+        "immediate": \.immediate, "misses": \.misses, "joined": \.joined, "overloaded": \.overloaded,
+        "staleServedAfterWait": \.staleServedAfterWait, "policyRefusals": \.policyRefusals,
+        "refreshesStarted": \.refreshesStarted, "refreshesSucceeded": \.refreshesSucceeded,
+        "refreshesFailed": \.refreshesFailed, "changes": \.changes, "evictions": \.evictions, "restored": \.restored,
+        "systemQueries": \.systemQueries, "systemFailures": \.systemFailures, "cacheEntries": \.cacheEntries,
+        "cacheBytes": \.cacheBytes, "shadowAgreed": \.shadowAgreed, "shadowDiffered": \.shadowDiffered,
+        "shadowFailed": \.shadowFailed, "lastResort": \.lastResort, "switchedOff": \.switchedOff,
+        "rolledOut": \.rolledOut, "heldBack": \.heldBack,
+    ]
+
+    /// The numbers by their names.
+    package var byName: [String: Int] {
+        Dictionary(ResolverCounters.named.map { ($0.key, self[keyPath: $0.value]) }, uniquingKeysWith: { $1 })
+    }
+
+    /// Counters with these numbers; names that there are not are passed over.
+    package init(byName numbers: [String: Int]) {
+        self.init()
+        for (name, field) in ResolverCounters.named { self[keyPath: field] = numbers[name] ?? 0 }
+    }
+}

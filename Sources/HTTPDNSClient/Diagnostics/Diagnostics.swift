@@ -1,0 +1,39 @@
+/// How a client is at a moment, for operators: what it knows, whom it asks, what it is allowed to, and what is switched off.
+///
+/// It has names of hosts and addresses, and no secret: providers are called by their names, without URL, account or header
+/// fields. It is Codable, and what `resolve-test dump --json` prints. Times are in seconds. Members come with new versions
+/// and never leave; ``version`` grows when one changes its meaning.
+public struct Diagnostics: Codable, Hashable, Sendable {
+    /// The version of this form: 1.
+    public var version = 1
+    /// The version of this library.
+    public var library: String
+    /// The version of the libcurl that the process runs with.
+    public var libcurl: String
+    /// How long ago the client was made.
+    public var uptimeSeconds: Double
+    /// Whether the kill switch has something off.
+    public var killSwitch: Switch
+    /// What became of the last reload; nil before the first.
+    public var lastReload: Reload?
+    /// The mappings in use.
+    public var mappings: Mappings
+    /// The cache, with its answers.
+    public var cache: Cache
+    /// The routes, in the order of the settings.
+    public var routes: [Route]
+    /// The providers, in the order of the settings.
+    public var providers: [Provider]
+    /// The limits in force.
+    public var limits: Limits
+    /// What happened since the client was made: the numbers of `ResolverCounters` by their names there.
+    public var counters: [String: Int]
+
+    private enum CodingKeys: String, CodingKey {
+        case version, library, libcurl, uptimeSeconds, lastReload, mappings, cache, routes, providers, limits, counters
+        case killSwitch = "switch"
+    }
+
+    /// The most answers and the most mappings that are told unless more are asked for.
+    public static let defaultLimit = 200
+}

@@ -1,0 +1,211 @@
+internal import CurlTransport
+public import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClient {
+    /// How the client is at this moment. It asks nobody, and costs a walk through the cache: for operators, and for every few
+    /// seconds rather than for every request.
+    /// - Parameters:
+    ///   - limit: How many answers and how many mappings are told at most; 0 for none, below 0 counts as 0.
+    ///   - names: Only the answers and mappings about these names; nil means all.
+    public func diagnostics(limit: Int = Diagnostics.defaultLimit, names: [HostPattern]? = nil) -> Diagnostics {
+        let now = initial.resolver.timeSource.now()
+        let counters = resolver.counters
+        let settings = resolver.settingsInUse
+        return Diagnostics(
+            library: LibraryVersion.current,
+            libcurl: CurlLibrary.version,
+            uptimeSeconds: (now - madeAt).inSeconds,
+            killSwitch: Diagnostics.Switch(killSwitch, at: now),
+            lastReload: Diagnostics.Reload(reloads, at: initial.resolver.wallClock.now()),
+            mappings: Diagnostics.Mappings(resolver.mappings.current, limit: max(0, limit), names: names),
+            cache: cacheDiagnostics(counters, limit: max(0, limit), names: names),
+            routes: settings.routes.map { Diagnostics.Route($0) },
+            providers: providerDiagnostics(settings.providers, counters, at: now),
+            limits: Diagnostics.Limits(settings, initial, pipeline),
+            counters: counters.byName
+        )
+    }
+
+    private func cacheDiagnostics(
+        _ counters: ResolverCounters,
+        limit: Int,
+        names: [HostPattern]?
+    ) -> Diagnostics.Cache {
+        let (reports, isTruncated) = resolver.reports(limit: limit, about: names)
+        return Diagnostics.Cache(
+            entries: counters.cacheEntries,
+            bytes: counters.cacheBytes,
+            answers: reports.map { Diagnostics.Answer($0) },
+            isTruncated: isTruncated
+        )
+    }
+
+    private func providerDiagnostics(
+        _ providers: [any Provider],
+        _ counters: ResolverCounters,
+        at now: MonotonicTime
+    ) -> [Diagnostics.Provider] {
+        let kinds = Dictionary(providers.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
+        return resolver.providerHealth.map { health in
+            Diagnostics.Provider(
+                health,
+                kind: kinds[health.name] ?? "provider",
+                failures: counters.providers[health.name]?.failures ?? [:],
+                at: now
+            )
+        }
+    }
+}
+
+extension Diagnostics.Switch {
+    /// What a switch has off.
+    package init(_ killSwitch: KillSwitch, at now: MonotonicTime) {
+        isOn = killSwitch.isOn
+        generation = killSwitch.generation
+        offs = killSwitch.offs.map { off in
+            var route: String?
+            if case .route(let pattern) = off.scope { route = pattern.description }
+            return Off(route: route, origin: off.origin.rawValue, seconds: max(now - off.since, .zero).inSeconds)
+        }
+    }
+}
+
+extension Diagnostics.Mappings {
+    init(_ mappings: HostMappings, limit: Int, names: [HostPattern]?) {
+        generation = mappings.generation
+        baseGeneration = mappings.baseGeneration
+        overlayGeneration = mappings.overlayGeneration
+        count = mappings.rules.count
+        let wanted = mappings.rules.filter { key, _ in
+            names?.contains { $0 == key.pattern || key.pattern.zone.map($0.contains) ?? false } ?? true
+        }
+        let shown = wanted.map { (text: $0.key.description, key: $0.key, rule: $0.value) }.sorted { $0.text < $1.text }
+        rules = shown.prefix(limit).map { Rule($0.key, $0.rule, from: mappings.origin(of: $0.key)) }
+        isTruncated = shown.count > limit
+    }
+}
+
+extension Diagnostics.Mappings.Rule {
+    init(_ key: MappingKey, _ rule: HostMapping, from origin: MappingOrigin) {
+        self.key = key.description
+        self.origin = origin.rawValue
+        location = rule.location.map { "\($0)" }
+        switch rule.action {
+        case .addresses(let targets):
+            action = "addresses"
+            self.targets = Self.texts(targets)
+        case .lastResort(let targets):
+            action = "last-resort"
+            self.targets = Self.texts(targets)
+        case .via(let name, let takesIdentity):
+            action = "via"
+            targets = [name.description + (takesIdentity ? " keep host" : "")]
+        case .bypass, nil:
+            action = "bypass"
+            targets = []
+        }
+    }
+
+    private static func texts(_ targets: [HostMapping.Target]) -> [String] {
+        let isWeighted = Set(targets.map(\.weight)).count > 1
+        return targets.map { target in
+            let place = target.port.map { Endpoint(address: target.address, port: $0).description }
+            return (place ?? target.address.description) + (isWeighted ? " weight \(target.weight)" : "")
+        }
+    }
+}
+
+extension Diagnostics.Answer {
+    init(_ report: AnswerReport) {
+        host = report.host.description
+        families = report.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
+        addresses = report.addresses.map(\.description)
+        source = report.source?.description
+        provider = report.provider
+        route = report.route?.description
+        ageSeconds = report.age?.inSeconds
+        secondsLeft = report.timeLeft?.inSeconds
+        isStale = !report.addresses.isEmpty && (report.timeLeft ?? .zero) <= .zero
+        negative = report.negative?.description
+        failure = report.failure?.description
+        retryInSeconds = report.retryIn?.inSeconds
+    }
+}
+
+extension Diagnostics.Route {
+    init(_ route: HTTPDNS.Route) {
+        pattern = route.pattern.description
+        switch route.action {
+        case .bypass: (action, providers, fallback) = ("bypass", [], nil)
+        case .providers(let names, let fallback):
+            (action, providers, self.fallback) = ("providers", names, fallback.rawValue)
+        }
+        location = route.location.map { "\($0)" }
+        isEnabled = route.isEnabled
+        mode = route.mode.rawValue
+        rolloutPercent = route.rollout?.percent
+        rolloutBy = route.rollout?.by.rawValue
+    }
+}
+
+extension Diagnostics.Provider {
+    init(_ health: ProviderHealth, kind: String, failures: [ProviderError.Code: Int], at now: MonotonicTime) {
+        name = health.name
+        self.kind = kind
+        switch health.state {
+        case .healthy: state = "healthy"
+        case .suspect: state = "suspect"
+        case .quarantined(let until, let why):
+            state = "quarantined"
+            reason = why.escaped(limit: 200)
+            restSeconds = max(until - now, .zero).inSeconds
+        }
+        latencySeconds = health.latency?.inSeconds
+        percentile95Seconds = health.percentile95?.inSeconds
+        inFlight = health.inFlight
+        queued = health.queued
+        queries = health.queries
+        successes = health.successes
+        self.failures = health.failures
+        failuresByCode = Dictionary(failures.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
+    }
+}
+
+extension Diagnostics.Limits {
+    /// - Parameters:
+    ///   - resolver: What a reload may have changed.
+    ///   - initial: What it cannot.
+    init(_ resolver: ResolverConfiguration, _ initial: HTTPDNSClient.Configuration, _ pipeline: Pipeline) {
+        let calls = pipeline.limits
+        cacheEntries = initial.resolver.cache.entries
+        cacheBytes = initial.resolver.cache.bytes.bytes
+        minimumTimeToLiveSeconds = resolver.cache.minimumTimeToLive.inSeconds
+        maximumTimeToLiveSeconds = resolver.cache.maximumTimeToLive.inSeconds
+        staleSeconds = resolver.cache.staleLimit.inSeconds
+        resolutionSeconds = resolver.timeLimit.inSeconds
+        attemptSeconds = resolver.attemptLimit.inSeconds
+        idleConnections = initial.maximumIdleConnections
+        responseBytes = calls.maximumResponseBytes
+        connectSeconds = calls.connect?.inSeconds
+        tlsSeconds = calls.tls?.inSeconds
+        firstByteSeconds = calls.firstByte?.inSeconds
+        idleSeconds = calls.idle?.inSeconds
+        totalSeconds = pipeline.total?.inSeconds
+    }
+}
+
+extension Diagnostics.Reload {
+    /// - Parameter now: The calendar time, in milliseconds.
+    init?(_ status: ReloadStatus, at now: Int64) {
+        func seconds(since time: Int64) -> Double { Double(max(0, now - time)) / 1000 }
+        if let failure = status.failure {
+            let first = failure.message.split(separator: "\n").first.map { String($0).escaped(limit: 400) }
+            self.init(isApplied: false, seconds: seconds(since: failure.time), message: first)
+        } else if let success = status.lastSuccess {
+            self.init(isApplied: true, seconds: seconds(since: success.time), needsRestart: success.needsRestart)
+        } else {
+            return nil
+        }
+    }
+}

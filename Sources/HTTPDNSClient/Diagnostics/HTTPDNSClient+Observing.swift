@@ -1,0 +1,19 @@
+public import HTTPDNS
+
+extension HTTPDNSClient: ObservedResolver {
+    /// What its resolver did up to now.
+    public var counters: ResolverCounters { resolver.counters }
+
+    /// What happens to its resolver from now on.
+    public var events: ResolverEvents { resolver.events }
+
+    /// How it stands: switch, providers, and the reloads of its settings.
+    public var condition: ResolverCondition {
+        var condition = resolver.condition
+        let reloads = reloads
+        condition.reloadsSucceeded = Int(clamping: reloads.successes)
+        condition.reloadsFailed = Int(clamping: reloads.failures)
+        condition.isReloadFailing = reloads.failure != nil
+        return condition
+    }
+}

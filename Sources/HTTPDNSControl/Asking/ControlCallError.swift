@@ -1,0 +1,105 @@
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Why a service could not be asked, or did not do it.
+package struct ControlCallError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The kind of failure in a short word.
+    package enum Code: String, Sendable {
+        case invalidPath = "invalid-path"
+        case noSocket = "no-socket"
+        case notSocket = "not-a-socket"
+        case notPermitted = "not-permitted"
+        case nobodyListens = "nobody-listens"
+        case connectionLost = "connection-lost"
+        case notUnderstood = "not-understood"
+        /// The service said why; ``ControlCallError/fault`` has its word.
+        case refused
+        case systemError = "system-error"
+    }
+
+    package var code: Code
+    package var message: String
+    package var hint: String?
+    /// The code of the service's fault.
+    package var fault: String?
+
+    /// One line: message and hint.
+    package var description: String { hint.map { "\(message) (\($0))" } ?? message }
+
+    /// Whether it is the path that is wrong, whoever runs.
+    package var isUsage: Bool { code == .invalidPath || code == .notSocket }
+
+    static func invalidPath(_ path: String, limit: Int) -> ControlCallError {
+        ControlCallError(
+            code: .invalidPath,
+            message:
+                "\"\(path.escaped(limit: 200))\" cannot be the path of a socket: it is empty, longer than \(limit) octets, or has a NUL in it",
+            hint: "--socket PATH names the control socket of a running service"
+        )
+    }
+
+    static func notSocket(_ path: String) -> ControlCallError {
+        ControlCallError(
+            code: .notSocket,
+            message: "\(path) is no socket",
+            hint: "--socket PATH names the control socket of a running service, which its ControlSocket made"
+        )
+    }
+
+    static func unreachable(_ path: String, _ number: Int32) -> ControlCallError {
+        switch number {
+        case ENOENT, ENOTDIR:
+            ControlCallError(
+                code: .noSocket,
+                message: "there is no socket \(path)",
+                hint: "the service does not run, or it opened no ControlSocket there"
+            )
+        case EACCES, EPERM:
+            ControlCallError(
+                code: .notPermitted,
+                message: "\(path) may not be opened: permission denied",
+                hint: "run as the service's user, or as root"
+            )
+        case ECONNREFUSED:
+            ControlCallError(
+                code: .nobodyListens,
+                message: "nobody listens on \(path)",
+                hint: "the service that made it has ended; a new one takes its place"
+            )
+        default:
+            ControlCallError(code: .systemError, message: "\(path): \(SystemErrorNumber(number))")
+        }
+    }
+
+    static func lost(_ path: String) -> ControlCallError {
+        ControlCallError(
+            code: .connectionLost,
+            message: "the service behind \(path) hung up",
+            hint: "it has ended, or it took too long to read"
+        )
+    }
+
+    static func notUnderstood(_ path: String) -> ControlCallError {
+        ControlCallError(
+            code: .notUnderstood,
+            message: "what listens on \(path) does not speak this protocol",
+            hint: "use a resolve-test of the service's own release"
+        )
+    }
+
+    static func refused(_ fault: ControlReply.Failure, _ path: String) -> ControlCallError {
+        ControlCallError(
+            code: .refused,
+            message: "the service behind \(path) refused: \(fault.message)",
+            hint: fault.hint,
+            fault: fault.code
+        )
+    }
+}

@@ -1,0 +1,48 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension ControlRequest {
+    /// What is sent: the members of the command, and nothing that is as by default.
+    fileprivate struct Members: Codable {
+        var version = ControlProtocol.version
+        var command: String
+        var limit: Int?
+        var names: [String]?
+        var state: String?
+        var route: String?
+        var interval: Double?
+    }
+
+    /// The line, with its line feed.
+    package var line: [UInt8] {
+        var members = Members(command: word)
+        switch command {
+        case .ping: break
+        case .dump(let selection): members.select(selection)
+        case .turn(let isOn, let route):
+            members.state = isOn ? "on" : "off"
+            members.route = route?.description
+        case .refresh(let names): members.names = names?.map(\.description)
+        case .watch(let interval, let selection):
+            members.interval = interval.inSeconds
+            members.select(selection)
+        }
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        // Text and finite numbers can always be written.
+        return (try? encoder.encode(members)).map { Array($0) + [UInt8(ascii: "\n")] } ?? []
+    }
+}
+
+extension ControlRequest.Members {
+    fileprivate mutating func select(_ selection: ControlRequest.Selection) {
+        limit = selection.limit
+        names = selection.names?.map(\.description)
+    }
+}

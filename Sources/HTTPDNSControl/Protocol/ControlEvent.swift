@@ -1,0 +1,57 @@
+package import HTTPDNS
+package import HTTPDNSPrimitives
+
+/// A `ResolverEvent` on its way through a socket. The members are those of `resolve-test watch --json`.
+package struct ControlEvent: Codable, Hashable, Sendable {
+    package var event: String
+    package var host: String?
+    package var route: String?
+    package var provider: String?
+    package var source: String?
+    package var addresses: [String]
+    package var previousAddresses: [String]
+    package var elapsedSeconds: Double?
+    package var durationSeconds: Double?
+    package var code: String?
+    package var message: String?
+    package var count: Int?
+    package var missedBefore: Int
+
+    /// What is told of an event. Its time is not, since only the resolver's clock knows what it means: it has just happened.
+    package init(_ event: ResolverEvent) {
+        self.event = event.kind.description
+        host = event.host?.description
+        route = event.route
+        provider = event.provider
+        source = event.source?.description
+        addresses = event.addresses.map(\.description)
+        previousAddresses = event.previousAddresses.map(\.description)
+        elapsedSeconds = event.elapsed?.inSeconds
+        durationSeconds = event.duration?.inSeconds
+        code = event.code
+        message = event.message
+        count = event.count
+        missedBefore = event.missedBefore
+    }
+
+    /// The event, as far as this library knows what it says; nil for kinds that it does not know.
+    /// - Parameter time: When it arrived.
+    package func resolverEvent(at time: MonotonicTime) -> ResolverEvent? {
+        let word = event
+        guard let kind = ResolverEvent.Kind.all.first(where: { $0.description == word }) else { return nil }
+        var event = ResolverEvent(kind, at: time)
+        event.host = host.flatMap { try? HostName($0) }
+        event.route = route
+        event.provider = provider
+        event.source = source.flatMap { word in Resolution.Source.all.first { $0.description == word } }
+        event.addresses = addresses.compactMap { IPAddress($0) }
+        event.previousAddresses = previousAddresses.compactMap { IPAddress($0) }
+        event.elapsed = elapsedSeconds.map { .seconds($0) }
+        event.duration = durationSeconds.map { .seconds($0) }
+        event.code = code
+        event.message = message
+        event.count = count
+        event.missedBefore = missedBefore
+        return event
+    }
+}

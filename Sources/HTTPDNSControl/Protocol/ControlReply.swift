@@ -1,0 +1,105 @@
+package import HTTPDNSClient
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+/// One line from a service: a result, a fault, or what a watch has to tell.
+package struct ControlReply: Codable, Hashable, Sendable {
+    /// Who answers.
+    package struct Identity: Codable, Hashable, Sendable {
+        package var processIdentifier: Int
+        /// The library's version.
+        package var library: String
+        /// The versions of the control protocol that it speaks.
+        package var protocolVersions: [Int]
+
+        package init(processIdentifier: Int, library: String, protocolVersions: [Int]) {
+            self.processIdentifier = processIdentifier
+            self.library = library
+            self.protocolVersions = protocolVersions
+        }
+    }
+
+    /// What a refresh came to.
+    package struct Refresh: Codable, Hashable, Sendable {
+        /// How many answers are asked for anew.
+        package var asked: Int
+        /// Whether there are more than were asked for.
+        package var isTruncated: Bool
+
+        package init(asked: Int, isTruncated: Bool) {
+            self.asked = asked
+            self.isTruncated = isTruncated
+        }
+    }
+
+    /// Why there is no result.
+    package struct Failure: Codable, Hashable, Sendable {
+        package var code: String
+        package var message: String
+        package var hint: String?
+    }
+
+    package var version = ControlProtocol.version
+    /// The request's command; nil when the request could not be read.
+    package var command: String?
+    package var identity: Identity?
+    package var diagnostics: Diagnostics?
+    package var killSwitch: Diagnostics.Switch?
+    package var refresh: Refresh?
+    package var event: ControlEvent?
+    package var error: Failure?
+
+    package init(to command: String?) { self.command = command }
+
+    package init(to command: String?, _ fault: ControlFault) {
+        self.command = command
+        error = Failure(code: fault.code.description, message: fault.message, hint: fault.hint)
+    }
+
+    private enum CodingKeys: String, CodingKey {
+        case version, command, identity, diagnostics, refresh, event, error
+        case killSwitch = "switch"
+    }
+
+    /// The line, with its line feed. Keys are in alphabetical order.
+    package var line: [UInt8] {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(self) else {
+            // Numbers that JSON has not, which no reply has.
+            return ControlReply(to: command, .notWritten).plainLine
+        }
+        guard data.count <= ControlProtocol.maximumReply else {
+            return ControlReply(to: command, .tooLong(data.count)).plainLine
+        }
+        return Array(data) + [UInt8(ascii: "\n")]
+    }
+
+    private var plainLine: [UInt8] {
+        (try? JSONEncoder().encode(self)).map { Array($0) + [UInt8(ascii: "\n")] } ?? []
+    }
+
+    /// Reads a line of a service.
+    /// - Throws: `DecodingError`, when it is not of this protocol.
+    package init(line: [UInt8]) throws {
+        self = try JSONDecoder().decode(ControlReply.self, from: Data(line))
+    }
+}
+
+extension ControlFault {
+    fileprivate static var notWritten: ControlFault {
+        ControlFault(.badRequest, "the reply cannot be written as JSON", hint: "report this")
+    }
+
+    fileprivate static func tooLong(_ count: Int) -> ControlFault {
+        ControlFault(
+            .replyTooLong,
+            "the reply has \(count) octets, and \(ControlProtocol.maximumReply) are the most",
+            hint: "ask for fewer answers with \"limit\" or \"names\""
+        )
+    }
+}

@@ -1,0 +1,95 @@
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+internal import Logging
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Does what requests ask for, away from the socket's thread.
+struct ControlDesk: Sendable {
+    let client: HTTPDNSClient
+    let timeSource: any TimeSource
+    let logger: Logger?
+
+    /// Performs a request other than a watch. It waits for nobody but short locks.
+    func answer(to request: ControlRequest) -> ControlReply {
+        var answer = ControlReply(to: request.word)
+        switch request.command {
+        case .ping:
+            answer.identity = ControlReply.Identity(
+                processIdentifier: Int(getpid()),
+                library: LibraryVersion.current,
+                protocolVersions: [ControlProtocol.version]
+            )
+        case .dump(let selection), .watch(_, let selection):
+            answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
+        case .turn(let isOn, let route):
+            turn(isOn, route)
+            answer.killSwitch = client.diagnostics(limit: 0).killSwitch
+        case .refresh(let names):
+            let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
+            answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)
+        }
+        return answer
+    }
+
+    /// Tells everything that happens, and a dump at an interval, until the client or the task ends.
+    func watch(
+        every interval: Duration,
+        _ selection: ControlRequest.Selection,
+        tell: @escaping @Sendable (ControlReply) -> Void
+    ) async {
+        let request = ControlRequest(.watch(interval: interval, selection))
+        // Listening begins before the first dump, so that nothing is missed between both.
+        var events = client.resolver.events.makeAsyncIterator()
+        await withTaskGroup(of: Void.self) { group in
+            group.addTask {
+                repeat { tell(answer(to: request)) } while await hasSlept(interval)
+            }
+            while let event = await events.next() {
+                if let names = selection.names, let host = event.host, !names.contains(where: { $0.contains(host) }) {
+                    continue
+                }
+                var reply = ControlReply(to: request.word)
+                reply.event = ControlEvent(event)
+                tell(reply)
+            }
+            group.cancelAll()
+        }
+        guard !Task.isCancelled else { return }
+        tell(ControlReply(to: request.word, ControlFault(.shutDown, "the client is shut down")))
+    }
+
+    private func hasSlept(_ interval: Duration) async -> Bool {
+        (try? await timeSource.sleep(until: timeSource.now() + interval)) != nil
+    }
+
+    /// A peer that may not control the service was refused.
+    func noteStranger(_ user: uid_t?) {
+        guard let logger else { return }
+        // Not on the socket's thread: what a logger does is a user's code.
+        Task.detached {
+            logger.warning("control socket refused a peer", metadata: ["uid": "\(user.map { "\($0)" } ?? "unknown")"])
+        }
+    }
+
+    private func turn(_ isOn: Bool, _ route: HostPattern?) {
+        let scope = route.map(KillSwitch.Scope.route) ?? .everything
+        if isOn {
+            client.killSwitch.turnOn(scope, by: .socket)
+        } else {
+            client.killSwitch.turnOff(scope, by: .socket)
+        }
+        // The resolver tells of turns that changed something; this is who asked, and that he did.
+        logger?.notice(
+            "kill switch through the control socket",
+            metadata: ["state": isOn ? "on" : "off", "scope": "\(scope)"]
+        )
+    }
+}

@@ -1,0 +1,37 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Who is at the other end of a connection, as the kernel says.
+struct Peer: Hashable, Sendable {
+    var userID: uid_t
+
+    init(userID: uid_t) { self.userID = userID }
+
+    /// - Returns: Nil when the system does not say.
+    init?(of descriptor: Int32) {
+        #if canImport(Darwin)
+        var group = gid_t()
+        var user = uid_t()
+        guard getpeereid(descriptor, &user, &group) == 0 else { return nil }
+        userID = user
+        #else
+        // struct ucred of unix(7): process, user and group, which glibc declares for _GNU_SOURCE only.
+        var credentials: (pid: pid_t, user: uid_t, group: gid_t) = (0, 0, 0)
+        var length = socklen_t(MemoryLayout.size(ofValue: credentials))
+        guard getsockopt(descriptor, SOL_SOCKET, SO_PEERCRED, &credentials, &length) == 0,
+            length == MemoryLayout.size(ofValue: credentials)
+        else { return nil }
+        userID = credentials.user
+        #endif
+    }
+
+    /// The service's own user, and root.
+    var mayControl: Bool { mayControl(serviceOf: geteuid()) }
+
+    func mayControl(serviceOf user: uid_t) -> Bool { userID == 0 || userID == user }
+}

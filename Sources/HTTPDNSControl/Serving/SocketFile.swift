@@ -1,0 +1,140 @@
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A listening socket with a name in the file system.
+///
+/// Only its owner may ever connect: on Linux a socket's file is made with the mode of its descriptor, so that this is set
+/// first (`unix_bind` in the kernel; `umask` can only take more away, and is the whole process's).
+struct SocketFile: Sendable {
+    /// The socket that is listened on. It does not block.
+    let descriptor: Int32
+    private let path: String
+    private let identity: Identity
+
+    /// Which file it is, whatever its name leads to later.
+    private struct Identity: Equatable, Sendable {
+        var device: UInt64
+        var number: UInt64
+
+        init(_ status: stat) {
+            device = UInt64(truncatingIfNeeded: status.st_dev)
+            number = UInt64(truncatingIfNeeded: status.st_ino)
+        }
+    }
+
+    /// The peers that the kernel lets wait to be accepted.
+    private static let backlog: Int32 = 16
+    private static let mode = mode_t(0o600)
+
+    /// Makes the socket, in the place of one that nobody listens on.
+    /// - Throws: ``ControlSocketError``.
+    init(path: String) throws(ControlSocketError) {
+        guard let address = SocketAddress(path: path) else {
+            throw ControlSocketError(
+                code: .invalidPath,
+                path: path,
+                message:
+                    "the path \"\(path.escaped(limit: 200))\" is empty, longer than \(SocketAddress.maximumPath) octets or has a NUL in it",
+                hint: "give a short absolute path, such as /run/app/httpdns.sock"
+            )
+        }
+        self.path = path
+        // Two processes that start at once must not take each other's place.
+        let turn = try FolderTurn(for: path)
+        defer { turn.end() }
+        try SocketFile.clear(path, address)
+        do {
+            descriptor = try SocketAddress.newSocket(isBlocking: false)
+        } catch {
+            throw .system("no socket for \(path)", path, error)
+        }
+        do throws(SystemErrorNumber) {
+            guard fchmod(descriptor, SocketFile.mode) == 0 else { throw SystemErrorNumber(errno) }
+            try address.bind(descriptor)
+            // What an umask such as 0277 took away.
+            guard chmod(path, SocketFile.mode) == 0 else { throw SystemErrorNumber(errno) }
+            var status = stat()
+            guard lstat(path, &status) == 0 else { throw SystemErrorNumber(errno) }
+            identity = Identity(status)
+            guard listen(descriptor, SocketFile.backlog) == 0 else { throw SystemErrorNumber(errno) }
+        } catch {
+            close(descriptor)
+            throw .system("cannot listen on \(path)", path, error)
+        }
+    }
+
+    /// Closes the socket and removes its file, unless another one stands there by now.
+    func remove() {
+        let turn = try? FolderTurn(for: path)
+        var status = stat()
+        if lstat(path, &status) == 0, Identity(status) == identity { unlink(path) }
+        close(descriptor)
+        turn?.end()
+    }
+
+    /// Removes what a process left behind that did not end well.
+    private static func clear(_ path: String, _ address: SocketAddress) throws(ControlSocketError) {
+        var status = stat()
+        guard lstat(path, &status) == 0 else { return }
+        guard status.st_mode & S_IFMT == S_IFSOCK else {
+            throw ControlSocketError(
+                code: .occupied,
+                path: path,
+                message: "\(path) is there already, and is no socket",
+                hint: "move it away, or choose another path"
+            )
+        }
+        guard status.st_uid == geteuid() else {
+            throw ControlSocketError(
+                code: .occupied,
+                path: path,
+                message: "\(path) is a socket of user \(status.st_uid), and this process runs as \(geteuid())",
+                hint: "let that user remove it, or choose another path"
+            )
+        }
+        guard try hasNobody(path, address) else {
+            throw ControlSocketError(
+                code: .inUse,
+                path: path,
+                message: "a process listens on \(path) already",
+                hint: "give each process a path of its own"
+            )
+        }
+        unlink(path)
+    }
+
+    private static func hasNobody(_ path: String, _ address: SocketAddress) throws(ControlSocketError) -> Bool {
+        do throws(SystemErrorNumber) {
+            let probe = try SocketAddress.newSocket(isBlocking: false)
+            defer { close(probe) }
+            try address.connect(probe)
+            return false
+        } catch {
+            // EAGAIN says that its queue is full.
+            return error.number == ECONNREFUSED || error.number == ENOENT
+        }
+    }
+}
+
+extension ControlSocketError {
+    static func system(_ what: String, _ path: String, _ error: SystemErrorNumber) -> ControlSocketError {
+        let hints: [Int32: String] = [
+            ENOENT: "make its folder first",
+            EACCES: "the process needs the right to write to the folder",
+            EROFS: "choose a folder that can be written to, such as /run/app",
+        ]
+        return ControlSocketError(
+            code: .systemError,
+            path: path,
+            message: "\(what): \(error)",
+            hint: hints[error.number]
+        )
+    }
+}

@@ -1,0 +1,70 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+internal import HTTPDNSControl
+
+/// `dump [HOST...]`: what a running service knows, whom it asks, and what is off.
+struct DumpCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "dump",
+        abstract: "Show cache, mappings, routes, providers, limits and switch of a running service.",
+        discussion: "Asks the service through its control socket. Nobody else is asked, and nothing is changed."
+    )
+
+    @Argument(help: ArgumentHelp("Only what is about these names; *.suffix takes all below.", valueName: "HOST"))
+    var hosts: [String] = []
+
+    @Option(
+        name: .customLong("limit"),
+        help: ArgumentHelp("How many answers and mappings at most, 0 to 2000 (default: 200).", valueName: "N")
+    )
+    var limit: Int = ControlRequest.Selection.defaultLimit
+
+    @OptionGroup
+    var socket: SocketOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        guard (0...ControlRequest.Selection.maximumLimit).contains(limit) else {
+            throw CommandFailure.usage(
+                "--limit \(limit): it takes a number from 0 to \(ControlRequest.Selection.maximumLimit)"
+            )
+        }
+        let names = try ServiceNames.patterns(hosts)
+        let request = ControlRequest(.dump(.init(limit: limit, names: names)))
+        let reply = try await socket.call(console.environment).ask(request)
+        guard let diagnostics = reply.diagnostics else { throw CommandFailure.incomplete }
+        let report = DumpReport(diagnostics: diagnostics)
+        try console.standardOutput.write(
+            output.isJSON ? report.json() : report.text(console.screen(for: console.standardOutput).style)
+        )
+        return ExitStatus.done
+    }
+}
+
+/// The names on the command line, as the service is asked for them.
+enum ServiceNames {
+    /// - Returns: Nil for none, which means all.
+    static func patterns(_ texts: [String]) throws(CommandFailure) -> [HostPattern]? {
+        guard !texts.isEmpty else { return nil }
+        return try texts.map { text throws(CommandFailure) in
+            do {
+                return try HostPattern(text)
+            } catch {
+                throw .usage("\(error)", hint: "give names, or suffixes such as '*.shop.example'")
+            }
+        }
+    }
+}
+
+extension CommandFailure {
+    /// A reply without what was asked for.
+    static var incomplete: CommandFailure {
+        .failed(
+            code: "not-understood",
+            "the service's reply has not what was asked for",
+            hint: "use a resolve-test of the service's own release"
+        )
+    }
+}

@@ -1,0 +1,97 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+internal import HTTPDNSControl
+
+/// `switch on|off`: the kill switch of a running service.
+struct SwitchCommand: Subcommand {
+    /// The two words.
+    enum State: String, ExpressibleByArgument, CaseIterable, Sendable { case on, off }
+
+    static let configuration = CommandConfiguration(
+        commandName: "switch",
+        abstract: "Turn the kill switch of a running service.",
+        discussion: """
+            off: from the next request on every name, or those of one route, take the system path, past mappings, providers \
+            and what is cached of them. on: takes back what was turned off through the socket or by the program itself; what \
+            the configuration file or the environment has off stays off, and is said.
+            """
+    )
+
+    @Argument(help: ArgumentHelp("on or off.", valueName: "on|off"))
+    var state: State
+
+    @Option(
+        name: .customLong("route"),
+        help: ArgumentHelp("Only the names of the route with this pattern.", valueName: "PATTERN")
+    )
+    var route: String?
+
+    @OptionGroup
+    var socket: SocketOptions
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        let pattern = try ServiceNames.patterns(route.map { [$0] } ?? [])?.first
+        let call = try socket.call(console.environment)
+        let reply = try await call.ask(ControlRequest(.turn(isOn: state == .on, route: pattern)))
+        guard let result = reply.killSwitch else { throw CommandFailure.incomplete }
+        try console.standardOutput.write(
+            output.isJSON ? SwitchReport.json(result).oneLine + "\n" : SwitchReport.text(result)
+        )
+        guard state == .on, let off = result.offs.first(where: { $0.route == pattern?.description }) else {
+            return ExitStatus.done
+        }
+        throw CommandFailure.failed(
+            code: "still-off",
+            "\(pattern?.description ?? "everything") is still off, as said by \(SwitchReport.place(of: off.origin))",
+            hint: "an operator takes back what operators said; that has to be changed where it was said"
+        )
+    }
+}
+
+/// The kill switch in words.
+enum SwitchReport {
+    static func text(_ killSwitch: Diagnostics.Switch) -> String {
+        guard !killSwitch.offs.isEmpty else { return "switch  ON\n" }
+        let offs = killSwitch.offs.map { off in
+            "\(PrintableText.line(off.route ?? "everything")) off for \(Figures.lifetime(.seconds(off.seconds))), by \(off.origin)"
+        }
+        return "switch  \(killSwitch.isOn ? "ON, but for routes" : "OFF")\n" + offs.map { "  \($0)\n" }.joined()
+    }
+
+    /// `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
+    static func word(_ killSwitch: Diagnostics.Switch) -> String {
+        guard let first = killSwitch.offs.first else { return "ON" }
+        let who = "\(first.origin), \(Figures.lifetime(.seconds(first.seconds)))"
+        let more = killSwitch.offs.count > 1 ? " +\(killSwitch.offs.count - 1)" : ""
+        return killSwitch.isOn ? "ON but \(first.route ?? "-") (\(who))\(more)" : "OFF (\(who))\(more)"
+    }
+
+    static func json(_ killSwitch: Diagnostics.Switch) -> JSONValue {
+        .object([
+            ("isOn", .bool(killSwitch.isOn)),
+            (
+                "offs",
+                .array(
+                    killSwitch.offs.map { off in
+                        .object([
+                            ("route", .optional(off.route)), ("origin", .text(off.origin)),
+                            ("seconds", .seconds(.seconds(off.seconds))),
+                        ])
+                    }
+                )
+            ),
+            ("generation", .integer(Int(clamping: killSwitch.generation))),
+        ])
+    }
+
+    static func place(of origin: String) -> String {
+        switch origin {
+        case "file": "the configuration file"
+        case "environment": "the environment variable HTTPDNS_DISABLED"
+        default: origin
+        }
+    }
+}

@@ -1,0 +1,129 @@
+internal import Foundation
+internal import HTTPDNSClient
+
+/// What `dump` says about a service.
+struct DumpReport {
+    var diagnostics: Diagnostics
+
+    /// The object as the service said it, keys in alphabetical order.
+    func json() throws -> String {
+        let encoder = JSONEncoder()
+        encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
+        return String(decoding: try encoder.encode(diagnostics), as: UTF8.self) + "\n"
+    }
+
+    func text(_ style: Style) -> String {
+        var text = head(style)
+        text += section("providers", diagnostics.providers.map(provider))
+        text += section("routes", diagnostics.routes.map(route))
+        text += section("mappings", diagnostics.mappings.rules.map(rule), more: diagnostics.mappings.isTruncated)
+        text += section("answers", diagnostics.cache.answers.map(answer), more: diagnostics.cache.isTruncated)
+        return text
+    }
+
+    private func head(_ style: Style) -> String {
+        let (mappings, cache, limits) = (diagnostics.mappings, diagnostics.cache, diagnostics.limits)
+        let word = SwitchReport.word(diagnostics.killSwitch)
+        let isOn = diagnostics.killSwitch.offs.isEmpty
+        let layers = mappings.baseGeneration.map { base in
+            " (file \(base), program \(mappings.overlayGeneration ?? 0))"
+        }
+        let bytes = Figures.bytes(cache.bytes)
+        var lines = [
+            (
+                "service",
+                "\(diagnostics.library), libcurl \(diagnostics.libcurl)   up \(lifetime(diagnostics.uptimeSeconds))"
+            ),
+            ("switch", isOn ? style.good(word) : style.bad(PrintableText.line(word))),
+            ("mappings", "generation \(mappings.generation)\(layers ?? "")   \(Self.count(mappings.count, "rule"))"),
+            (
+                "cache",
+                "\(Figures.count(cache.entries)) of \(Figures.count(limits.cacheEntries)) answers   "
+                    + "\(bytes) of \(Figures.count(limits.cacheBytes))"
+            ),
+            ("questions", questions),
+            (
+                "limits",
+                "resolving \(lifetime(limits.resolutionSeconds))   stale \(lifetime(limits.staleSeconds))   "
+                    + "idle connections \(Figures.count(limits.idleConnections))"
+            ),
+        ]
+        if let reload = diagnostics.lastReload { lines.insert(("reload", Self.text(of: reload)), at: 2) }
+        return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
+    }
+
+    private var questions: String {
+        func number(_ name: String) -> String { Figures.count(diagnostics.counters[name] ?? 0) }
+        return "hits \(number("hits"))   misses \(number("misses"))   stale "
+            + Figures.count(
+                (diagnostics.counters["staleHits"] ?? 0) + (diagnostics.counters["staleServedAfterWait"] ?? 0)
+            ) + "   failures out of the cache \(number("failureHits"))   changes \(number("changes"))"
+    }
+
+    /// `ok 12 s ago`, `FAILED 12 s ago: httpdns.yaml:5:31: ...`.
+    static func text(of reload: Diagnostics.Reload) -> String {
+        let ago = "\(Figures.lifetime(.seconds(reload.seconds))) ago"
+        return reload.isApplied
+            ? "ok \(ago)" : "FAILED \(ago)\(reload.message.map { ": \(PrintableText.line($0))" } ?? "")"
+    }
+
+    private func section(_ name: String, _ rows: [[String]], more: Bool = false) -> String {
+        guard !rows.isEmpty else { return "" }
+        var columns = Columns()
+        for row in rows { columns.append(row.map(PrintableText.line)) }
+        let tail = more ? "  ... and more: name hosts, or --limit N\n" : ""
+        return "\n\(name)\n" + columns.lines().map { "  \($0)\n" }.joined() + tail
+    }
+
+    private func provider(_ provider: Diagnostics.Provider) -> [String] {
+        var state = provider.state
+        if provider.state == "quarantined" {
+            let rest = provider.restSeconds.map { " \(lifetime($0))" } ?? ""
+            state = "QUARANTINED\(rest)\(provider.reason.map { " (\($0))" } ?? "")"
+        }
+        let latency = provider.percentile95Seconds.map { "p95 \(Figures.phase(.seconds($0)))" } ?? "-"
+        let failures = provider.failuresByCode.sorted { $0.key < $1.key }.map { "\($0.key) \($0.value)" }
+        return [
+            provider.name, provider.kind, state, latency, "\(provider.inFlight) in flight",
+            "\(Figures.count(provider.queries)) queries", failures.joined(separator: ", "),
+        ]
+    }
+
+    private func route(_ route: Diagnostics.Route) -> [String] {
+        var notes: [String] = []
+        if !route.isEnabled { notes.append("DISABLED") }
+        if route.mode != "use" { notes.append(route.mode) }
+        if let percent = route.rolloutPercent {
+            notes.append("rollout \(Figures.fixed(percent, places: 2)) % by \(route.rolloutBy ?? "process")")
+        }
+        let providers = route.action == "bypass" ? "bypass" : route.providers.joined(separator: ", ")
+        return [
+            route.pattern, providers, route.fallback.map { "fallback \($0)" } ?? "",
+            notes.joined(separator: ", "), route.location ?? "",
+        ]
+    }
+
+    private func rule(_ rule: Diagnostics.Mappings.Rule) -> [String] {
+        let targets = rule.targets.joined(separator: " ")
+        let action = rule.action == "addresses" ? targets : "\(rule.action) \(targets)".trimmingTrailingBlanks()
+        return [rule.key, action, rule.origin == "overlay" ? "program" : rule.location ?? "settings"]
+    }
+
+    private func answer(_ answer: Diagnostics.Answer) -> [String] {
+        let what =
+            answer.addresses.isEmpty
+            ? "- \(answer.negative ?? answer.failure ?? "")" : answer.addresses.joined(separator: " ")
+        let left = answer.secondsLeft.map { answer.isStale ? "STALE" : "\(lifetime($0)) left" } ?? "-"
+        let failure = answer.addresses.isEmpty ? nil : answer.failure.map { "asking failed: \($0)" }
+        return [
+            answer.host, what, answer.provider ?? answer.source ?? "-", left,
+            answer.ageSeconds.map { "\(lifetime($0)) old" } ?? "", failure ?? "",
+        ]
+    }
+
+    private func lifetime(_ seconds: Double) -> String { Figures.lifetime(.seconds(seconds)) }
+
+    private static func count(_ number: Int, _ noun: String) -> String {
+        "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
+    }
+}

@@ -1,0 +1,100 @@
+internal import HTTPDNSClient
+
+/// A dump of a running service in the terms of the table that `watch` draws.
+struct ServiceLook {
+    let diagnostics: Diagnostics
+    /// When it arrived, on this process's clock.
+    let time: MonotonicTime
+
+    /// The kinds of the providers by their names.
+    var providerKinds: [String: String] {
+        let known = diagnostics.providers.filter { $0.kind != "provider" }.map { ($0.name, $0.kind) }
+        return Dictionary(known, uniquingKeysWith: { first, _ in first })
+    }
+
+    /// How the providers do.
+    var health: [ProviderHealth] {
+        diagnostics.providers.map { provider in
+            let state: ProviderHealth.State =
+                switch provider.state {
+                case "suspect": .suspect
+                case "quarantined":
+                    .quarantined(until: time + .seconds(provider.restSeconds ?? 0), why: provider.reason ?? "")
+                default: .healthy
+                }
+            return ProviderHealth(
+                name: provider.name,
+                state: state,
+                latency: provider.latencySeconds.map { .seconds($0) },
+                percentile95: provider.percentile95Seconds.map { .seconds($0) },
+                successes: provider.successes,
+                failures: provider.failures,
+                inFlight: provider.inFlight,
+                queued: provider.queued,
+                queries: provider.queries
+            )
+        }
+    }
+
+    var counters: ResolverCounters { ResolverCounters(byName: diagnostics.counters) }
+
+    /// What a request for each name would get, by name: the rules that have addresses, and what is cached of the others.
+    var outcomes: [(name: String, outcome: Result<Resolution, CommandFailure>)] {
+        var outcomes: [String: Result<Resolution, CommandFailure>] = [:]
+        for answer in diagnostics.cache.answers where outcomes[answer.host] == nil || answer.families == nil {
+            outcomes[answer.host] = outcome(answer)
+        }
+        for rule in diagnostics.mappings.rules where !rule.key.hasPrefix("*") {
+            guard rule.action == "addresses", let resolution = resolution(rule) else { continue }
+            outcomes[rule.key] = .success(resolution)
+        }
+        return outcomes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+    }
+
+    private func outcome(_ answer: Diagnostics.Answer) -> Result<Resolution, CommandFailure> {
+        let addresses = answer.addresses.compactMap { IPAddress($0) }
+        guard !addresses.isEmpty else {
+            var failure = CommandFailure.failed(code: "resolve-failed", "\(answer.host) has no address")
+            failure.reason = answer.negative ?? answer.failure
+            return .failure(failure)
+        }
+        let source: Resolution.Source = answer.provider == nil ? .system : .provider
+        // The port that is the default on the command line, so that it is not shown.
+        let endpoints = addresses.map { Endpoint(address: $0, port: ServiceLook.port) }
+        var resolution = Resolution(endpoints: endpoints, source: source)
+        resolution.provider = answer.provider
+        resolution.isCached = true
+        resolution.isStale = answer.isStale
+        resolution.age = .seconds(answer.ageSeconds ?? 0)
+        resolution.timeToLive = .seconds(max(0, answer.secondsLeft ?? 0))
+        resolution.generation = diagnostics.mappings.generation
+        return .success(resolution)
+    }
+
+    private func resolution(_ rule: Diagnostics.Mappings.Rule) -> Resolution? {
+        guard let key = try? MappingKey(rule.key) else { return nil }
+        let urlPort = key.port ?? ServiceLook.port
+        let endpoints = rule.targets.compactMap { text -> Endpoint? in
+            let place = text.prefix { $0 != " " }
+            if let address = IPAddress(String(place)) { return Endpoint(address: address, port: urlPort) }
+            return Self.endpoint(place)
+        }
+        guard !endpoints.isEmpty else { return nil }
+        var resolution = Resolution(endpoints: endpoints, source: .mapping)
+        resolution.rule = AppliedRule(key: key, location: nil)
+        resolution.generation = diagnostics.mappings.generation
+        return resolution
+    }
+
+    /// `203.0.113.7:8443`, `[2001:db8::7]:8443`.
+    private static func endpoint(_ text: Substring) -> Endpoint? {
+        guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
+            return nil
+        }
+        let host = text[..<colon].drop { $0 == "[" }
+        guard let address = IPAddress(String(host.last == "]" ? host.dropLast() : host)) else { return nil }
+        return Endpoint(address: address, port: port)
+    }
+
+    static let port: UInt16 = 443
+}

@@ -1,0 +1,39 @@
+internal import ArgumentParser
+internal import HTTPDNSControl
+
+/// Which running service is meant.
+struct SocketOptions: ParsableArguments, Sendable {
+    @Option(
+        name: .customLong("socket"),
+        help: ArgumentHelp("The control socket of a running service; else HTTPDNS_SOCKET.", valueName: "PATH")
+    )
+    var path: String?
+
+    /// The path that was given; nil when none was.
+    func path(_ environment: [String: String], usesEnvironment: Bool = true) -> String? {
+        path ?? (usesEnvironment ? environment["HTTPDNS_SOCKET"].flatMap { $0.isEmpty ? nil : $0 } : nil)
+    }
+
+    /// A connection to the service.
+    /// - Throws: ``CommandFailure`` without a path; `ControlCallError`.
+    func call(_ environment: [String: String]) throws -> ControlCall {
+        guard let path = path(environment) else {
+            throw CommandFailure.usage(
+                "which service? no --socket PATH is given, and HTTPDNS_SOCKET is not set",
+                hint: "PATH is where the service opened its ControlSocket"
+            )
+        }
+        return try ControlCall(path: path)
+    }
+}
+
+extension CommandFailure {
+    init(_ error: ControlCallError) {
+        self.init(
+            kind: error.isUsage ? .usage : .failed,
+            code: error.fault ?? error.code.rawValue,
+            message: error.message,
+            hint: error.hint
+        )
+    }
+}

@@ -1,0 +1,133 @@
+#if Metrics && YAML
+import Foundation
+import HTTPDNSMetrics
+import Testing
+import Yams
+
+/// Keeps dashboard and alert rules true: every metric and dimension in them is one that the library exports.
+@Suite("Dashboard and alert rules")
+struct MonitoringTests {
+    private static let rulesPath = "Docs/Prometheus/httpdns.rules.yaml"
+    private static let dashboardPath = "Docs/Grafana/httpdns.json"
+
+    /// A query of one of both.
+    struct Query: CustomTestStringConvertible, Sendable {
+        var place: String
+        var text: String
+        var testDescription: String { place }
+    }
+
+    private static func alertRules() throws -> [[String: Any]] {
+        let root = try Yams.load(yaml: try Document(rulesPath).text) as? [String: Any]
+        let groups = try #require(root?["groups"] as? [[String: Any]])
+        return groups.flatMap { $0["rules"] as? [[String: Any]] ?? [] }
+    }
+
+    private static func chartPanels() throws -> [[String: Any]] {
+        let data = Data(try Document(dashboardPath).text.utf8)
+        let root = try JSONSerialization.jsonObject(with: data) as? [String: Any]
+        return try #require(root?["panels"] as? [[String: Any]])
+    }
+
+    static let queries: [Query] = {
+        let rules = (try? MonitoringTests.alertRules()) ?? []
+        let alerts = rules.map { Query(place: $0["alert"] as? String ?? "?", text: $0["expr"] as? String ?? "") }
+        let charts = ((try? MonitoringTests.chartPanels()) ?? []).flatMap { panel in
+            (panel["targets"] as? [[String: Any]] ?? []).map { target in
+                Query(place: panel["title"] as? String ?? "?", text: target["expr"] as? String ?? "")
+            }
+        }
+        return alerts + charts
+    }()
+
+    /// As exporters for Prometheus write it.
+    private static func underscored(_ name: String) -> String { name.replacing(".", with: "_") }
+
+    /// The metric that a word of a query is a series of.
+    private static func metric(_ word: String) -> MetricName? {
+        let suffixes = ["", "_bucket", "_sum", "_count"]
+        return MetricName.allCases.first { name in
+            let isTimer = name.kind == .timer
+            return suffixes.prefix(isTimer ? 4 : 1).contains { underscored(name.rawValue) + $0 == word }
+        }
+    }
+
+    @Test("there are queries to look at, and both files have some")
+    func control() throws {
+        #expect(try Self.alertRules().count >= 6)
+        #expect(try Self.chartPanels().count >= 10)
+        #expect(Self.queries.count > Self.alertRules().count)
+        #expect(Self.metric("httpdns_no_such_thing") == nil)
+    }
+
+    @Test("each metric is exported, with the dimensions that it is chosen and summed by", arguments: queries)
+    func names(_ query: Query) throws {
+        let words = query.text.matches(of: /[a-zA-Z_][a-zA-Z0-9_]*/).map { String($0.output) }
+        let metrics = words.compactMap(Self.metric)
+        #expect(!metrics.isEmpty, "no metric in \(query.text)")
+        let dimensions = Set(metrics.flatMap(\.dimensions).map(Self.underscored))
+        for word in words where word.hasPrefix("httpdns_") || word.hasPrefix("dns_") || word == "error_type" {
+            #expect(Self.metric(word) != nil || dimensions.contains(word), "\(word) in \(query.text)")
+        }
+    }
+
+    @Test("a counter is only looked at as a rate, and a meter never is", arguments: queries)
+    func rates(_ query: Query) {
+        for match in query.text.matches(of: /(rate\()?\b((?:httpdns|dns)_[a-z_]+)\b(?=\{|\[|\))/) {
+            guard let metric = Self.metric(String(match.output.2)) else { continue }
+            #expect((match.output.1 != nil) == (metric.kind != .meter), "\(match.output.0) in \(query.text)")
+        }
+    }
+
+    @Test("brackets close, and a division has a ratio's bound or a panel", arguments: queries)
+    func syntax(_ query: Query) {
+        var open: [Character] = []
+        var isQuoted = false
+        for character in query.text {
+            if character == "\"" { isQuoted.toggle() }
+            guard !isQuoted else { continue }
+            switch character {
+            case "(", "{", "[": open.append(character)
+            case ")": #expect(open.popLast() == "(")
+            case "}": #expect(open.popLast() == "{")
+            case "]": #expect(open.popLast() == "[")
+            default: break
+            }
+        }
+        #expect(open.isEmpty && !isQuoted, "\(query.text)")
+    }
+
+    @Test("each alert has severity, summary and a section of Operations.md that is there")
+    func alerts() throws {
+        let headings = Set(
+            try Document("Docs/Operations.md").text.split(separator: "\n").filter { $0.hasPrefix("#") }.map { line in
+                line.drop { $0 == "#" || $0 == " " }.lowercased().replacing(" ", with: "-")
+            }
+        )
+        var names: Set<String> = []
+        for rule in try Self.alertRules() {
+            let name = try #require(rule["alert"] as? String)
+            #expect(names.insert(name).inserted)
+            #expect(
+                ["info", "warning", "critical"].contains((rule["labels"] as? [String: Any])?["severity"] as? String)
+            )
+            let annotations = try #require(rule["annotations"] as? [String: Any])
+            #expect((annotations["summary"] as? String)?.isEmpty == false)
+            let runbook = try #require(annotations["runbook"] as? String)
+            #expect(headings.contains(String(runbook.split(separator: "#").last ?? "")), "\(runbook)")
+            #expect((rule["for"] as? String)?.wholeMatch(of: /[0-9]+[smh]/) != nil)
+        }
+    }
+
+    @Test("the dashboard's panels have a place of their own, and say what they show")
+    func panels() throws {
+        var ids: Set<Int> = []
+        for panel in try Self.chartPanels() {
+            #expect(ids.insert(try #require(panel["id"] as? Int)).inserted)
+            #expect((panel["description"] as? String)?.isEmpty == false)
+            let place = try #require(panel["gridPos"] as? [String: Int])
+            #expect((place["x"] ?? 24) + (place["w"] ?? 24) <= 24)
+        }
+    }
+}
+#endif

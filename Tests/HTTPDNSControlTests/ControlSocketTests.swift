@@ -1,0 +1,300 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSControl
+
+@Suite("The control socket")
+struct ControlSocketTests {
+    private static let ping = #"{"version":1,"command":"ping"}"# + "\n"
+
+    @Test("ping says who answers")
+    func ping() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let identity = try await rig.call().ask(ControlRequest(.ping)).identity
+        #expect(identity?.processIdentifier == Int(getpid()))
+        #expect(identity?.library == LibraryVersion.current && identity?.protocolVersions == [1])
+        await socket.shutdown()
+    }
+
+    @Test("a dump has answers, mappings and providers, and only those that are asked for")
+    func dump() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        _ = try await rig.client.resolve("one.test")
+        let call = try rig.call()
+        let all = try #require(try await call.ask(ControlRequest(.dump(.init()))).diagnostics)
+        #expect(all.cache.answers.map(\.host) == ["one.test"])
+        #expect(all.mappings.rules.map(\.key) == ["map.test"])
+        #expect(all == rig.client.diagnostics())
+        let other = ControlRequest(.dump(.init(names: [try HostPattern("map.test")])))
+        let filtered = try #require(try await call.ask(other).diagnostics)
+        #expect(filtered.cache.answers.isEmpty && filtered.mappings.rules.count == 1)
+        await socket.shutdown()
+    }
+
+    @Test("the switch is turned off and on, for everything and for a route, as by the socket")
+    func killSwitch() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let call = try rig.call()
+        let off = try await call.ask(ControlRequest(.turn(isOn: false, route: nil))).killSwitch
+        #expect(off?.isOn == false && off?.offs.map(\.origin) == ["socket"])
+        #expect(!rig.client.killSwitch.isOn)
+        let route = try HostPattern("*.test")
+        let both = try await call.ask(ControlRequest(.turn(isOn: false, route: route))).killSwitch
+        #expect(both?.offs.map(\.route) == [nil, "*.test"])
+        let on = try await call.ask(ControlRequest(.turn(isOn: true, route: nil))).killSwitch
+        #expect(on?.isOn == true && on?.offs.map(\.route) == ["*.test"])
+        #expect(rig.client.killSwitch.offs.map(\.scope) == [.route(route)])
+        await socket.shutdown()
+    }
+
+    @Test("a refresh asks anew about what is cached, and forgets nothing")
+    func refresh() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        _ = try await rig.client.resolve("one.test")
+        rig.provider.hold()
+        let call = try rig.call()
+        let refresh = try await call.ask(ControlRequest(.refresh(nil))).refresh
+        #expect(refresh == ControlReply.Refresh(asked: 1, isTruncated: false))
+        // The one that is under way is not asked for a second time.
+        #expect(try await call.ask(ControlRequest(.refresh(nil))).refresh?.asked == 0)
+        #expect(try await rig.client.resolve("one.test").isCached)
+        let others = ControlRequest(.refresh([try HostName("two.test")]))
+        #expect(try await call.ask(others).refresh?.asked == 0)
+        await rig.provider.queries(atLeast: 2)
+        #expect(rig.provider.queries.map(\.host.description) == ["one.test", "one.test"])
+        rig.provider.release()
+        await socket.shutdown()
+    }
+
+    @Test("a watch tells snapshots at its interval and events as they happen, and ends with the client")
+    func watch() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let call = try rig.call()
+        try await call.send(ControlRequest(.watch(interval: .seconds(5), .init())))
+        let first = try #require(try await call.next()?.diagnostics)
+        #expect(first.cache.entries == 0)
+        _ = try await rig.client.resolve("one.test")
+        var event = try await call.next()?.event
+        // The provider's first query and the answer: the order of others does not matter.
+        while event?.event != "answered" { event = try await call.next()?.event }
+        #expect(event?.host == "one.test" && event?.addresses == ["203.0.113.1"])
+        await rig.clock.sleepers(atLeast: 1)
+        rig.clock.advance(by: .seconds(5))
+        var second = try await call.next()
+        while second?.diagnostics == nil { second = try await call.next() }
+        #expect(second?.diagnostics?.cache.answers.map(\.host) == ["one.test"])
+        try await rig.client.shutdown()
+        let error = await #expect(throws: ControlCallError.self) { while try await call.next() != nil {} }
+        #expect(error?.fault == "shut-down")
+        await socket.shutdown()
+    }
+
+    @Test("a watch about names tells nothing of others")
+    func watchedNames() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let call = try rig.call()
+        let names = [try HostPattern("two.test")]
+        try await call.send(ControlRequest(.watch(interval: .seconds(5), .init(names: names))))
+        #expect(try await call.next()?.diagnostics != nil)
+        _ = try await rig.client.resolve("one.test")
+        _ = try? await rig.client.resolve("two.test")
+        var hosts: [String] = []
+        while hosts.last != "two.test", let event = try await call.next()?.event {
+            if let host = event.host { hosts.append(host) }
+        }
+        #expect(hosts == ["two.test"])
+        await socket.shutdown()
+    }
+
+    @Test("the file is a socket of mode 0600 from its first moment, and gone after the shutdown")
+    func file() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        var status = stat()
+        #expect(lstat(rig.path, &status) == 0)
+        #expect(status.st_mode & S_IFMT == S_IFSOCK)
+        #expect(status.st_mode & 0o777 == 0o600)
+        #expect(rig.files == ["control.sock"])
+        await socket.shutdown()
+        #expect(rig.files.isEmpty)
+        await socket.shutdown()
+    }
+
+    @Test("a socket that nobody listens on is replaced")
+    func stale() async throws {
+        let rig = try await ControlRig()
+        // As a killed process leaves it behind: bound, and closed.
+        let left = try SocketAddress.newSocket(isBlocking: false)
+        try #require(SocketAddress(path: rig.path)).bind(left)
+        close(left)
+        #expect(throws: ControlCallError.self) { try rig.call() }
+        let socket = try rig.open()
+        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
+        await socket.shutdown()
+    }
+
+    @Test("a socket that somebody listens on is not, nor a file that is none; both go on")
+    func occupied() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let inUse = #expect(throws: ControlSocketError.self) { try rig.open() }
+        #expect(inUse?.code == .inUse)
+        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
+        let file = "\(rig.folder)/notes"
+        try Data("notes".utf8).write(to: URL(filePath: file))
+        let occupied = #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: file) }
+        #expect(occupied?.code == .occupied)
+        #expect(FileManager.default.contents(atPath: file) == Data("notes".utf8))
+        let link = "\(rig.folder)/link"
+        symlink(rig.path, link)
+        #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: link) }
+        await socket.shutdown()
+    }
+
+    @Test("what stands at the path when it ends, and is another one, stays")
+    func replaced() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        unlink(rig.path)
+        let other = try rig.open()
+        await socket.shutdown()
+        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
+        await other.shutdown()
+        #expect(rig.files.isEmpty)
+    }
+
+    @Test("of ten that open it at once one gets it")
+    func storm() async throws {
+        let rig = try await ControlRig()
+        let left = try SocketAddress.newSocket(isBlocking: false)
+        try #require(SocketAddress(path: rig.path)).bind(left)
+        close(left)
+        let opened = await withTaskGroup(of: ControlSocket?.self) { group in
+            for _ in 0..<10 { group.addTask { try? rig.open() } }
+            return await group.reduce(into: [ControlSocket]()) { if let socket = $1 { $0.append(socket) } }
+        }
+        #expect(opened.count == 1)
+        // The others' looks at it may still take up its connections.
+        var served: ControlReply?
+        while served == nil { served = try? await rig.call().ask(ControlRequest(.ping)) }
+        for socket in opened { await socket.shutdown() }
+    }
+
+    @Test(
+        "a path that cannot be is refused with what to do",
+        arguments: [
+            ("", "invalid-path"), ("/tmp/" + String(repeating: "a", count: 103), "invalid-path"),
+            ("/tmp/a\u{0}b", "invalid-path"),
+            ("/nowhere/at/all.sock", "system-error"), ("/proc/control.sock", "system-error"),
+        ]
+    )
+    func badPath(path: String, code: String) async throws {
+        let rig = try await ControlRig()
+        let error = #expect(throws: ControlSocketError.self) { try ControlSocket(client: rig.client, path: path) }
+        #expect(error?.code.description == code, "\(error.map { "\($0)" } ?? "-")")
+        #expect(error?.description.contains("\n") == false)
+    }
+
+    @Test("rubbish gets a typed reply, and the next one is served", .timeLimit(.minutes(1)))
+    func rubbish() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let connection = try BareConnection(rig.path)
+        connection.send("\u{0}\u{1}{\"version\":1\n" + Self.ping)
+        #expect(connection.readLine()?.contains(#""code":"bad-request""#) == true)
+        #expect(connection.readLine()?.contains(#""command":"ping""#) == true)
+        connection.send([UInt8](repeating: 0x61, count: 200_000))
+        #expect(connection.readAll()?.contains("line-too-long") == true)
+        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
+        await socket.shutdown()
+    }
+
+    @Test("a request without a line feed, and half a connection, are enough for a reply", .timeLimit(.minutes(1)))
+    func halfClosed() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        let connection = try BareConnection(rig.path)
+        connection.send(String(Self.ping.dropLast()))
+        connection.endInput()
+        #expect(connection.readAll()?.contains(#""command":"ping""#) == true)
+        await socket.shutdown()
+    }
+
+    @Test("the ninth connection is told so, and served when one has ended", .timeLimit(.minutes(1)))
+    func tooMany() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        var calls: [ControlCall] = []
+        for _ in 0..<8 {
+            let call = try rig.call()
+            _ = try await call.ask(ControlRequest(.ping))
+            calls.append(call)
+        }
+        let error = await #expect(throws: ControlCallError.self) { try await rig.call().ask(ControlRequest(.ping)) }
+        #expect(error?.fault == "too-many-connections")
+        calls.removeLast()
+        // The service sees the end in its own time.
+        var served: ControlReply?
+        while served == nil { served = try? await rig.call().ask(ControlRequest(.ping)) }
+        #expect(served?.identity != nil)
+        await socket.shutdown()
+    }
+
+    @Test("a switch that was asked for holds, also when nobody waits for the reply", .timeLimit(.minutes(1)))
+    func hangUp() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        do {
+            let connection = try BareConnection(rig.path)
+            connection.send(#"{"version":1,"command":"switch","state":"off"}"# + "\n")
+        }
+        while rig.client.killSwitch.isOn { await Task.yield() }
+        await socket.shutdown()
+    }
+
+    @Test("a watcher that goes away leaves no listener behind", .timeLimit(.minutes(1)))
+    func listeners() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        do {
+            let call = try rig.call()
+            try await call.send(ControlRequest(.watch(interval: .seconds(5), .init())))
+            _ = try await call.next()
+            #expect(rig.client.resolver.listenerCount == 1)
+        }
+        while rig.client.resolver.listenerCount > 0 { await Task.yield() }
+        await socket.shutdown()
+    }
+
+    @Test("shutting down hangs up, also on who watches; dropping it does the same", arguments: [false, true])
+    func end(drops: Bool) async throws {
+        let rig = try await ControlRig()
+        var socket: ControlSocket? = try rig.open()
+        let call = try rig.call()
+        try await call.send(ControlRequest(.watch(interval: .seconds(5), .init())))
+        _ = try await call.next()
+        if !drops { await socket?.shutdown() }
+        socket = nil
+        #expect(try await call.next() == nil)
+        while !rig.files.isEmpty { await Task.yield() }
+        #expect(throws: ControlCallError.self) { try rig.call() }
+    }
+
+    @Test("the service's user and root get in, and nobody else")
+    func peers() {
+        #expect(Peer(userID: 0).mayControl(serviceOf: 1000))
+        #expect(Peer(userID: 1000).mayControl(serviceOf: 1000))
+        #expect(!Peer(userID: 1001).mayControl(serviceOf: 1000))
+        #expect(!Peer(userID: 1000).mayControl(serviceOf: 0))
+    }
+}

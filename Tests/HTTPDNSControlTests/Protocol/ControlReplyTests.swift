@@ -1,0 +1,57 @@
+import HTTPDNS
+import HTTPDNSControl
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Replies of the control socket")
+struct ControlReplyTests {
+    @Test("an event comes out as it went in, but for its time")
+    func event() throws {
+        var event = ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 5))
+        event.host = try HostName("img.shop.test")
+        event.route = "*.shop.test"
+        event.provider = "doh"
+        event.source = .provider
+        event.addresses = [IPAddress(v4: 203, 0, 113, 7), try #require(IPAddress("2001:db8::7"))]
+        event.previousAddresses = [IPAddress(v4: 203, 0, 113, 8)]
+        event.elapsed = .milliseconds(8)
+        event.duration = .seconds(30)
+        event.code = "timed-out"
+        event.message = "too late"
+        event.count = 3
+        event.missedBefore = 2
+        var reply = ControlReply(to: "watch")
+        reply.event = ControlEvent(event)
+        let line = reply.line
+        #expect(line.filter { $0 == UInt8(ascii: "\n") }.count == 1 && line.last == UInt8(ascii: "\n"))
+        let read = try ControlReply(line: line)
+        #expect(read == reply)
+        #expect(read.event?.resolverEvent(at: MonotonicTime(nanoseconds: 5)) == event)
+    }
+
+    @Test("every kind of event has its way back", arguments: ResolverEvent.Kind.all)
+    func kinds(_ kind: ResolverEvent.Kind) {
+        let event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 1))
+        #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
+    }
+
+    @Test("a fault says code, message and hint")
+    func fault() throws {
+        let reply = ControlReply(to: nil, ControlFault(.idle, "a \"b\"", hint: "c"))
+        let text = String(decoding: reply.line, as: UTF8.self)
+        #expect(text == #"{"error":{"code":"idle","hint":"c","message":"a \"b\""},"version":1}"# + "\n")
+    }
+
+    @Test("a reply that is too long becomes a fault that says so")
+    func tooLong() throws {
+        var event = ControlEvent(ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 1)))
+        event.addresses = Array(
+            repeating: String(repeating: "1", count: 1000),
+            count: ControlProtocol.maximumReply / 1000
+        )
+        var reply = ControlReply(to: "watch")
+        reply.event = event
+        let read = try ControlReply(line: reply.line)
+        #expect(read.error?.code == "reply-too-long" && read.event == nil && read.command == "watch")
+    }
+}

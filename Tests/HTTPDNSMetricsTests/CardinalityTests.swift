@@ -1,0 +1,64 @@
+#if Metrics
+import HTTPDNS
+import HTTPDNSMetrics
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import MetricsTestKit
+import Testing
+
+@Suite("How many series there are")
+struct CardinalityTests {
+    @Test("ten thousand hosts make as many series as ten, and none has a host or an address in it")
+    func hosts() async throws {
+        let few = try await Self.series(hosts: 10)
+        let many = try await Self.series(hosts: 10_000)
+        #expect(many == few)
+        #expect(many.count < 200)
+        #expect(!many.contains { $0.contains("host-") || $0.contains("203.0.113") })
+        #expect(many.contains("httpdns.route.answers httpdns.route=*.shop.test httpdns.freshness=fresh"))
+        #expect(many.contains("httpdns.route.failures httpdns.route=*.shop.test error.type=name-not-found"))
+        #expect(many.contains("httpdns.route.answers httpdns.route=none httpdns.freshness=system"))
+    }
+
+    /// Every series after questions about so many names: those with an address by a route, those without, and those of the
+    /// system resolver.
+    private static func series(hosts: Int) async throws -> Set<String> {
+        let provider = ScriptedProvider()
+        var system: [HostName: Result<[IPAddress], SystemResolverError>] = [:]
+        var names: [HostName] = []
+        for number in 0..<hosts {
+            let address = IPAddress(v4: 203, 0, 113, UInt8(number % 250))
+            let zone = ["a.shop.test", "b.shop.test", "other.test"][number % 3]
+            let name = try HostName("host-\(number).\(zone)")
+            names.append(name)
+            if zone == "a.shop.test" {
+                provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: name)
+            } else if zone == "other.test" {
+                system[name] = .success([address])
+            }
+        }
+        var settings = ResolverConfiguration()
+        settings.providers = [provider]
+        settings.routes = [Route(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.families = .v4
+        let resolver = try Resolver(settings, systemResolver: ScriptedSystemResolver(system))
+        let backend = TestMetrics()
+        let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
+        let work = Task { await metrics.run() }
+        while resolver.listenerCount == 0 { await Task.yield() }
+        for name in names { _ = try? await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) }
+        await resolver.shutdown()
+        await work.value
+        func text(_ label: String, _ dimensions: [(String, String)]) -> String {
+            ([label] + dimensions.map { "\($0.0)=\($0.1)" }).joined(separator: " ")
+        }
+        var series: Set<String> = []
+        for counter in backend.counters { series.insert(text(counter.label, counter.dimensions)) }
+        for meter in backend.meters { series.insert(text(meter.label, meter.dimensions)) }
+        for timer in backend.timers { series.insert(text(timer.label, timer.dimensions)) }
+        // Whether an exporter is behind depends on the machine, not on the number of series that there may be.
+        series.remove("httpdns.events.missed")
+        return series
+    }
+}
+#endif

@@ -1,0 +1,227 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSControl
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import ServerRig
+import Testing
+
+/// `dump`, `switch` and `watch --socket` against a service, which here is the test itself.
+@Suite("resolve-test and a running service")
+struct ServiceTests {
+    /// A client with a control socket: `img.test` is cached, `map.test` mapped by the settings, `new.test` by the program.
+    private struct Service {
+        let folder: TemporaryFolder
+        let provider: ScriptedProvider
+        let client: HTTPDNSClient
+        let socket: ControlSocket
+
+        init() async throws {
+            folder = try TemporaryFolder()
+            provider = ScriptedProvider(name: "backup")
+            let answer = ProviderAnswer.addresses(
+                [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)],
+                timeToLive: .seconds(3600)
+            )
+            provider.say(.answer(answer), about: try HostName("img.test"))
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.resolver.providers = [provider]
+            configuration.resolver.routes = [
+                Route(try HostPattern("*.test"), .providers(["backup"], fallback: .system))
+            ]
+            configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.9"])]
+            configuration.resolver.families = .v4
+            client = try await HTTPDNSClient(configuration: configuration)
+            try client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.10:8443"]) }
+            _ = try await client.resolve("img.test")
+            socket = try ControlSocket(client: client, path: "\(folder.path)/s")
+        }
+    }
+
+    private static func settled(_ text: String) -> String {
+        text.withoutTimes.replacing(/libcurl [0-9.]+/, with: "libcurl N").replacing(/up [0-9.]+ s/, with: "up N s")
+            .replacing(/[0-9.]+ s old/, with: "N s old").replacing(/off for [0-9.]+ s/, with: "off for N s")
+            .replacing(/[0-9,]+ bytes/, with: "N bytes").replacing(/[0-9.]+ (s|min) left/, with: "N left")
+    }
+
+    @Test("dump shows what the service knows")
+    func dump() async throws {
+        let service = try await Service()
+        let run = try await Program.run(["dump", "--socket", service.socket.path])
+        #expect(run.status == 0 && run.error.isEmpty)
+        #expect(
+            Self.settled(run.output)
+                == """
+                service    0.1.0, libcurl N   up N s
+                switch     ON
+                mappings   generation 2 (file 1, program 1)   2 rules
+                cache      1 of 4,096 answers   N bytes of 8,388,608
+                questions  hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
+                limits     resolving 3 s   stale 60 min   idle connections 1,024
+
+                providers
+                  backup  provider  healthy  -  0 in flight  1 queries
+
+                routes
+                  *.test  backup  fallback system
+
+                mappings
+                  map.test  203.0.113.9         settings
+                  new.test  203.0.113.10:8443   program
+
+                answers
+                  img.test  203.0.113.7 203.0.113.8  backup  N left  N s old
+
+                """.replacing("8443   program", with: "8443  program").replacing(
+                    "9         settings",
+                    with: "9        settings"
+                )
+        )
+        await service.socket.shutdown()
+    }
+
+    @Test("dump --json is the client's own diagnostics; names and a limit choose from it")
+    func json() async throws {
+        let service = try await Service()
+        let run = try await Program.run(["dump", "--json"], environment: ["HTTPDNS_SOCKET": service.socket.path])
+        let diagnostics = try JSONDecoder().decode(Diagnostics.self, from: Data(run.output.utf8))
+        #expect(diagnostics.cache.answers.map(\.host) == ["img.test"])
+        #expect(diagnostics.mappings == service.client.diagnostics().mappings)
+        let few = try await Program.run(["dump", "new.test", "--json", "--limit", "1", "--socket", service.socket.path])
+        let chosen = try JSONDecoder().decode(Diagnostics.self, from: Data(few.output.utf8))
+        #expect(chosen.cache.answers.isEmpty && chosen.mappings.rules.map(\.key) == ["new.test"])
+        await service.socket.shutdown()
+    }
+
+    @Test("switch off and on, for everything and for a route, and says how it stands")
+    func killSwitch() async throws {
+        let service = try await Service()
+        func turn(_ arguments: String...) async throws -> (String, Int32) {
+            let run = try await Program.run(["switch"] + arguments + ["--socket", service.socket.path])
+            return (Self.settled(run.output), run.status)
+        }
+        #expect(try await turn("off") == ("switch  OFF\n  everything off for N s, by socket\n", 0))
+        #expect(!service.client.killSwitch.isOn)
+        #expect(try await turn("on") == ("switch  ON\n", 0))
+        #expect(
+            try await turn("off", "--route", "*.test") == (
+                "switch  ON, but for routes\n  *.test off for N s, by socket\n", 0
+            )
+        )
+        #expect(service.client.killSwitch.offs.map(\.scope) == [.route(try HostPattern("*.test"))])
+        #expect(try await turn("on", "--route", "*.test") == ("switch  ON\n", 0))
+        await service.socket.shutdown()
+    }
+
+    @Test("what the environment has off stays off, and that is a failure which says so")
+    func stillOff() async throws {
+        let service = try await Service()
+        service.client.killSwitch.turnOff(by: .environment)
+        let run = try await Program.run(["switch", "on", "--socket", service.socket.path])
+        #expect(run.status == 1)
+        #expect(
+            run.error
+                == "resolve-test: everything is still off, as said by the environment variable HTTPDNS_DISABLED "
+                + "(an operator takes back what operators said; that has to be changed where it was said)\n"
+        )
+        let json = try await Program.run(["switch", "off", "--json", "--socket", service.socket.path])
+        #expect(try JSONObject(json.output)["isOn"] == .bool(false) || json.output.contains("\"isOn\":false"))
+        await service.socket.shutdown()
+    }
+
+    @Test("watch --socket tells states and events of the service, line by line")
+    func watch() async throws {
+        let service = try await Service()
+        let run = try await Program.run(
+            ["watch", "--socket", service.socket.path, "--json", "--count", "1"]
+        )
+        #expect(run.status == 0, "\(run)")
+        let states = try run.output.split(separator: "\n").map { try JSONObject(String($0)) }
+        #expect(
+            states.map { $0.texts("addresses") } == [
+                ["203.0.113.7", "203.0.113.8"], ["203.0.113.9"], ["203.0.113.10:8443"],
+            ]
+        )
+        #expect(states.first?["host"] == .text("img.test") && states.first?["provider"] == .text("backup"))
+        let one = try await Program.run(["watch", "map.test", "--socket", service.socket.path, "--count", "1"])
+        #expect(one.output.hasSuffix("state                 map.test   203.0.113.9   mapping   no expiry\n"), "\(one)")
+        await service.socket.shutdown()
+    }
+
+    @Test("a watch whose service ends says so")
+    func hungUp() async throws {
+        let service = try await Service()
+        let output = try service.folder.write("", to: "output")
+        let shell = "exec \"$0\" \"$@\" > \(output)"
+        async let run = Program.shell(shell, ["watch", "--socket", service.socket.path, "--json"])
+        while service.client.resolver.listenerCount == 0 { await Task.yield() }
+        await service.socket.shutdown()
+        let ended = try await run
+        #expect(ended.status == 1)
+        #expect(ended.error.contains("\"code\":\"connection-lost\""), "\(ended)")
+    }
+
+    @Test("a socket that cannot be used is said in one line, with what to do")
+    func failures() async throws {
+        let folder = try TemporaryFolder()
+        let file = try folder.write("text", to: "file")
+        func error(_ arguments: String..., environment: [String: String] = [:]) async throws -> (String, Int32) {
+            let run = try await Program.run(arguments, environment: environment)
+            #expect(run.output.isEmpty)
+            return (run.error.replacing(folder.path, with: "DIR"), run.status)
+        }
+        let missing = try await error("dump", "--socket", "\(folder.path)/none")
+        #expect(
+            missing == (
+                "resolve-test: there is no socket DIR/none (the service does not run, or it opened no ControlSocket there)\n",
+                1
+            )
+        )
+        let none = try await error("dump", "--socket", file)
+        #expect(
+            none == (
+                "resolve-test: DIR/file is no socket (--socket PATH names the control socket of a running service, which its "
+                    + "ControlSocket made)\n", 2
+            )
+        )
+        let unnamed = try await error("switch", "off")
+        #expect(
+            unnamed == (
+                "resolve-test: which service? no --socket PATH is given, and HTTPDNS_SOCKET is not set (PATH is where the "
+                    + "service opened its ControlSocket)\n", 2
+            )
+        )
+        var service: Service? = try await Service()
+        let path = try #require(service?.socket.path)
+        rename(path, "\(folder.path)/left")
+        await service?.socket.shutdown()
+        service = nil
+        let left = try await error("watch", environment: ["HTTPDNS_SOCKET": "\(folder.path)/left"])
+        #expect(
+            left == (
+                "resolve-test: nobody listens on DIR/left (the service that made it has ended; a new one takes its place)\n",
+                1
+            )
+        )
+        #expect(try await error("watch").0.contains("or --socket PATH, to watch a running service"))
+        #expect(try await error("dump", "--limit", "2001", "--socket", file).1 == 2)
+        #expect(try await error("switch", "maybe", "--socket", file).1 == 2)
+    }
+
+    @Test(
+        "who may not open it is told so",
+        .enabled(if: geteuid() == 0 && FileManager.default.isExecutableFile(atPath: "/usr/sbin/runuser"))
+    )
+    func notPermitted() async throws {
+        let service = try await Service()
+        chmod(service.folder.path, 0o711)
+        let run = try await Program.asNobody(["dump", "--socket", service.socket.path])
+        #expect(run.status == 1)
+        #expect(
+            run.error.contains("may not be opened: permission denied (run as the service's user, or as root)"),
+            "\(run)"
+        )
+        await service.socket.shutdown()
+    }
+}
