@@ -94,3 +94,11 @@ public struct TrustSettings: Hashable, Sendable, CustomStringConvertible {
         return parts.joined(separator: "; ")
     }
 }
+
+extension TrustSettings {
+    /// Whether somebody wrote a path, so that a mistake there is to be told early.
+    package var namesFiles: Bool {
+        if case .file = roots.source { return verification == .chainAndName || clientCertificate != nil }
+        return clientCertificate != nil
+    }
+}
