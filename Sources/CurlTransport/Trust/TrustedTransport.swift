@@ -80,8 +80,14 @@ package final class TrustedTransport: Sendable {
     // MARK: files
 
     private func look() async {
-        // What cannot be used was told in the log.
-        try? await adopt(evenRefused: false)
+        do throws(TransferFailure) {
+            try await adopt(evenRefused: false)
+        } catch {
+            configuration.logger?.warning(
+                "changed certificates cannot be used; those before stay in use",
+                metadata: ["reason": "\(error.message)"]
+            )
+        }
     }
 
     private func adopt(evenRefused: Bool) async throws(TransferFailure) {
@@ -101,10 +107,6 @@ package final class TrustedTransport: Sendable {
             install(material, files)
         case .failure(let failure):
             if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
-            configuration.logger?.warning(
-                "changed certificates cannot be used; those before stay in use",
-                metadata: ["reason": "\(failure.message)"]
-            )
             throw failure
         }
     }
@@ -123,6 +125,7 @@ package final class TrustedTransport: Sendable {
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
         guard isInstalled else { return }
+        configuration.logger?.info("certificates were read; new connections use them")
         if let (number, transport) = unused { close(transport, number) }
     }
 

@@ -38,6 +38,13 @@ public final class HTTPDNSTransport: Sendable {
         public var trustSettings: Int
         /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of certificates.
         public var loops: Int
+
+        /// Creates a usage, to compare with.
+        public init(clients: Int, trustSettings: Int, loops: Int) {
+            self.clients = clients
+            self.trustSettings = trustSettings
+            self.loops = loops
+        }
     }
 
     /// The limits given at the beginning.

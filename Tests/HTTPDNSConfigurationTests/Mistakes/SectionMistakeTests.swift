@@ -223,8 +223,8 @@ struct SectionMistakeTests {
                 client: { connect: 5s }
                 """,
                 """
-                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, connections, http, \
-                max_response (it is a key of client.timeouts)
+                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
+                http, max_response (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
