@@ -40,7 +40,7 @@ struct TrustRotation {
     }
 
     /// A look has found `found`.
-    mutating func compare(with found: Files) -> Finding {
+    func compare(with found: Files) -> Finding {
         if found == files { return .unchanged }
         return found == refused ? .refusedBefore : .changed
     }

@@ -24,7 +24,11 @@ enum TrustTrial {
         defer { if listener >= 0 { _ = closeSocket(listener) } }
         let port = TrustTrial.listen(listener)
         guard let port, let curl = curl_easy_init() else {
-            throw TransferFailure(code: .transport, phase: .tls, message: "no socket on 127.0.0.1 to try certificates on")
+            throw TransferFailure(
+                code: .transport,
+                phase: .tls,
+                message: "no socket on 127.0.0.1 to try certificates on"
+            )
         }
         defer { curl_easy_cleanup(curl) }
         let text = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))

@@ -142,7 +142,13 @@ package final class TrustedTransport: Sendable {
             }
             if !hasThread {
                 continuation.resume(
-                    returning: .failure(TransferFailure(code: .transport, phase: .queue, message: "the system refused a thread to read certificates on"))
+                    returning: .failure(
+                        TransferFailure(
+                            code: .transport,
+                            phase: .queue,
+                            message: "the system refused a thread to read certificates on"
+                        )
+                    )
                 )
             }
         }

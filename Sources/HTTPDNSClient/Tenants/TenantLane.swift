@@ -17,7 +17,8 @@ final class TenantLane: HopSending {
     private let lease = Lock(Lease.held)
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
-    init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSTransport) async throws(HTTPDNSClientError) {
+    init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSTransport) async throws(HTTPDNSClientError)
+    {
         trusted = try await transport.lease(configuration.trust)
         trust = configuration.trust
         self.transport = transport

@@ -14,7 +14,8 @@ struct PublicKeyPinTests {
     @Test(
         "what is no SHA-256 in base64 is refused, with what is allowed",
         arguments: [
-            "", "sha256//", "sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE", "sha1//\(digest)", "sha256/\(digest)",
+            "", "sha256//", "sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE", "sha1//\(digest)",
+            "sha256/\(digest)",
             "sha256//\(digest);sha256//\(digest)", "sha256//Yh-JKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=",
             " sha256//\(digest)", "sha256//\(digest)\n", "/etc/pin.pem",
             // The last character's low bits are not 0: a second spelling of the same key.

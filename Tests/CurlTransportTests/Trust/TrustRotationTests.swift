@@ -12,31 +12,38 @@ struct TrustRotationTests {
     @Test("a look is due once in each second, however many ask")
     func looks() {
         var rotation = TrustRotation(files[0], at: start)
-        #expect(!rotation.shouldLook(at: start) && !rotation.shouldLook(at: start + .milliseconds(999)))
-        #expect(rotation.shouldLook(at: start + .seconds(1)) && !rotation.shouldLook(at: start + .seconds(1)))
-        #expect(rotation.shouldLook(at: start + .seconds(9)) && !rotation.shouldLook(at: start + .milliseconds(9999)))
+        let moments: [Duration] = [
+            .zero, .milliseconds(999), .seconds(1), .seconds(1), .seconds(9), .milliseconds(9999),
+        ]
+        let due = moments.map { rotation.shouldLook(at: start + $0) }
+        #expect(due == [false, false, true, false, true, false])
     }
 
     @Test("files that could not be used are not tried again until they change; one that is gone is a change")
     func refused() {
         var rotation = TrustRotation(files[0], at: start)
-        #expect(rotation.compare(with: files[0]) == .unchanged && rotation.compare(with: files[1]) == .changed)
+        let atFirst = files.map { rotation.compare(with: $0) }
+        #expect(atFirst == [.unchanged, .changed, .changed])
         rotation.refuse(files[1])
-        #expect(rotation.compare(with: files[1]) == .refusedBefore && rotation.compare(with: files[2]) == .changed)
-        #expect(rotation.compare(with: files[0]) == .unchanged && rotation.generation == 1)
-        #expect(rotation.replace(with: files[2]) == 1)
-        #expect(rotation.compare(with: files[1]) == .changed && rotation.compare(with: files[2]) == .unchanged)
+        let afterRefusal = files.map { rotation.compare(with: $0) }
+        #expect(afterRefusal == [.unchanged, .refusedBefore, .changed])
+        let generation = rotation.generation
+        let closed = rotation.replace(with: files[2])
+        #expect(generation == 1 && closed == 1 && rotation.generation == 2)
+        let afterChange = files.map { rotation.compare(with: $0) }
+        #expect(afterChange == [.changed, .changed, .unchanged])
     }
 
     @Test("a generation is closed once, when nobody is about to use it any more")
     func generations() {
         var rotation = TrustRotation(files[0], at: start)
-        let (first, second) = (rotation.begin(), rotation.begin())
-        #expect(first == 1 && second == 1)
-        #expect(rotation.replace(with: files[1]) == nil)
-        #expect(rotation.begin() == 2)
-        #expect(!rotation.end(1) && rotation.end(1))
-        #expect(!rotation.end(2))
-        #expect(rotation.replace(with: files[2]) == 2)
+        let begun = [rotation.begin(), rotation.begin()]
+        let closed = rotation.replace(with: files[1])
+        let next = rotation.begin()
+        #expect(begun == [1, 1] && closed == nil && next == 2)
+        let ended = [rotation.end(1), rotation.end(1), rotation.end(2)]
+        #expect(ended == [false, true, false])
+        let unused = rotation.replace(with: files[2])
+        #expect(unused == 2)
     }
 }

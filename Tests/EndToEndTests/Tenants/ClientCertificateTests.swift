@@ -85,7 +85,11 @@ struct ClientCertificateTests {
 
     static let mistakes = [
         Mistake(testDescription: "another's key", key: "tenant-b.key", says: "does not belong to the certificate"),
-        Mistake(testDescription: "a key that needs a password", key: "tenant-a.encrypted.key", says: "password is missing"),
+        Mistake(
+            testDescription: "a key that needs a password",
+            key: "tenant-a.encrypted.key",
+            says: "password is missing"
+        ),
         Mistake(
             testDescription: "a wrong password",
             key: "tenant-a.encrypted.key",

@@ -56,7 +56,9 @@ struct TenantLifeTests {
         let cut = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/30")
         await transport.shutdown()
         #expect(try await refusal { try await cut.text() }.code == .shutDown)
-        #expect(try await refusal { _ = try await client.get("https://one.test:\(rig.tlsPort)/health") }.code == .shutDown)
+        #expect(
+            try await refusal { _ = try await client.get("https://one.test:\(rig.tlsPort)/health") }.code == .shutDown
+        )
         let late = try await configuration()
         let error = try await refusal { _ = try await HTTPDNSClient(configuration: late, on: transport) }
         #expect(error.code == .shutDown && error.message == "the transport is shut down")
@@ -78,7 +80,10 @@ struct TenantLifeTests {
         #expect(error.message == "the transport has 1 different trust settings in use, which is its limit")
         #expect(error.hint?.contains("limits.trustSettings") == true)
         try await first.shutdown()
-        #expect(try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }.code == .limitReached)
+        #expect(
+            try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }.code
+                == .limitReached
+        )
         try await equal.shutdown()
         let second = try await HTTPDNSClient(configuration: refused, on: transport)
         try await second.shutdown()
@@ -108,7 +113,9 @@ struct TenantLifeTests {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
         var clients: [HTTPDNSClient] = []
-        for _ in 0..<1000 { clients.append(try await HTTPDNSClient(configuration: try await configuration(), on: transport)) }
+        for _ in 0..<1000 {
+            clients.append(try await HTTPDNSClient(configuration: try await configuration(), on: transport))
+        }
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1000, trustSettings: 1, loops: 1))
         var connections = 0
         for client in clients {

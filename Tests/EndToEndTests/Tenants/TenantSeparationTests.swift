@@ -3,7 +3,11 @@ import ServerRig
 import Testing
 
 /// Clients with different trust settings on one transport, at one host, address and port: the server's log is the judge.
-@Suite("Tenants are never mixed", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])), .timeLimit(.minutes(5)))
+@Suite(
+    "Tenants are never mixed",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
+    .timeLimit(.minutes(5))
+)
 struct TenantSeparationTests {
     private static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
 
@@ -87,7 +91,9 @@ struct TenantSeparationTests {
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
     }
 
-    @Test("mappings, cached answers and counters of one client are none of another's, with equal trust and shared connections")
+    @Test(
+        "mappings, cached answers and counters of one client are none of another's, with equal trust and shared connections"
+    )
     func ownResolver() async throws {
         let rig = try await ServerRig.shared()
         let name = "tenant-cache.wild.test"

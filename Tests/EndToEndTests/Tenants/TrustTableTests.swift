@@ -49,7 +49,13 @@ struct TrustTableTests {
         Case("not valid yet", "future.test", "future", .certificateRefused, says: "certificate is not yet valid"),
         Case("self-signed", "selfsigned.test", "selfsigned", .certificateRefused, says: "self-signed certificate"),
         Case("another's name", "one.test", "wrong", .certificateRefused, says: "certificate is for someone-else.test"),
-        Case("the middle of the chain is missing", "chained.test", "chained", .certificateRefused, says: "unable to get"),
+        Case(
+            "the middle of the chain is missing",
+            "chained.test",
+            "chained",
+            .certificateRefused,
+            says: "unable to get"
+        ),
         Case("another authority", "untrusted.test", "untrusted", .certificateRefused, says: "unable to get"),
         Case("TLS older than allowed", "one.test", "good", .connectFailed, says: "protocol version").with {
             $0.options = ["-tls1_2"]
@@ -81,7 +87,10 @@ struct TrustTableTests {
         return status
     }
 
-    @Test("row 60: what is believed, and what is refused with its reason, before a byte of the request", arguments: cases)
+    @Test(
+        "row 60: what is believed, and what is refused with its reason, before a byte of the request",
+        arguments: cases
+    )
     func table(item: Case) async throws {
         guard let code = item.code else {
             #expect(try await fetch(item, insecurely: false) == 200)

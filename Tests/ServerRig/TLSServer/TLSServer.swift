@@ -17,7 +17,10 @@ public final class TLSServer: Sendable {
         let output = try FileDescriptor.unnamedFile()
         let error = try FileDescriptor.unnamedFile()
         let arguments =
-            ["s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate, "-key", key, "-cert_chain", certificate]
+            [
+                "s_server", "-accept", "127.0.0.1:0", "-www", "-cert", certificate, "-key", key, "-cert_chain",
+                certificate,
+            ]
         let child = try ChildProcess(
             program,
             arguments + options,
