@@ -107,6 +107,12 @@ package final class Transport: Sendable {
         await mailbox.close(drainingUntil: SystemTimeSource().now() + duration)
     }
 
+    /// Refuses new transfers; the loop ends with the last one in flight, which ``drain()`` waits for.
+    /// - Returns: Whether there is a loop at all.
+    func retire() -> Bool {
+        mailbox.abandon()
+    }
+
     /// Refuses new transfers and waits, for as long as it takes, until those in flight have ended.
     func drain() async {
         await mailbox.close(drainingUntil: nil)

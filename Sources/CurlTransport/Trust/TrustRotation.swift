@@ -16,7 +16,7 @@ struct TrustRotation {
         case changed
     }
 
-    /// How often the files are looked at, at most: a look costs a stat(2) for each, some microseconds.
+    /// How often the files are looked at, at most: a look is a stat(2) for each.
     static let lookInterval: Duration = .seconds(1)
 
     private(set) var generation = 1

@@ -12,8 +12,8 @@ internal import Darwin
 /// another certificate, a wrong password.
 ///
 /// libcurl looks at them only when it makes a connection. So it gets one, to a socket of this process on 127.0.0.1 that is
-/// closed the moment the certificate is loaded; nothing leaves the machine. It takes as long as parsing the authorities:
-/// under a millisecond for a private one, some 20 ms for the system's.
+/// closed the moment the certificate is loaded; nothing leaves the machine. What it takes is the time to parse the
+/// authorities.
 enum TrustTrial {
     /// It blocks.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`, `clientCertificateUnusable`, or `transport` when the system

@@ -165,6 +165,7 @@ package final class TrustedTransport: Sendable {
 
     /// Lets a loop that gets no more requests end with its last transfer.
     private func close(_ transport: Transport, _ generation: Int) {
+        guard transport.retire() else { return state.withLock { $0.transports[generation] = nil } }
         Task {
             await transport.drain()
             state.withLock { $0.transports[generation] = nil }
