@@ -23,7 +23,7 @@ func trust() throws -> HTTPDNSClient.Configuration {
         keyFile: "/run/tls/tls.key",
         keyPassword: .file("/run/secrets/tls-key")
     )
-    configuration.trust.minimumVersion = .v1_3
+    configuration.trust.minimumVersion = .tls13
     try configuration.trust.pin("*.shop.example", to: [pin, backup])
     return configuration
 }

@@ -4,9 +4,9 @@ public struct TLSVersion: Hashable, Sendable, Comparable, CustomStringConvertibl
     let minor: Int
 
     /// TLS 1.2 (RFC 5246).
-    public static let v1_2 = TLSVersion(minor: 2)
+    public static let tls12 = TLSVersion(minor: 2)
     /// TLS 1.3 (RFC 8446).
-    public static let v1_3 = TLSVersion(minor: 3)
+    public static let tls13 = TLSVersion(minor: 3)
 
     /// `1.2`, `1.3`.
     public var description: String { "1.\(minor)" }

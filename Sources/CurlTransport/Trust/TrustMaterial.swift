@@ -134,7 +134,7 @@ final class TrustMaterial: @unchecked Sendable {
         }
         // A null CAPATH keeps libcurl's cache of parsed roots in use.
         _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
-        let version = settings.minimumVersion == .v1_3 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
+        let version = settings.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
         _ = ccurl_set_long(curl, CURLOPT_SSLVERSION, Int(version))
         guard let certificate, let key else { return }
         _ = ccurl_set_blob(curl, CURLOPT_SSLCERT_BLOB, certificate.baseAddress, certificate.count)

@@ -26,7 +26,7 @@ public struct TrustSettings: Hashable, Sendable, CustomStringConvertible {
     /// The pins of hosts that have their own, in place of ``pins``; see ``pin(_:to:)``.
     public private(set) var pinsByHost: [String: [PublicKeyPin]] = [:]
     /// The oldest version of TLS that may be spoken (CURLOPT_SSLVERSION).
-    public var minimumVersion: TLSVersion = .v1_2
+    public var minimumVersion: TLSVersion = .tls12
     /// Whether a server has to prove that it is the one.
     public var verification: Verification = .chainAndName
 

@@ -29,7 +29,7 @@ extension SettingsReader {
         if let node = fields["pins"] { trust.pins = readPins(node, path: "\(path).pins") }
         if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
         if let node = fields["minimum_tls"], let word = word(of: node, .tlsVersions, path: "\(path).minimum_tls") {
-            trust.minimumVersion = word == "1.3" ? .v1_3 : .v1_2
+            trust.minimumVersion = word == "1.3" ? .tls13 : .tls12
         }
         if let node = fields["verification"],
             let word = word(of: node, .verifications, path: "\(path).verification")

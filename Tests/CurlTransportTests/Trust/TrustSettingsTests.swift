@@ -39,7 +39,7 @@ struct TrustSettingsTests {
     func equality() throws {
         let changes: [(inout TrustSettings) throws -> Void] = [
             { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },
-            { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .v1_3 },
+            { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .tls13 },
             { $0.verification = .insecurelyAcceptingAnyCertificate },
             { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem") },
             { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem", keyFile: "/a.key") },

@@ -73,7 +73,7 @@ struct TenantLifeTests {
         let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let equal = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         var different = try await configuration()
-        different.trust.minimumVersion = .v1_3
+        different.trust.minimumVersion = .tls13
         let refused = different
         let error = try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }
         #expect(error.code == .limitReached && error.stage == .configuration)

@@ -59,7 +59,7 @@ struct TrustTableTests {
         Case("another authority", "untrusted.test", "untrusted", .certificateRefused, says: "unable to get"),
         Case("TLS older than allowed", "one.test", "good", .connectFailed, says: "protocol version").with {
             $0.options = ["-tls1_2"]
-            $0.change = { settings, _ in settings.minimumVersion = .v1_3 }
+            $0.change = { settings, _ in settings.minimumVersion = .tls13 }
             $0.isAcceptedInsecurely = false
         },
         Case("TLS 1.2 where that is enough", "one.test", "good").with { $0.options = ["-tls1_2"] },

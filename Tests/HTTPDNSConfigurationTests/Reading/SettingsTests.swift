@@ -45,7 +45,7 @@ struct SettingsTests {
             """
         let trust = try ConfigurationFile.settings(text, name: "f.yaml").trust
         #expect(trust.pins == [pin] && trust.pinsByHost == ["*.shop.example": [pin]])
-        #expect(trust.minimumVersion == .v1_3 && trust.verification == .insecurelyAcceptingAnyCertificate)
+        #expect(trust.minimumVersion == .tls13 && trust.verification == .insecurelyAcceptingAnyCertificate)
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == TrustSettings())
     }
 
