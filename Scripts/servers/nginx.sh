@@ -71,6 +71,7 @@ http {
         '"status":\$status,"received":\$request_length,"sent":\$bytes_sent,"bodySent":\$body_bytes_sent,'
         '"client":"\$remote_addr","clientPort":\$remote_port,"connection":\$connection,'
         '"requestOnConnection":\$connection_requests,"tls":"\$ssl_protocol","sessionReused":"\$ssl_session_reused",'
+        '"sessionID":"\$ssl_session_id","clientSubject":"\$ssl_client_s_dn","clientVerification":"\$ssl_client_verify",'
         '"userAgent":"\$http_user_agent"}';
     access_log $home/access.log facts;
     types { image/jpeg jpg; text/plain txt; application/octet-stream bin; }
@@ -97,6 +98,7 @@ $(server_block "" "" expired expired.test 127.0.0.2)
 $(server_block "" "" wrong wrong.test 127.0.0.2)
 $(server_block "" "" selfsigned selfsigned.test 127.0.0.2)
 $(server_block "" "" untrusted untrusted.test 127.0.0.2)
+$(server_block "" "ssl_client_certificate $PKI/clients-ca.pem; ssl_verify_client on;" tenant-whole tenant.test 127.0.0.2)
     # Somebody else's server: whatever name is asked for, it shows its own certificate.
 $(server_block default_server 'ssl_certificate_by_lua_block { require("origin").handshake(false) }' other other.test 127.0.0.5)
     # Clear text.

@@ -31,6 +31,7 @@ typedef int (*ccurl_resolver_start_function)(void *, void *, void *);
 typedef int (*ccurl_close_socket_function)(void *, curl_socket_t);
 typedef curl_socket_t (*ccurl_open_socket_function)(void *, curlsocktype, struct curl_sockaddr *);
 typedef CURLcode (*ccurl_tls_context_function)(CURL *, void *, void *);
+typedef int (*ccurl_debug_function)(CURL *, curl_infotype, char *, size_t, void *);
 typedef int (*ccurl_socket_function)(CURL *, curl_socket_t, int, void *, void *);
 typedef int (*ccurl_timer_function)(CURLM *, long, void *);
 
@@ -45,6 +46,12 @@ static inline CURLcode ccurl_set_resolver_start_function(CURL *handle, ccurl_res
 static inline CURLcode ccurl_set_close_socket_function(CURL *handle, ccurl_close_socket_function value) { return curl_easy_setopt(handle, CURLOPT_CLOSESOCKETFUNCTION, value); }
 static inline CURLcode ccurl_set_tls_context_function(CURL *handle, ccurl_tls_context_function value) { return curl_easy_setopt(handle, CURLOPT_SSL_CTX_FUNCTION, value); }
 static inline CURLcode ccurl_set_open_socket_function(CURL *handle, ccurl_open_socket_function value) { return curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, value); }
+static inline CURLcode ccurl_set_debug_function(CURL *handle, ccurl_debug_function value) { return curl_easy_setopt(handle, CURLOPT_DEBUGFUNCTION, value); }
+// libcurl keeps the pointer: the bytes must outlive every transfer and connection of the handle.
+static inline CURLcode ccurl_set_blob(CURL *handle, CURLoption option, const void *bytes, size_t count) {
+  struct curl_blob blob = { (void *)bytes, count, CURL_BLOB_NOCOPY };
+  return curl_easy_setopt(handle, option, &blob);
+}
 
 static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }

@@ -22,7 +22,13 @@ package struct TransportConfiguration: Sendable {
         }
     }
 
-    package var trustRoots: TrustRoots = .system
+    package var trust = TrustSettings()
+    /// The files of ``trust`` as somebody has read and tried them; nil: the loop reads them itself.
+    var trustMaterial: TrustMaterial?
+    package var trustRoots: TrustRoots {
+        get { trust.roots }
+        set { trust.roots = newValue }
+    }
     package var driver: Driver = .platformDefault
     /// How many connections are kept open for later requests.
     package var maximumIdleConnections = 1024
@@ -52,12 +58,16 @@ package final class Transport: Sendable {
     }
 
     /// Sends one hop and returns at the head of its response.
+    /// - Parameter group: Whose transfer it is, so that it can be ended with the others of its kind.
     /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
-    package func execute(_ request: consuming TransferRequest) async throws -> TransferResponse {
+    package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
+        -> TransferResponse
+    {
         guard let endpoint = request.endpoints.first else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
-        let transfer = Transfer(request, mailbox: mailbox)
+        let transfer = Transfer(request, mailbox: mailbox, group: group)
+        try group?.add(transfer)
         let pump = transfer.startPump()
         let rawHead: RawHead
         do {
@@ -95,5 +105,16 @@ package final class Transport: Sendable {
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
         await mailbox.close(drainingUntil: SystemTimeSource().now() + duration)
+    }
+
+    /// Refuses new transfers; the loop ends with the last one in flight, which ``drain()`` waits for.
+    /// - Returns: Whether there is a loop at all.
+    func retire() -> Bool {
+        mailbox.abandon()
+    }
+
+    /// Refuses new transfers and waits, for as long as it takes, until those in flight have ended.
+    func drain() async {
+        await mailbox.close(drainingUntil: nil)
     }
 }

@@ -34,8 +34,13 @@ extension HTTPDNSClient {
 
         /// Mappings, providers, routes, policy, cache.
         public var resolver = ResolverConfiguration()
-        /// The authorities that origins' certificates must end at.
-        public var trustRoots: TrustRoots = .system
+        /// Whom the client believes, and as whom it comes. Its files are read again when they change.
+        public var trust = TrustSettings()
+        /// The authorities that origins' certificates must end at: those of ``trust``.
+        public var trustRoots: TrustRoots {
+            get { trust.roots }
+            set { trust.roots = newValue }
+        }
         /// Time limits.
         public var timeouts = Timeouts()
         /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
@@ -44,6 +49,9 @@ extension HTTPDNSClient {
         public var versions: HTTPVersionChoice = .automatic
         /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
+        /// How many requests may be in flight at once, until the last byte of their answer, at least 1. One more fails at once
+        /// with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
+        public var maximumRequestsInFlight = 16_384
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
         /// goes on the wire is the same. It is the file's word in the client's `KillSwitch`: a reload changes it.
         ///
@@ -94,6 +102,12 @@ extension HTTPDNSClient.Configuration {
             throw .configuration(
                 "maximumIdleConnections is \(maximumIdleConnections)",
                 hint: "1 is the least; more is better for whoever sends to several addresses"
+            )
+        }
+        guard maximumRequestsInFlight >= 1 else {
+            throw .configuration(
+                "maximumRequestsInFlight is \(maximumRequestsInFlight), and nothing could be sent",
+                hint: "1 is the least"
             )
         }
         if case .file(let path) = trustRoots.source, access(path, R_OK) != 0 {

@@ -29,6 +29,12 @@ extension HTTPDNSClient {
         if pipeline.reload(configuration) { result.isChanged = true }
         var needsRestart = result.needsRestart
         if configuration.trustRoots != initial.trustRoots { needsRestart.append("client.ca_file") }
+        var trust = configuration.trust
+        trust.roots = initial.trust.roots
+        if trust != initial.trust { needsRestart.append("client.trust") }
+        if configuration.maximumRequestsInFlight != initial.maximumRequestsInFlight {
+            needsRestart.append("maximumRequestsInFlight")
+        }
         if configuration.maximumIdleConnections != initial.maximumIdleConnections {
             needsRestart.append("client.connections.max_idle")
         }

@@ -30,25 +30,39 @@ public final class HTTPDNSClient: Sendable {
     let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
+    /// The same, where certificates can be read anew.
+    private let lane: TenantLane?
 
     /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
     /// providers are asked in the background. What a store kept from before a restart is taken in first.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`: a bad mapping or route, a time limit that is not
-    ///   positive, a CA file that cannot be read.
+    ///   positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
+        var limits = HTTPDNSTransport.Limits()
+        limits.trustSettings = 1
+        limits.idleConnections = configuration.maximumIdleConnections
+        let transport = HTTPDNSTransport(limits: limits, logger: configuration.logger, driver: configuration.driver)
+        try await self.init(configuration: configuration, on: transport)
+    }
+
+    /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs alone.
+    ///
+    /// How many connections are kept is the transport's setting; ``Configuration/maximumIdleConnections`` is not looked at.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; `limitReached` when the transport has as many different
+    ///   trust settings as it may; `shutDown` when the transport is shut down.
+    public convenience init(
+        configuration: Configuration = Configuration(),
+        on transport: HTTPDNSTransport
+    ) async throws {
         try configuration.validate()
-        var transport = TransportConfiguration()
-        transport.trustRoots = configuration.trustRoots
-        transport.driver = configuration.driver
-        transport.maximumIdleConnections = configuration.maximumIdleConnections
-        transport.logger = configuration.logger
+        let lane = try await TenantLane(configuration, on: transport)
         let resolver: Resolver
         do {
             resolver = try Resolver(configuration.resolver, isEnabled: configuration.isEnabled)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
-        self.init(configuration: configuration, resolver: resolver, sender: Transport(transport))
+        self.init(configuration: configuration, resolver: resolver, sender: lane, lane: lane)
         await resolver.start()
         startWatching(configuration)
     }
@@ -56,12 +70,17 @@ public final class HTTPDNSClient: Sendable {
     deinit { watch.withLock { $0 }?.cancel() }
 
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
-    package init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
+    package convenience init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
+        self.init(configuration: configuration, resolver: resolver, sender: sender, lane: nil)
+    }
+
+    private init(configuration: Configuration, resolver: Resolver, sender: any HopSending, lane: TenantLane?) {
         self.resolver = resolver
         madeAt = configuration.resolver.timeSource.now()
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
         self.sender = sender
+        self.lane = lane
         initial = configuration
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
         // A connection that was made one way is not to be used again after a turn: the next request dials anew, and transfers
@@ -141,6 +160,15 @@ public final class HTTPDNSClient: Sendable {
         let question = try rewriter.question(about: Rewriter.host(host), port: port, options: options)
         let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
         return try await rewriter.resolve(question, deadline: deadline)
+    }
+
+    /// Looks at the files of ``Configuration/trust`` now, and returns when changed ones are in use: new requests get new
+    /// connections with them, requests in flight end on the old ones. Without this call a change is seen by the first request
+    /// a second later.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the files cannot be used: a certificate whose key is
+    ///   another one's, text that is no PEM. What was in use before stays so.
+    public func reloadCertificates() async throws {
+        try await lane?.reloadCertificates()
     }
 
     /// Refuses new requests, lets those in flight end for `duration`, cuts the rest, and ends the providers.

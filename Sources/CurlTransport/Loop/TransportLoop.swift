@@ -30,8 +30,8 @@ final class TransportLoop {
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
-    /// The CA file, found once.
-    let certificateBundle: Result<String, TransferFailure>
+    /// Whom the loop's connections believe, and as whom they come; read once.
+    let trust: Result<TrustMaterial, TransferFailure>
     /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
     /// dated back to before the wait.
     private(set) var now: Int64
@@ -62,8 +62,9 @@ final class TransportLoop {
         self.mailbox = mailbox
         self.multi = multi
         pins = PinTable(maximumPins: configuration.maximumIdleConnections)
-        certificateBundle = Result { () throws(TransferFailure) in
-            try CertificateBundle.path(for: configuration.trustRoots)
+        trust = Result { () throws(TransferFailure) in
+            if let material = configuration.trustMaterial { return material }
+            return try TrustMaterial(configuration.trust)
         }
         now = TransportLoop.clock()
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumIdleConnections))

@@ -133,6 +133,13 @@ extension EasyHandle {
         if let pin { loop.socketOpened(descriptor, for: pin) }
     }
 
+    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, or nothing that is wanted here.
+    func trace(_ line: UnsafeRawBufferPointer) {
+        let mark = " public key hash: "
+        guard line.starts(with: mark.utf8) else { return }
+        serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
+    }
+
     /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
         markActive(.securing)

@@ -59,16 +59,17 @@ extension EasyHandle {
             return failure(.timedOut, phaseOfFailure, "libcurl's own time limit passed")
         case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
             return failure(.lookupDenied, .connect, "libcurl was about to look up a name; look-ups are refused")
-        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_PINNEDPUBKEYNOTMATCH,
-            CURLE_SSL_ISSUER_ERROR:
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return failure(.certificateRefused, .tls, pinMessage)
+        case CURLE_SSL_CERTPROBLEM:
+            let text = curlText ?? "the client certificate cannot be used"
+            return (try? loop.trust.get())?.certificateFailure(curlText: text) ?? failure(.tlsFailed, .tls, text)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ISSUER_ERROR:
             return failure(.certificateRefused, .tls, certificateMessage)
         case CURLE_SSL_CACERT_BADFILE:
-            return failure(
-                .trustRootsMissing,
-                .tls,
-                "the CA file \((try? loop.certificateBundle.get()) ?? "") is not PEM"
-            )
-        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CERTPROBLEM, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
+            return (try? loop.trust.get())?.authorityFailure
+                ?? failure(.trustRootsMissing, .tls, "the CA file is not PEM")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
             CURLE_USE_SSL_FAILED:
             return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
         case CURLE_GOT_NOTHING:
@@ -120,6 +121,13 @@ extension EasyHandle {
         if let name = pin?.name, text.contains(name) { return nil }
         // It may repeat what the server sent.
         return text.escaped(limit: Int(CURL_ERROR_SIZE))
+    }
+
+    private var pinMessage: String {
+        let host = transfer?.request.url.hostText ?? ""
+        let count = (try? loop.trust.get())?.settings.pins(for: host).count ?? 0
+        let found = serverKeyPin.map { "; the key that it has is \($0.escaped(limit: 80))" } ?? ""
+        return "the server's public key is none of the \(count) pinned for \(host)\(found)"
     }
 
     private var certificateMessage: String {

@@ -15,6 +15,7 @@ extension EasyHandle {
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
+        if scheme == .https { try setPins(for: transfer.request.url.hostText) }
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
@@ -65,9 +66,7 @@ extension EasyHandle {
         _ versions: HTTPVersionChoice
     ) throws(TransferFailure) {
         if scheme == .https {
-            set(CURLOPT_CAINFO, try loop.certificateBundle.get())
-            // A null CAPATH keeps libcurl's cache of parsed roots in use.
-            _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
+            try loop.trust.get().apply(to: curl)
             _ = ccurl_set_tls_context_function(curl, securingCallback)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             // The names in a refused certificate are what its error must tell.
@@ -83,6 +82,17 @@ extension EasyHandle {
             set(CURLOPT_PIPEWAIT, 0)
         }
         configuredFor = (scheme, versions)
+    }
+
+    /// Which public keys the host's server may have. libcurl names the key that it found only among its trace lines.
+    private func setPins(for host: String) throws(TransferFailure) {
+        let trust = try loop.trust.get()
+        guard trust.settings.hasPins else { return }
+        let pins = trust.pinText(for: host)
+        _ = ccurl_set_string(curl, CURLOPT_PINNEDPUBLICKEY, pins)
+        set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+        _ = ccurl_set_debug_function(curl, traceCallback)
+        set(CURLOPT_VERBOSE, pins == nil ? 0 : 1)
     }
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
@@ -162,6 +172,13 @@ private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, por
 private let securingCallback: ccurl_tls_context_function = { _, _, pointer in
     withHandle(pointer, otherwise: ()) { $0.beginSecuring() }
     return CURLE_OK
+}
+
+private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointer in
+    if kind == CURLINFO_TEXT {
+        withHandle(pointer, otherwise: ()) { $0.trace(UnsafeRawBufferPointer(start: text, count: count)) }
+    }
+    return 0
 }
 
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.

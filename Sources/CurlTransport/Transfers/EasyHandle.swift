@@ -48,6 +48,8 @@ final class EasyHandle: HeapMember {
     var mayHaveBeenSent = false
     /// Why the system gave no socket; 0 when it did.
     var socketError: Int32 = 0
+    /// The pin of the server's public key, as libcurl compared it.
+    var serverKeyPin: String?
     /// Why a callback stopped the transfer; it wins over libcurl's own code.
     var failure: TransferFailure?
 
@@ -100,6 +102,7 @@ final class EasyHandle: HeapMember {
         phase = .connecting
         mayHaveBeenSent = false
         socketError = 0
+        serverKeyPin = nil
         failure = nil
         head = []
         isHeadComplete = false

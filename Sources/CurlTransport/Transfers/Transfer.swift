@@ -3,8 +3,8 @@ internal import Synchronization
 
 /// One transfer, as its caller and its loop share it.
 ///
-/// Safe to share: `request`, `mailbox` and `upload` never change, `response` is behind its lock, `isCancelled` is atomic, and
-/// `handle` is read and written on the loop's thread only.
+/// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
+/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, and `handle` on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -18,6 +18,10 @@ final class Transfer: @unchecked Sendable {
     let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
+    /// Whose transfer it is; nil: nobody's in particular.
+    let group: TransferGroup?
+    /// The place among the group's; -1 when it is not there.
+    var groupIndex = -1
     let response = Lock(ResponseState())
 
     /// The easy handle that carries the transfer; nil before its start and after its end. Loop thread only.
@@ -26,7 +30,10 @@ final class Transfer: @unchecked Sendable {
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
 
-    init(_ request: consuming TransferRequest, mailbox: LoopMailbox) {
+    /// Whether its group ended it.
+    private let wasCut = Atomic<Bool>(false)
+
+    init(_ request: consuming TransferRequest, mailbox: LoopMailbox, group: TransferGroup? = nil) {
         hasBody = request.hasBody
         hasBytesToSend = request.hasBytesToSend
         mayBeSentTwice = request.mayBeSentTwice
@@ -38,12 +45,19 @@ final class Transfer: @unchecked Sendable {
         }
         self.request = request
         self.mailbox = mailbox
+        self.group = group
     }
 
     /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.
     func cancel() {
         wasCancelled.store(true, ordering: .relaxed)
         mailbox.post(.cancel(self))
+    }
+
+    /// Ends the transfer because its group ends. Whoever waits is told so.
+    func cut() {
+        wasCut.store(true, ordering: .relaxed)
+        cancel()
     }
 
     /// Hands over what a loop turn brought.
@@ -54,8 +68,24 @@ final class Transfer: @unchecked Sendable {
         lastChunk: [UInt8] = [],
         end: Result<TransferSummary, any Error>?
     ) -> ResponseState.Action {
+        let end = wasCut.load(ordering: .relaxed) ? end.map(telling) : end
         let action = response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }
-        if end != nil { upload?.abandon() }
+        if end != nil {
+            upload?.abandon()
+            group?.remove(self)
+        }
         return action
+    }
+
+    /// A cut transfer ends as a cancelled one does; its caller cancelled nothing.
+    private func telling(_ end: Result<TransferSummary, any Error>) -> Result<TransferSummary, any Error> {
+        guard case .failure(let error) = end, error is CancellationError else { return end }
+        var failure = TransferFailure(
+            code: .shutDown,
+            phase: .total,
+            message: "the client was shut down during the transfer"
+        )
+        failure.requestMayHaveBeenSent = handle?.mayHaveBeenSent ?? false
+        return .failure(failure)
     }
 }

@@ -7,6 +7,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case invalidRequest
         /// The TLS roots could not be found or read.
         case trustRootsMissing
+        /// The client's own certificate, its key or the key's password cannot be read, or do not belong together.
+        case clientCertificateUnusable
         /// TCP failed: refused, unreachable, reset before TLS.
         case connectFailed
         /// The TLS handshake failed for another reason than the certificate.
@@ -31,6 +33,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case bodyConsumedTwice
         /// The connection stands, and the request was not to be sent: ``TransferRequest/stopsBeforeSending``.
         case heldBack
+        /// There are as many transfers already as there may be.
+        case limitReached
         /// The transport is shut down.
         case shutDown
         /// libcurl reported something that has no name above.
@@ -71,6 +75,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
             message: "no descriptor for the loop: \(systemErrorText(number)); raise the limit of open files (ulimit -n)"
         )
     }
+
+    static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 
     static let deadlinePassedInQueue = TransferFailure(
         code: .timedOut,

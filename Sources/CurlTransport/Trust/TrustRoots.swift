@@ -1,5 +1,5 @@
 /// The certificate authorities that a TLS server's chain must end at.
-public struct TrustRoots: Hashable, Sendable {
+public struct TrustRoots: Hashable, Sendable, CustomStringConvertible {
     package enum Source: Hashable, Sendable {
         case system
         case file(String)
@@ -12,4 +12,12 @@ public struct TrustRoots: Hashable, Sendable {
 
     /// The roots in a PEM file, and no others.
     public static func file(_ path: String) -> TrustRoots { TrustRoots(source: .file(path)) }
+
+    /// `system`, or the path.
+    public var description: String {
+        switch source {
+        case .system: "system"
+        case .file(let path): path
+        }
+    }
 }

@@ -55,6 +55,38 @@ extension HTTPDNSClientError {
         )
     }
 
+    /// Files of trust settings that cannot be taken into use.
+    static func unusable(_ failure: TransferFailure) -> HTTPDNSClientError {
+        let isCertificate = failure.code == .clientCertificateUnusable
+        return configuration(
+            failure.message,
+            hint: isCertificate
+                ? "trust.clientCertificate wants PEM files of a certificate and the private key that belongs to it"
+                : "trust.roots wants a PEM file; .system takes the machine's own authorities",
+            underlying: failure
+        )
+    }
+
+    static func tooManyTrustSettings(_ limit: Int) -> HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .limitReached,
+            stage: .configuration,
+            message: "the transport has \(limit) different trust settings in use, which is its limit",
+            hint:
+                "clients whose TrustSettings are equal share one: give them the same files in the same order; or shut clients "
+                + "down, or raise limits.trustSettings, each of which costs a thread"
+        )
+    }
+
+    static var transportShutDown: HTTPDNSClientError {
+        HTTPDNSClientError(
+            code: .shutDown,
+            stage: .configuration,
+            message: "the transport is shut down",
+            hint: "make a new HTTPDNSTransport; one that was shut down stays so"
+        )
+    }
+
     static let shutDownHint = "make a new client; one that was shut down stays so"
 
     static var shutDown: HTTPDNSClientError {

@@ -77,10 +77,15 @@ extension HTTPDNSClientError {
 
     private static let readOnceHint = "a body can be read once; keep its bytes if they are needed again"
 
+    /// CURLE_SSL_PINNEDPUBKEYNOTMATCH.
+    private static let publicKeyMismatch: Int32 = 90
+
     private static func hint(for failure: TransferFailure) -> String? {
         switch failure.code {
         case .connectFailed, .wrongPeer:
             "check that the address serves this port: resolve-test explain shows its source"
+        case .certificateRefused where failure.curlCode == publicKeyMismatch:
+            "if the server's key was changed on purpose, add the new key's pin to trust.pins; if not, somebody else answers"
         case .certificateRefused:
             "either the address belongs to somebody else, or the authority is missing in trustRoots"
         case .tlsFailed: "check that the port speaks TLS"
@@ -89,6 +94,8 @@ extension HTTPDNSClientError {
             failure.requestMayHaveBeenSent ? "send it again only if doing it twice does no harm" : "send it again"
         case .responseTooLarge: "raise maximumResponseBody if the server is trusted with that much"
         case .bodyConsumedTwice: readOnceHint
+        case .limitReached: "wait for answers before sending more, or raise maximumRequestsInFlight"
+        case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
         case .shutDown: shutDownHint
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
         case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .heldBack, .transport: nil
@@ -110,7 +117,8 @@ extension HTTPDNSClientError.Code {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .invalidRequest
-        case .trustRootsMissing: self = .configuration
+        case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
+        case .limitReached: self = .limitReached
         case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
         case .certificateRefused: self = .certificateRefused
         case .timedOut: self = .timedOut
@@ -129,7 +137,7 @@ extension HTTPDNSClientError.Stage {
     fileprivate init(_ failure: TransferFailure) {
         switch failure.code {
         case .invalidRequest: self = .request
-        case .trustRootsMissing: self = .configuration
+        case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
         default:
             switch failure.phase {
             case .queue: self = .queue

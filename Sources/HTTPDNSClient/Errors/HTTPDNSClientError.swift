@@ -41,6 +41,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let loop = Code(description: "loop")
         /// An interceptor threw an error of its own; see ``HTTPDNSClientError/underlying``.
         public static let interceptorFailed = Code(description: "interceptor-failed")
+        /// A limit of the client or of its transport is reached; nothing was sent.
+        public static let limitReached = Code(description: "limit-reached")
         /// The client is shut down.
         public static let shutDown = Code(description: "shut-down")
     }

@@ -50,10 +50,9 @@ package struct HopAnswer: Sendable {
     }
 }
 
-extension Transport: HopSending {
-    package func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
-        let response = try await execute(request)
-        return HopAnswer(
+extension HopAnswer {
+    init(_ response: TransferResponse) {
+        self.init(
             head: response.head,
             version: response.version,
             endpoint: response.endpoint,
@@ -61,5 +60,11 @@ extension Transport: HopSending {
             timings: response.timings,
             body: .transfer(response.body)
         )
+    }
+}
+
+extension Transport: HopSending {
+    package func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
+        HopAnswer(try await execute(request))
     }
 }

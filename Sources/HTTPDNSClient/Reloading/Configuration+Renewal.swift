@@ -15,7 +15,8 @@ extension HTTPDNSClient.Configuration {
             if self[keyPath: path] == old[keyPath: path] { renewed[keyPath: path] = new[keyPath: path] }
         }
         take(\.isEnabled)
-        take(\.trustRoots)
+        take(\.trust)
+        take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)
         take(\.maximumIdleConnections)

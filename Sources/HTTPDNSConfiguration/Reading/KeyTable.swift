@@ -66,7 +66,7 @@ package struct KeyTable: Sendable {
     package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
-        keys: ["timeouts", "ca_file", "connections", "http", "max_response"],
+        keys: ["timeouts", "ca_file", "trust", "connections", "http", "max_response"],
         later: ["on_address_change"]
     )
     package static let timeouts = KeyTable(
@@ -82,7 +82,7 @@ package struct KeyTable: Sendable {
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, rollout, mapping, via, policy, cache,
-        cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
+        cacheTimeToLive, snapshot, resolver, client, timeouts, connections, trust, clientCertificate,
     ]
 }
 

@@ -11,6 +11,7 @@ extension SettingsReader {
         guard let fields = fields(of: node, .client, path: "client") else { return }
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
         if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
+        if let node = fields["trust"] { readTrust(node, into: &settings.trust) }
         if let node = fields["connections"],
             let connections = self.fields(of: node, .connections, path: "client.connections"),
             let number = connections["max_idle"]

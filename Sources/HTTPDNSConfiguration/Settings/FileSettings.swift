@@ -23,6 +23,8 @@ package struct FileSettings: Sendable {
     package var timeLimit: Duration?
     package var timeouts = HTTPDNSClient.Configuration.Timeouts()
     package var certificateFile: String?
+    /// Whom the client believes, apart from ``certificateFile``.
+    package var trust = TrustSettings()
     package var maximumIdleConnections: Int?
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
@@ -63,6 +65,7 @@ package struct FileSettings: Sendable {
         configuration.resolver.mappings = mappings
         configuration.resolver.policy = policy
         apply(to: &configuration.resolver)
+        configuration.trust = trust
         configuration.trustRoots = certificateFile.map(TrustRoots.file) ?? .system
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody

@@ -36,6 +36,8 @@ struct ErrorMappingTests {
             (.requestBodyFailed, .send, .requestBodyFailed, .send),
             (.bodyConsumedTwice, .body, .bodyConsumedTwice, .body), (.shutDown, .queue, .shutDown, .queue),
             (.transport, .send, .transportFailed, .send),
+            (.clientCertificateUnusable, .tls, .configuration, .configuration),
+            (.limitReached, .queue, .limitReached, .queue),
         ]
     )
     func codes(from: TransferFailure.Code, phase: TransferFailure.Phase, code: Code, stage: Stage) async throws {
@@ -134,7 +136,8 @@ struct ErrorMappingTests {
         var bad: [HTTPDNSClient.Configuration] = []
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
             { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
-            { $0.trustRoots = .file("/nowhere/ca.pem") },
+            { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
+            { $0.trust.clientCertificate = ClientCertificate(certificateFile: "/nowhere/client.pem") },
             { $0.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))] },
         ] {
             var configuration = HTTPDNSClient.Configuration()
@@ -145,6 +148,6 @@ struct ErrorMappingTests {
             let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
             #expect(error?.code == .configuration && error?.stage == .configuration)
         }
-        #expect(bad.count == 5)
+        #expect(bad.count == 7)
     }
 }

@@ -222,8 +222,8 @@ struct SectionMistakeTests {
                 client: { connect: 5s }
                 """,
                 """
-                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, connections, http, \
-                max_response (it is a key of client.timeouts)
+                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
+                http, max_response (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -260,7 +260,7 @@ struct SectionMistakeTests {
                 out until then)
                 f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:2:64: "on_address_change" comes in a later version; allowed now in client: timeouts, ca_file, \
-                connections, http, max_response (leave it out until then)
+                trust, connections, http, max_response (leave it out until then)
                 """
             ),
             MistakeCase(
@@ -310,7 +310,7 @@ struct SectionMistakeTests {
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
-                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, connections, http, \
+                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, http, \
                 max_response
                 """
             ),
@@ -324,7 +324,7 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, connections, http, max_response \
+                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, http, max_response \
                 (did you mean "http"?)
                 """
             ),

@@ -36,6 +36,30 @@ struct FileReadingTests {
         }
     }
 
+    @Test("A client certificate is named by paths, and its key's password by its place")
+    func clientCertificate() throws {
+        try withFolder { folder in
+            for name in ["a.pem", "a.key", "ca.pem"] { try write(Array("x".utf8), folder + "/" + name) }
+            let text = """
+                version: 1
+                client:
+                  ca_file: ca.pem
+                  trust: { client_certificate: { file: a.pem, key: a.key, password: { env: KEY_PASSWORD } } }
+                """
+            try write(Array(text.utf8), folder + "/f.yaml")
+            let trust = try HTTPDNSClient.Configuration.file(folder + "/f.yaml").trust
+            #expect(trust.roots == .file(folder + "/ca.pem"))
+            #expect(
+                trust.clientCertificate
+                    == ClientCertificate(
+                        certificateFile: folder + "/a.pem",
+                        keyFile: folder + "/a.key",
+                        keyPassword: .environment("KEY_PASSWORD")
+                    )
+            )
+        }
+    }
+
     @Test("A file named in the file must be readable")
     func missingCertificate() throws {
         try withFolder { folder in

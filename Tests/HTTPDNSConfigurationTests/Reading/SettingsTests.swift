@@ -31,6 +31,24 @@ struct SettingsTests {
         #expect(settings.maximumResponseBody == nil && settings.maximumIdleConnections == nil)
     }
 
+    @Test("Trust is read: pins for all and by host, the oldest TLS, and the loudly named option")
+    func trust() throws {
+        let pin = try PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
+        let text = """
+            version: 1
+            client:
+              trust:
+                pins: \(pin)
+                pins_by_host: { "*.Shop.example": [\(pin)] }
+                minimum_tls: 1.3
+                verification: insecurely-accepting-any-certificate
+            """
+        let trust = try ConfigurationFile.settings(text, name: "f.yaml").trust
+        #expect(trust.pins == [pin] && trust.pinsByHost == ["*.shop.example": [pin]])
+        #expect(trust.minimumVersion == .tls13 && trust.verification == .insecurelyAcceptingAnyCertificate)
+        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == TrustSettings())
+    }
+
     @Test("Parts without content are as if they were not there")
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"

@@ -85,6 +85,11 @@ struct SchemaTests {
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
             "client: { on_address_change: x }",
+            "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
+            "client: { trust: { minimum_tls: 1.1 } }", "client: { trust: { verification: false } }",
+            "client: { trust: { client_certificate: { key: x.pem } } }",
+            "client: { trust: { client_certificate: { file: \"\" } } }",
+            "client: { trust: { pins_by_host: { \"a.*.b\": YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE= } } }",
         ]
     )
     func bad(text: String) throws {
@@ -120,6 +125,8 @@ struct SchemaTests {
             (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
             (keys(top["client"]), .client),
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
+            (keys(client?["trust"]), .trust),
+            (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
         ]
         #expect(pairs.count == KeyTable.all.count)
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
@@ -140,6 +147,8 @@ struct SchemaTests {
             (route?["mode"], .modes), (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
+            (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
+            (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
         ]
         for (node, table) in pairs {
             #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
@@ -169,7 +178,7 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness,
+            .modes, .stickiness, .tlsVersions, .verifications,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }

@@ -36,6 +36,12 @@ public struct AccessLogLine: Sendable, Hashable, Decodable {
     public let tls: String
     /// `r` when the TLS session was resumed, `.` when not.
     public let sessionReused: String
+    /// The TLS session's identifier; empty for clear text.
+    public let sessionID: String
+    /// Whom the client's certificate names, such as `CN=tenant-a`; empty without one.
+    public let clientSubject: String
+    /// `SUCCESS`, `NONE` or `FAILED:` and why.
+    public let clientVerification: String
     /// The User-Agent field.
     public let userAgent: String
 

@@ -41,6 +41,8 @@ public final class ServerRig: Sendable {
     public var certificateAuthorityFile: String { ready.certificateAuthority }
     /// An authority that signed `untrusted.test` only.
     public var otherCertificateAuthorityFile: String { ready.otherCertificateAuthority }
+    /// A file of `Scripts/servers/make-certificates`, such as `tenant-a.key`.
+    public func certificateFile(_ name: String) -> String { "\(folder)/certificates/\(name)" }
     /// The file behind ``accessLog(since:)``.
     public var accessLogFile: String { ready.accessLog }
 

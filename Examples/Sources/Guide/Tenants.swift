@@ -1,0 +1,29 @@
+import HTTPDNSClient
+
+func tenants(
+    settingsOfFirst: HTTPDNSClient.Configuration,
+    settingsOfSecond: HTTPDNSClient.Configuration
+) async throws {
+    let transport = HTTPDNSTransport()
+    let first = try await HTTPDNSClient(configuration: settingsOfFirst, on: transport)
+    let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
+
+    try await first.shutdown()
+    try await second.shutdown()
+}
+
+func trust() throws -> HTTPDNSClient.Configuration {
+    let pin = try PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
+    let backup = try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+
+    var configuration = HTTPDNSClient.Configuration()
+    configuration.trust.roots = .file("/etc/app/ca.pem")
+    configuration.trust.clientCertificate = ClientCertificate(
+        certificateFile: "/run/tls/tls.crt",
+        keyFile: "/run/tls/tls.key",
+        keyPassword: .file("/run/secrets/tls-key")
+    )
+    configuration.trust.minimumVersion = .tls13
+    try configuration.trust.pin("*.shop.example", to: [pin, backup])
+    return configuration
+}

@@ -1,0 +1,32 @@
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// What tells a file from the one that was there before it, or from itself before it was written to.
+struct FileSignature: Hashable, Sendable {
+    private let device: UInt64
+    private let inode: UInt64
+    private let size: Int64
+    private let modified: [Int]
+    private let changed: [Int]
+
+    /// Of the file that the path leads to, links followed, as Kubernetes swaps one; nil when there is none.
+    init?(_ path: String) {
+        var status = stat()
+        guard stat(path, &status) == 0 else { return nil }
+        device = UInt64(truncatingIfNeeded: status.st_dev)
+        inode = UInt64(truncatingIfNeeded: status.st_ino)
+        size = Int64(status.st_size)
+        #if canImport(Darwin)
+        modified = [status.st_mtimespec.tv_sec, status.st_mtimespec.tv_nsec]
+        changed = [status.st_ctimespec.tv_sec, status.st_ctimespec.tv_nsec]
+        #else
+        modified = [Int(status.st_mtim.tv_sec), Int(status.st_mtim.tv_nsec)]
+        changed = [Int(status.st_ctim.tv_sec), Int(status.st_ctim.tv_nsec)]
+        #endif
+    }
+}

@@ -1,0 +1,188 @@
+package import HTTPDNSPrimitives
+internal import Logging
+
+/// The way to the wire for one ``TrustSettings``: loop, connections and TLS sessions that no other settings ever meet.
+///
+/// When a file behind the settings changes, a new loop takes the new requests, and the old one, with its connections and
+/// sessions, ends with what is in flight there. Files that cannot be used leave everything as it was, with one warning.
+package final class TrustedTransport: Sendable {
+    private struct State {
+        var rotation: TrustRotation
+        var transports: [Int: Transport]
+        /// Whether the newest generation's files were tried.
+        var isPrepared = false
+        var isClosed = false
+    }
+
+    private let configuration: TransportConfiguration
+    private let state: Lock<State>
+    private let clock: any TimeSource
+
+    package init(_ configuration: TransportConfiguration, clock: any TimeSource = SystemTimeSource()) {
+        self.configuration = configuration
+        self.clock = clock
+        let rotation = TrustRotation(configuration.trust.signatures(), at: clock.now())
+        state = Lock(State(rotation: rotation, transports: [rotation.generation: Transport(configuration)]))
+        if configuration.trust.verification == .insecurelyAcceptingAnyCertificate {
+            configuration.logger?.warning(
+                "certificates are not checked: any server is believed to be the one asked for",
+                metadata: ["setting": "insecurelyAcceptingAnyCertificate"]
+            )
+        }
+    }
+
+    /// How many loops there are: one, and those of older files that still have transfers in flight.
+    package var loops: Int { state.withLock { $0.transports.count } }
+    /// Counts readings of the files, from 1.
+    package var generation: Int { state.withLock { $0.rotation.generation } }
+
+    /// Sends one hop and returns at the head of its response.
+    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
+    package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
+        -> TransferResponse
+    {
+        if state.withLock({ $0.rotation.shouldLook(at: clock.now()) }) { await look() }
+        let (generation, transport) = state.withLock { state in
+            let generation = state.rotation.begin()
+            return (generation, state.transports[generation])
+        }
+        defer { leave(generation) }
+        // The newest generation always has a transport.
+        guard let transport else { throw TransferFailure.shutDown }
+        return try await transport.execute(request, in: group)
+    }
+
+    /// Looks at the files now, and waits until changed ones are in use.
+    /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable` when they cannot be used;
+    ///   everything is then as before.
+    package func reload() async throws(TransferFailure) {
+        try await adopt(evenRefused: true)
+    }
+
+    /// Tries the files before anything is sent, so that a mistake is told early.
+    /// - Throws: ``TransferFailure`` as ``reload()``.
+    package func prepare() async throws(TransferFailure) {
+        if state.withLock({ $0.isPrepared }) { return }
+        try await replace(with: configuration.trust.signatures())
+    }
+
+    /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the threads. Idempotent.
+    package func shutdown(drainingFor duration: Duration = .zero) async {
+        let transports = state.withLock { state in
+            state.isClosed = true
+            return Array(state.transports.values)
+        }
+        await withTaskGroup(of: Void.self) { tasks in
+            for transport in transports { tasks.addTask { await transport.shutdown(drainingFor: duration) } }
+        }
+    }
+
+    // MARK: files
+
+    private func look() async {
+        do throws(TransferFailure) {
+            try await adopt(evenRefused: false)
+        } catch {
+            configuration.logger?.warning(
+                "changed certificates cannot be used; those before stay in use",
+                metadata: ["reason": "\(error.message)"]
+            )
+        }
+    }
+
+    private func adopt(evenRefused: Bool) async throws(TransferFailure) {
+        let files = configuration.trust.signatures()
+        switch state.withLock({ $0.rotation.compare(with: files) }) {
+        case .unchanged: return
+        case .refusedBefore where !evenRefused: return
+        case .refusedBefore, .changed: try await replace(with: files)
+        }
+    }
+
+    private func replace(with files: TrustRotation.Files) async throws(TransferFailure) {
+        switch await TrustedTransport.tryOut(configuration.trust) {
+        case .success(let material):
+            // Read while somebody was writing: the next look sees what has come of it.
+            guard configuration.trust.signatures() == files else { return }
+            install(material, files)
+        case .failure(let failure):
+            if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
+            throw failure
+        }
+    }
+
+    private func install(_ material: TrustMaterial, _ files: TrustRotation.Files) {
+        var configuration = configuration
+        configuration.trustMaterial = material
+        let fresh = Transport(configuration)
+        let (isInstalled, unused) = state.withLock { state -> (Bool, (Int, Transport)?) in
+            // Somebody else may have been here meanwhile, with these files or with newer ones.
+            let isOld = state.isPrepared && state.rotation.compare(with: files) == .unchanged
+            guard !state.isClosed, !isOld else { return (false, nil) }
+            state.isPrepared = true
+            let before = state.rotation.replace(with: files)
+            state.transports[state.rotation.generation] = fresh
+            return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
+        }
+        guard isInstalled else { return }
+        configuration.logger?.info("certificates were read; new connections use them")
+        if let (number, transport) = unused { close(transport, number) }
+    }
+
+    private static func tryOut(_ settings: TrustSettings) async -> Result<TrustMaterial, TransferFailure> {
+        await withUnsafeContinuation { continuation in
+            let hasThread = LoopThread.start(named: "httpdns-trust") {
+                continuation.resume(
+                    returning: Result { () throws(TransferFailure) in
+                        let material = try TrustMaterial(settings, isWatched: true)
+                        try TrustTrial.run(material)
+                        return material
+                    }
+                )
+            }
+            if !hasThread {
+                continuation.resume(
+                    returning: .failure(
+                        TransferFailure(
+                            code: .transport,
+                            phase: .queue,
+                            message: "the system refused a thread to read certificates on"
+                        )
+                    )
+                )
+            }
+        }
+    }
+
+    // MARK: generations
+
+    private func leave(_ generation: Int) {
+        let transport = state.withLock { state in
+            state.rotation.end(generation) ? state.transports[generation] : nil
+        }
+        if let transport { close(transport, generation) }
+    }
+
+    /// Lets a loop that gets no more requests end with its last transfer.
+    private func close(_ transport: Transport, _ generation: Int) {
+        guard transport.retire() else { return state.withLock { $0.transports[generation] = nil } }
+        Task {
+            await transport.drain()
+            state.withLock { $0.transports[generation] = nil }
+        }
+    }
+}
+
+extension TrustSettings {
+    /// What the paths lead to now.
+    func signatures() -> TrustRotation.Files {
+        var paths: [String] = []
+        if verification == .chainAndName, let path = try? CertificateBundle.path(for: roots) { paths.append(path) }
+        if let own = clientCertificate {
+            paths.append(own.certificateFile)
+            if let path = own.keyFile { paths.append(path) }
+            if case .file(let path) = own.keyPassword?.place { paths.append(path) }
+        }
+        return paths.map { FileSignature($0) }
+    }
+}

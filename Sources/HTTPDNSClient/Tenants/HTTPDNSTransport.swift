@@ -1,0 +1,143 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+public import Logging
+
+/// A way to the wire that many clients share: one process, a thousand tenants, few threads.
+///
+/// ```swift
+/// let transport = HTTPDNSTransport()
+/// let first = try await HTTPDNSClient(configuration: settingsOfFirst, on: transport)
+/// let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
+/// ```
+///
+/// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and end. Shared
+/// are loop threads, and by clients with equal ``TrustSettings`` connections. Clients whose trust settings differ in anything
+/// share no thread, no connection and no TLS session.
+///
+/// **Life.** A loop starts with the first request of its trust settings, and ends when the last client with these is shut
+/// down. A transport whose clients are all shut down holds nothing, and needs no shutdown of its own. Clients keep their
+/// transport alive. ``shutdown(drainingFor:)`` ends all of them at once.
+public final class HTTPDNSTransport: Sendable {
+    /// What a transport may take at most.
+    public struct Limits: Hashable, Sendable {
+        /// How many different trust settings may be in use at once, at least 1. Each has a thread and connections of its own; a
+        /// client with one more is refused with ``HTTPDNSClientError/Code/limitReached``.
+        public var trustSettings = 32
+        /// How many connections are kept open for later requests, for each of these, at least 1.
+        public var idleConnections = 128
+
+        /// Creates the defaults.
+        public init() {}
+    }
+
+    /// What a transport has in use.
+    public struct Usage: Hashable, Sendable {
+        /// Clients that are not shut down.
+        public var clients: Int
+        /// Different trust settings among these.
+        public var trustSettings: Int
+        /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of certificates.
+        public var loops: Int
+
+        /// Creates a usage, to compare with.
+        public init(clients: Int, trustSettings: Int, loops: Int) {
+            self.clients = clients
+            self.trustSettings = trustSettings
+            self.loops = loops
+        }
+    }
+
+    /// The limits given at the beginning.
+    public let limits: Limits
+
+    private let logger: Logger?
+    private let driver: TransportConfiguration.Driver
+    private let registry = Lock(TrustRegistry())
+
+    /// Creates a transport. Nothing is started before the first request.
+    /// - Parameters:
+    ///   - limits: What it may take at most.
+    ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
+    public convenience init(limits: Limits = Limits(), logger: Logger? = nil) {
+        self.init(limits: limits, logger: logger, driver: .platformDefault)
+    }
+
+    package init(limits: Limits, logger: Logger?, driver: TransportConfiguration.Driver) {
+        self.limits = limits
+        self.logger = logger
+        self.driver = driver
+    }
+
+    /// What is in use now.
+    public var usage: Usage {
+        let (clients, transports) = registry.withLock { ($0.leases, $0.transports) }
+        return Usage(
+            clients: clients,
+            trustSettings: transports.count,
+            loops: transports.reduce(0) { $0 + $1.loops }
+        )
+    }
+
+    /// Looks at the files of all trust settings now, and returns when changed ones are in use: new requests get new
+    /// connections with them, requests in flight end on the old ones. Without this call a change is seen by the first request
+    /// a second later.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for the first files that cannot be used; what was in use
+    ///   before stays so. The others are taken into use all the same.
+    public func reloadCertificates() async throws {
+        var first: TransferFailure?
+        for transport in registry.withLock({ $0.transports }) {
+            do throws(TransferFailure) {
+                try await transport.reload()
+            } catch {
+                first = first ?? error
+            }
+        }
+        if let first { throw HTTPDNSClientError.unusable(first) }
+    }
+
+    /// Refuses new clients and new requests of all clients, lets what is in flight end for `duration`, cuts the rest, and ends
+    /// all threads. The clients stay to be shut down, for their providers. Idempotent.
+    public func shutdown(drainingFor duration: Duration = .zero) async {
+        let transports = registry.withLock { $0.close() }
+        await withTaskGroup(of: Void.self) { tasks in
+            for transport in transports { tasks.addTask { await transport.shutdown(drainingFor: duration) } }
+        }
+    }
+
+    // MARK: leases
+
+    /// A way for one client, until ``TenantLane`` gives it back.
+    func lease(_ trust: TrustSettings) async throws(HTTPDNSClientError) -> TrustedTransport {
+        let limits = limits
+        let lease = registry.withLock { registry in
+            registry.lease(trust, maximum: limits.trustSettings) {
+                var configuration = TransportConfiguration()
+                configuration.trust = trust
+                configuration.driver = driver
+                configuration.maximumIdleConnections = limits.idleConnections
+                configuration.logger = logger
+                return TrustedTransport(configuration)
+            }
+        }
+        switch lease {
+        case .granted(let transport):
+            do throws(TransferFailure) {
+                if trust.namesFiles { try await transport.prepare() }
+                return transport
+            } catch {
+                _ = release(trust)
+                throw HTTPDNSClientError.unusable(error)
+            }
+        case .tooMany:
+            throw HTTPDNSClientError.tooManyTrustSettings(limits.trustSettings)
+        case .closed:
+            throw HTTPDNSClientError.transportShutDown
+        }
+    }
+
+    /// A client has ended.
+    /// - Returns: The transport, to be ended, if that was its last client.
+    func release(_ trust: TrustSettings) -> TrustedTransport? {
+        registry.withLock { $0.release(trust) }
+    }
+}

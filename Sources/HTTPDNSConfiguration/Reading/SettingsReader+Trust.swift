@@ -1,0 +1,99 @@
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+extension KeyTable {
+    package static let trust = KeyTable(
+        name: "client.trust",
+        keys: ["client_certificate", "pins", "pins_by_host", "minimum_tls", "verification"]
+    )
+    package static let clientCertificate = KeyTable(
+        name: "client.trust.client_certificate",
+        keys: ["file", "key", "password"]
+    )
+}
+
+extension WordTable {
+    package static let tlsVersions = WordTable(words: ["1.2", "1.3"])
+    package static let verifications = WordTable(words: ["chain-and-name", "insecurely-accepting-any-certificate"])
+}
+
+extension SettingsReader {
+    private static let pinForm = "public-key pins such as sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="
+
+    mutating func readTrust(_ node: ConfigurationNode, into trust: inout TrustSettings) {
+        let path = "client.trust"
+        guard let fields = fields(of: node, .trust, path: path) else { return }
+        if let node = fields["client_certificate"] {
+            trust.clientCertificate = readClientCertificate(node, path: "\(path).client_certificate")
+        }
+        if let node = fields["pins"] { trust.pins = readPins(node, path: "\(path).pins") }
+        if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
+        if let node = fields["minimum_tls"], let word = word(of: node, .tlsVersions, path: "\(path).minimum_tls") {
+            trust.minimumVersion = word == "1.3" ? .tls13 : .tls12
+        }
+        if let node = fields["verification"],
+            let word = word(of: node, .verifications, path: "\(path).verification")
+        {
+            trust.verification = word == "chain-and-name" ? .chainAndName : .insecurelyAcceptingAnyCertificate
+        }
+    }
+
+    private mutating func readClientCertificate(_ node: ConfigurationNode, path: String) -> ClientCertificate? {
+        guard let fields = fields(of: node, .clientCertificate, path: path) else { return nil }
+        let key = fields["key"].flatMap { readableFile(of: $0, path: "\(path).key") }
+        let password = fields["password"].flatMap { readSecret($0, path: "\(path).password") }
+        guard let file = fields["file"] else {
+            mistakes.add(
+                "\(path): the key \"file\" is missing",
+                at: node.position,
+                hint: "it is the PEM file of the certificate"
+            )
+            return nil
+        }
+        guard let file = readableFile(of: file, path: "\(path).file") else { return nil }
+        return ClientCertificate(
+            certificateFile: file,
+            keyFile: key,
+            keyPassword: password.map { place in
+                switch place {
+                case .file(let file): .file(file)
+                case .environment(let name): .environment(name)
+                }
+            }
+        )
+    }
+
+    private mutating func readPins(_ node: ConfigurationNode, path: String) -> [PublicKeyPin] {
+        var pins: [PublicKeyPin] = []
+        for node in elements(of: node, path: path, Self.pinForm + ", one or a list") ?? [] {
+            let pin = value(of: node, path: path, Self.pinForm) { text throws(ValueMistake) in
+                do throws(TrustSettingsError) {
+                    return try PublicKeyPin(text)
+                } catch {
+                    throw ValueMistake(error.message)
+                }
+            }
+            guard let pin else { continue }
+            if pins.contains(pin) { mistakes.add("\(path): \(pin) is listed twice", at: node.position) }
+            pins.append(pin)
+        }
+        return pins
+    }
+
+    private mutating func readPinsByHost(_ node: ConfigurationNode, path: String, into trust: inout TrustSettings) {
+        for (pattern, entry) in entries(of: node, path: path, "names and their pins") ?? [] {
+            let place = "\(path)[\(quoted(pattern))]"
+            if trust.pinsByHost[pattern.lowercased()] != nil {
+                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+            let pins = readPins(entry.value, path: place)
+            // What was wrong with the pins is told already.
+            guard !pins.isEmpty else { continue }
+            do throws(TrustSettingsError) {
+                try trust.pin(pattern, to: pins)
+            } catch {
+                mistakes.add("\(place): \(error.message)", at: entry.key.position)
+            }
+        }
+    }
+}

@@ -1,0 +1,138 @@
+import Foundation
+import HTTPDNSClient
+import ServerRig
+import Testing
+
+/// Certificates, keys and authorities that change under a running client.
+@Suite("Rotation of certificates", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
+struct CertificateRotationTests {
+    /// A client whose certificate, key and authorities are copies in `folder`.
+    private func configuration(_ rig: ServerRig, _ folder: TemporaryFolder) throws -> HTTPDNSClient.Configuration {
+        try folder.copy(rig.certificateFile("tenant-ca-a.pem"), to: "ca.pem")
+        try folder.copy(rig.certificateFile("tenant-a.pem"), to: "tls.crt")
+        try folder.copy(rig.certificateFile("tenant-a.key"), to: "tls.key")
+        var configuration = try rig.tenant(nil)
+        configuration.trust.roots = .file(folder.path("ca.pem"))
+        configuration.trust.clientCertificate = ClientCertificate(
+            certificateFile: folder.path("tls.crt"),
+            keyFile: folder.path("tls.key")
+        )
+        return configuration
+    }
+
+    @Test(
+        "a new pair serves the next request on a new connection; what is in flight ends on the old one",
+        arguments: [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func rotated(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        var configuration = try configuration(rig, folder)
+        configuration.versions = versions
+        let mark = rig.accessLogMark()
+        let tag = "rotated-\(versions)"
+        try await withClient(configuration) { client in
+            try await client.get(rig.tenantURL("/health?\(tag)=before")).text()
+            let inFlight = try await client.get(rig.tenantURL("/stall-body/1?\(tag)=inflight"))
+            try folder.copy(rig.certificateFile("tenant-b.pem"), to: "tls.crt")
+            try folder.copy(rig.certificateFile("tenant-b.key"), to: "tls.key")
+            try await client.reloadCertificates()
+            let after = try await client.get(rig.tenantURL("/health?\(tag)=after"))
+            #expect(!after.exchanges[0].reusedConnection)
+            try await after.text()
+            #expect(try await client.get(rig.tenantURL("/health?\(tag)=after")).exchanges[0].reusedConnection)
+            #expect(try await inFlight.text() == "begin\nend\n")
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains(tag) }
+        for line in lines {
+            #expect(line.clientSubject == (line.target.hasSuffix("after") ? "CN=tenant-b" : "CN=tenant-a"))
+        }
+        // No TLS session outlives the certificate that it was made with.
+        let before = Set(lines.filter { $0.clientSubject == "CN=tenant-a" }.map(\.sessionID))
+        #expect(lines.allSatisfy { $0.clientSubject == "CN=tenant-a" || !before.contains($0.sessionID) })
+    }
+
+    @Test("without being told, a client sees within seconds that its certificate changed")
+    func noticed() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let mark = rig.accessLogMark()
+        try await withClient(try configuration(rig, folder)) { client in
+            try await client.get(rig.tenantURL("/health?noticed")).text()
+            try folder.copy(rig.certificateFile("tenant-b.pem"), to: "tls.crt")
+            try folder.copy(rig.certificateFile("tenant-b.key"), to: "tls.key")
+            let deadline = ContinuousClock.now + .seconds(60)
+            while ContinuousClock.now < deadline {
+                let answer = try await client.get(rig.tenantURL("/health?noticed"))
+                try await answer.text()
+                if !answer.exchanges[0].reusedConnection { break }
+                try await Task.sleep(for: .milliseconds(20))
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark) {
+            $0.target == "/health?noticed" && $0.clientSubject == "CN=tenant-b"
+        }
+        #expect(lines.count == 1)
+    }
+
+    @Test("half a pair is not taken: requests go on with the whole one, on new connections too, and the error says why")
+    func half() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let mark = rig.accessLogMark()
+        try await withClient(try configuration(rig, folder)) { client in
+            try await client.get(rig.tenantURL("/health?half")).text()
+            try folder.copy(rig.certificateFile("tenant-b.pem"), to: "tls.crt")
+            let error = try await refusal { try await client.reloadCertificates() }
+            #expect(error.code == .configuration && error.message.contains("does not belong to the certificate"))
+            // Their own connection each.
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<4 {
+                    tasks.addTask {
+                        var request = ClientRequest(url: rig.tenantURL("/once?half"))
+                        request.options.versions = .http1Only
+                        let response = try await client.execute(request)
+                        #expect(response.status == .ok)
+                    }
+                }
+                try await tasks.waitForAll()
+            }
+            try folder.copy(rig.certificateFile("tenant-b.key"), to: "tls.key")
+            try await client.reloadCertificates()
+            try await client.get(rig.tenantURL("/health?half&whole")).text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 6) { $0.target.contains("?half") }
+        for line in lines {
+            #expect(line.clientSubject == (line.target.contains("whole") ? "CN=tenant-b" : "CN=tenant-a"))
+        }
+    }
+
+    @Test(
+        "authorities behind a link that is swapped, as Kubernetes does: the next connection trusts the new ones alone"
+    )
+    func linkSwap() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        for (name, source) in [("one", "tenant-ca-b.pem"), ("two", "other-ca.pem"), ("three", "tenant-ca-a.pem")] {
+            try FileManager.default.createDirectory(atPath: folder.path(name), withIntermediateDirectories: false)
+            try folder.copy(rig.certificateFile(source), to: "\(name)/ca.pem")
+        }
+        func point(to name: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: folder.path("..new"), withDestinationPath: name)
+            #expect(rename(folder.path("..new"), folder.path("..data")) == 0)
+        }
+        try point(to: "one")
+        var configuration = try rig.tenant("tenant-a")
+        configuration.trust.roots = .file(folder.path("..data/ca.pem"))
+        try await withClient(configuration) { client in
+            #expect(try await client.get(rig.tenantURL("/health")).status == .ok)
+            try point(to: "two")
+            try await client.reloadCertificates()
+            let error = try await refusal { _ = try await client.get(rig.tenantURL("/health")) }
+            #expect(error.code == .certificateRefused)
+            try point(to: "three")
+            try await client.reloadCertificates()
+            #expect(try await client.get(rig.tenantURL("/health")).status == .ok)
+        }
+    }
+}

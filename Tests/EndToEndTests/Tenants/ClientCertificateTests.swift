@@ -1,0 +1,173 @@
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 61 of the acceptance list, and public-key pins.
+@Suite("Client certificates and pins, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
+struct ClientCertificateTests {
+    /// What the server answers, and whom it saw.
+    private func ask(_ configuration: HTTPDNSClient.Configuration, _ target: String) async throws -> (Int, String) {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        var status = 0
+        try await withClient(configuration) { client in
+            let response = try await client.get(rig.tenantURL(target))
+            status = response.status.code
+            try await response.text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.target == target }
+        return (status, lines[0].clientSubject)
+    }
+
+    @Test("row 61: with the certificate 200, without it 400, with another authority's 400")
+    func shown() async throws {
+        let rig = try await ServerRig.shared()
+        let with = try await ask(rig.tenant("tenant-a"), "/health?row61=with")
+        #expect(with == (200, "CN=tenant-a"))
+        let without = try await ask(rig.tenant(nil), "/health?row61=without")
+        #expect(without == (400, ""))
+        let stranger = try await ask(rig.tenant("stranger"), "/health?row61=stranger")
+        #expect(stranger.0 == 400)
+    }
+
+    @Test("an encrypted key is opened with the password of a file or of an environment variable")
+    func encrypted() async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = try rig.tenant("tenant-a")
+        configuration.trust.clientCertificate?.keyFile = rig.certificateFile("tenant-a.encrypted.key")
+        configuration.trust.clientCertificate?.keyPassword = .file(rig.certificateFile("tenant-a.password"))
+        do {
+            let seen = try await ask(configuration, "/health?key=file")
+            #expect(seen == (200, "CN=tenant-a"))
+        }
+        #expect(!"\(configuration.trust)".contains("a password with spaces"))
+        // A variable that every process has.
+        let folder = try TemporaryFolder()
+        let made = try await Command(
+            "openssl",
+            [
+                "ec", "-in", rig.certificateFile("tenant-a.key"), "-aes128", "-passout", "env:PATH",
+                "-out", folder.path("key.pem"),
+            ]
+        ).run()
+        #expect(made.status == 0, "\(made.error)")
+        configuration.trust.clientCertificate?.keyFile = folder.path("key.pem")
+        configuration.trust.clientCertificate?.keyPassword = .environment("PATH")
+        do {
+            let seen = try await ask(configuration, "/health?key=environment")
+            #expect(seen == (200, "CN=tenant-a"))
+        }
+    }
+
+    @Test("a certificate, its key and the chain may stand in one file")
+    func oneFile() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let both = try ["tenant-b.pem", "tenant-b.key"].map { try folder.text(of: rig.certificateFile($0)) }.joined()
+        try folder.write("both.pem", both)
+        var configuration = try rig.tenant(nil)
+        configuration.trust.clientCertificate = ClientCertificate(certificateFile: folder.path("both.pem"))
+        do {
+            let seen = try await ask(configuration, "/health?one=file")
+            #expect(seen == (200, "CN=tenant-b"))
+        }
+    }
+
+    struct Mistake: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        var certificate = "tenant-a.pem"
+        var key: String? = "tenant-a.key"
+        var password: KeyPassword?
+        var roots = "tenant-ca-a.pem"
+        var says: String
+    }
+
+    static let mistakes = [
+        Mistake(testDescription: "another's key", key: "tenant-b.key", says: "does not belong to the certificate"),
+        Mistake(
+            testDescription: "a key that needs a password",
+            key: "tenant-a.encrypted.key",
+            says: "password is missing"
+        ),
+        Mistake(
+            testDescription: "a wrong password",
+            key: "tenant-a.encrypted.key",
+            password: .environment("PATH"),
+            says: "password is wrong"
+        ),
+        Mistake(
+            testDescription: "a password that is not set",
+            key: "tenant-a.encrypted.key",
+            password: .environment("HTTPDNS_NO_SUCH_VARIABLE"),
+            says: "HTTPDNS_NO_SUCH_VARIABLE is not set"
+        ),
+        Mistake(testDescription: "no certificate", certificate: "tenant-a.key", says: "no PEM certificate in"),
+        Mistake(testDescription: "no key in the one file", key: nil, says: "does not belong to the certificate"),
+        Mistake(testDescription: "no such file", certificate: "nowhere.pem", says: "cannot be read: No such file"),
+        Mistake(testDescription: "authorities that are none", roots: "tenant-a.key", says: "is not PEM"),
+    ]
+
+    @Test("files that do not fit are refused when the client is made, and the error names them", arguments: mistakes)
+    func refused(mistake: Mistake) async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = try rig.tenant("tenant-a")
+        configuration.trust.roots = .file(rig.certificateFile(mistake.roots))
+        configuration.trust.clientCertificate = ClientCertificate(
+            certificateFile: rig.certificateFile(mistake.certificate),
+            keyFile: mistake.key.map(rig.certificateFile),
+            keyPassword: mistake.password
+        )
+        let error = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
+        #expect(error.code == .configuration && error.stage == .configuration)
+        #expect(error.message.contains(mistake.says), "\(error)")
+    }
+
+    // MARK: pins
+
+    private static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="
+
+    @Test("one of several pins is enough; with none right the error has the pin of the key that was found")
+    func pins() async throws {
+        let rig = try await ServerRig.shared()
+        let right = try await rig.pin(of: "tenant.pem")
+        let strange = try PublicKeyPin(Self.strange)
+        let backup = try await ask(rig.tenant("tenant-a", pins: [strange, right]), "/health?pin=backup")
+        #expect(backup.0 == 200)
+        try await withClient(try rig.tenant("tenant-a", pins: [strange, strange])) { client in
+            let error = try await refusal { _ = try await client.get(rig.tenantURL("/health?pin=wrong")) }
+            #expect(error.code == .certificateRefused && error.stage == .tls && !error.requestMayHaveBeenSent)
+            #expect(error.message.contains("none of the 2 pinned for tenant.test"), "\(error)")
+            #expect(error.message.contains("the key that it has is \(right)"), "\(error)")
+            #expect(error.hint?.contains("trust.pins") == true)
+        }
+        let lines = try rig.accessLog()
+        #expect(lines.allSatisfy { $0.target != "/health?pin=wrong" })
+    }
+
+    @Test("a host's own pins stand in place of those for all: exact name, longest suffix, then all")
+    func pinsByHost() async throws {
+        let rig = try await ServerRig.shared()
+        let right = try await rig.pin(of: "good.pem")
+        let strange = try PublicKeyPin(Self.strange)
+        var configuration = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
+        configuration.trust.pins = [strange]
+        try configuration.trust.pin("*.wild.test", to: [right])
+        try configuration.trust.pin("bad.wild.test", to: [strange])
+        try await withClient(configuration) { client in
+            // One after the other on one loop: what is set for one host must not stay for the next.
+            for (host, isRight) in [
+                ("a.wild.test", true), ("bad.wild.test", false), ("one.test", false), ("b.wild.test", true),
+                ("bad.wild.test", false), ("a.wild.test", true),
+            ] {
+                let url = "https://\(host):\(rig.tlsPort)/health"
+                if isRight {
+                    #expect(try await client.get(url).text() == "127.0.0.2\n")
+                } else {
+                    let error = try await refusal { _ = try await client.get(url) }
+                    #expect(error.code == .certificateRefused, "\(host)")
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,110 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// What tenants cost, in a process that does nothing else: the figures of Docs/Operations.md. The bounds are ten times what
+/// was measured, for other machines; threads are exact.
+@Suite(
+    "The cost of tenants",
+    .enabled(if: ServerRig.hasMachineForItself && ServerRig.isAvailable([.nginx, .bind])),
+    .serialized
+)
+struct TenantCostTests {
+    private static func threads() throws -> Int {
+        try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").filter {
+            // The concurrency runtime adds threads of its own as it likes.
+            let name = try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+            return name?.hasPrefix("httpdns") == true
+        }.count
+    }
+
+    private static func residentBytes() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    private func client(
+        on transport: HTTPDNSTransport,
+        _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+    ) async throws -> HTTPDNSClient {
+        var configuration = try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
+        try change(&configuration)
+        return try await HTTPDNSClient(configuration: configuration, on: transport)
+    }
+
+    @Test("a thousand clients with equal trust: one thread, and so much memory each")
+    func clients() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let url = "http://one.test:\(rig.httpPort)/health"
+        let first = try await client(on: transport)
+        try await first.get(url).text()
+        let (threads, bytes) = (try Self.threads(), try Self.residentBytes())
+        var clients = [first]
+        for _ in 0..<1000 {
+            let client = try await client(on: transport)
+            try await client.get(url).text()
+            clients.append(client)
+        }
+        let each = (try Self.residentBytes() - bytes) / 1000
+        print("measured: \(each) bytes for each client, \(try Self.threads() - threads) more threads for 1000")
+        let more = try Self.threads() - threads
+        #expect(more == 0 && each < 10 * 64 * 1024)
+        for client in clients { try await client.shutdown() }
+    }
+
+    @Test("different trust settings: a thread each, and so much memory", arguments: [TrustRoots.system, nil])
+    func trustSettings(roots: TrustRoots?) async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let url = "https://one.test:\(rig.tlsPort)/health"
+        let pin = try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+        func different(_ number: Int) async throws -> HTTPDNSClient {
+            try await client(on: transport) { configuration in
+                if let roots { configuration.trust.roots = roots }
+                try configuration.trust.pin("n\(number).example", to: [pin])
+            }
+        }
+        var clients = [try await different(-1)]
+        _ = try? await clients[0].get(url).text()
+        let (threads, bytes) = (try Self.threads(), try Self.residentBytes())
+        for number in 0..<16 {
+            let client = try await different(number)
+            // The system's authorities refuse the rig's server, after they were read.
+            _ = try? await client.get(url).text()
+            clients.append(client)
+        }
+        let each = (try Self.residentBytes() - bytes) / 16
+        let more = try Self.threads() - threads
+        print(
+            "measured: \(each) bytes, \(more) threads for 16 trust settings with roots \(roots.map { "\($0)" } ?? "file")"
+        )
+        #expect(more == 16 && each < 10 * 4 * 1024 * 1024)
+        for client in clients { try await client.shutdown() }
+        #expect(transport.usage.loops == 0)
+    }
+
+    @Test("idle TLS connections: so much memory each")
+    func idleConnections() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let client = try await client(on: transport) { $0.versions = .http1Only }
+        func open(_ count: Int) async throws {
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for _ in 0..<count {
+                    tasks.addTask { try await client.get("https://one.test:\(rig.http1Port)/stall/1").text() }
+                }
+                try await tasks.waitForAll()
+            }
+        }
+        try await open(28)
+        let bytes = try Self.residentBytes()
+        try await open(128)
+        let each = (try Self.residentBytes() - bytes) / 100
+        print("measured: \(each) bytes for each idle TLS connection")
+        #expect(each < 10 * 64 * 1024)
+        try await client.shutdown()
+    }
+}

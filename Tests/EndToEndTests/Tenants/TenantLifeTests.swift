@@ -1,0 +1,131 @@
+import HTTPDNSClient
+import ServerRig
+import Testing
+
+/// Beginning and end of clients on a shared transport, and its ceilings.
+@Suite("Tenants come and go", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(2)))
+struct TenantLifeTests {
+    private func configuration() async throws -> HTTPDNSClient.Configuration {
+        try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
+    }
+
+    @Test("a client's shutdown cuts its own transfers, tells whoever reads them, and leaves the others' alone")
+    func ownTransfers() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://one.test:\(rig.tlsPort)"
+        let transport = HTTPDNSTransport()
+        let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let second = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        // Both in flight on one connection.
+        let cut = try await first.get("\(url)/stall-body/30")
+        let left = try await second.get("\(url)/stall-body/0.5")
+        try await first.shutdown()
+        let error = try await refusal { try await cut.text() }
+        #expect(error.code == .shutDown && error.requestMayHaveBeenSent)
+        #expect(try await left.text() == "begin\nend\n")
+        #expect(try await second.get("\(url)/health").exchanges[0].reusedConnection)
+        #expect(try await refusal { _ = try await first.get("\(url)/health") }.code == .shutDown)
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        try await first.shutdown()
+        try await second.shutdown()
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        // A transport without clients takes new ones.
+        let third = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        #expect(try await third.get("\(url)/health").text() == "127.0.0.2\n")
+        try await third.shutdown()
+    }
+
+    @Test("a client's shutdown waits for its transfers as long as it is told to")
+    func draining() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let other = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let client = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let response = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/0.5")
+        async let ended: Void = client.shutdown(drainingFor: .seconds(60))
+        #expect(try await response.text() == "begin\nend\n")
+        try await ended
+        try await other.shutdown()
+    }
+
+    @Test("a transport's shutdown ends all clients' transfers, and clients and requests that come later are told why")
+    func wholeTransport() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let client = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let cut = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/30")
+        await transport.shutdown()
+        #expect(try await refusal { try await cut.text() }.code == .shutDown)
+        #expect(
+            try await refusal { _ = try await client.get("https://one.test:\(rig.tlsPort)/health") }.code == .shutDown
+        )
+        let late = try await configuration()
+        let error = try await refusal { _ = try await HTTPDNSClient(configuration: late, on: transport) }
+        #expect(error.code == .shutDown && error.message == "the transport is shut down")
+        try await client.shutdown()
+    }
+
+    @Test("one trust setting more than allowed is refused with what to do; equal ones are not counted twice")
+    func ceiling() async throws {
+        var limits = HTTPDNSTransport.Limits()
+        limits.trustSettings = 1
+        let transport = HTTPDNSTransport(limits: limits)
+        let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let equal = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        var different = try await configuration()
+        different.trust.minimumVersion = .tls13
+        let refused = different
+        let error = try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }
+        #expect(error.code == .limitReached && error.stage == .configuration)
+        #expect(error.message == "the transport has 1 different trust settings in use, which is its limit")
+        #expect(error.hint?.contains("limits.trustSettings") == true)
+        try await first.shutdown()
+        #expect(
+            try await refusal { _ = try await HTTPDNSClient(configuration: refused, on: transport) }.code
+                == .limitReached
+        )
+        try await equal.shutdown()
+        let second = try await HTTPDNSClient(configuration: refused, on: transport)
+        try await second.shutdown()
+    }
+
+    @Test("one request more than allowed fails at once and unsent; it is the client's own limit")
+    func requests() async throws {
+        let rig = try await ServerRig.shared()
+        let url = "https://one.test:\(rig.tlsPort)"
+        let transport = HTTPDNSTransport()
+        var limited = try await configuration()
+        limited.maximumRequestsInFlight = 2
+        let client = try await HTTPDNSClient(configuration: limited, on: transport)
+        let free = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
+        let busy = [try await client.get("\(url)/stall-body/1"), try await client.get("\(url)/stall-body/1")]
+        let error = try await refusal { _ = try await client.get("\(url)/health") }
+        #expect(error.code == .limitReached && error.stage == .queue && !error.requestMayHaveBeenSent)
+        #expect(try await free.get("\(url)/health").text() == "127.0.0.2\n")
+        for response in busy { #expect(try await response.text() == "begin\nend\n") }
+        #expect(try await client.get("\(url)/health").text() == "127.0.0.2\n")
+        try await client.shutdown()
+        try await free.shutdown()
+    }
+
+    @Test("a thousand clients with equal trust use one loop and one connection")
+    func thousand() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        var clients: [HTTPDNSClient] = []
+        for _ in 0..<1000 {
+            clients.append(try await HTTPDNSClient(configuration: try await configuration(), on: transport))
+        }
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1000, trustSettings: 1, loops: 1))
+        var connections = 0
+        for client in clients {
+            let response = try await client.get("https://one.test:\(rig.tlsPort)/health")
+            if !response.exchanges[0].reusedConnection { connections += 1 }
+            try await response.text()
+        }
+        #expect(connections == 1)
+        #expect(transport.usage.loops == 1)
+        for client in clients { try await client.shutdown() }
+        #expect(transport.usage.clients == 0)
+    }
+}

@@ -1,0 +1,98 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import ServerRig
+import Testing
+
+/// When files are looked at, and what a bad one costs, on a clock that stands still.
+@Suite("Changed certificates, on a fake clock", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])))
+struct TrustedTransportTests {
+    private let clock = FakeTimeSource()
+    private let log = LogRecorder()
+
+    private func transport(_ folder: TemporaryFolder) async throws -> TrustedTransport {
+        let rig = try await ServerRig.shared()
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        var configuration = TransportConfiguration()
+        configuration.trust.roots = .file(folder.path("ca.pem"))
+        configuration.logger = log.logger
+        return TrustedTransport(configuration, clock: clock)
+    }
+
+    /// Whether a new connection was made for it.
+    private func ask(_ transport: TrustedTransport, _ target: String = "/health") async throws -> Bool {
+        let rig = try await ServerRig.shared()
+        let request = TransferRequest(
+            url: try ParsedURL("https://one.test:\(rig.tlsPort)\(target)"),
+            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+        )
+        let response = try await transport.execute(request)
+        for try await _ in response.body {}
+        return !response.reusedConnection
+    }
+
+    @Test("files are looked at once a second at most, by a request; a change makes new connections, nothing else does")
+    func looks() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder)
+        #expect(try await ask(transport))
+        clock.advance(by: .seconds(5))
+        #expect(try await !ask(transport) && transport.generation == 1)
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        clock.advance(by: .milliseconds(999))
+        #expect(try await !ask(transport) && transport.generation == 1)
+        clock.advance(by: .milliseconds(1))
+        #expect(try await ask(transport) && transport.generation == 2)
+        clock.advance(by: .seconds(5))
+        #expect(try await !ask(transport) && transport.generation == 2)
+        await transport.shutdown()
+    }
+
+    @Test("a broken file changes nothing and is told once, however often it is seen; the next change is tried again")
+    func broken() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder)
+        #expect(try await ask(transport))
+        for (round, text) in ["half a PEM", "another half"].enumerated() {
+            try folder.write("ca.pem", text)
+            for _ in 0..<3 {
+                clock.advance(by: .seconds(1))
+                #expect(try await !ask(transport))
+            }
+            #expect(log.warnings.count == round + 1)
+        }
+        #expect(log.warnings.allSatisfy { $0.contains("is not PEM") } && transport.generation == 1)
+        let failure = await #expect(throws: TransferFailure.self) { try await transport.reload() }
+        #expect(failure?.code == .trustRootsMissing)
+        // Whoever asks gets the answer; the log has had it.
+        #expect(log.warnings.count == 2)
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        clock.advance(by: .seconds(1))
+        #expect(try await ask(transport) && transport.generation == 2 && log.warnings.count == 2)
+        await transport.shutdown()
+    }
+
+    @Test("the loop of the files before ends when its last transfer has")
+    func oldLoopEnds() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder)
+        let request = TransferRequest(
+            url: try ParsedURL("https://one.test:\(rig.tlsPort)/stall-body/0.3"),
+            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+        )
+        let inFlight = try await transport.execute(request)
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        try await transport.reload()
+        #expect(transport.loops == 2)
+        var body: [UInt8] = []
+        for try await chunk in inFlight.body { body += chunk }
+        #expect(String(decoding: body, as: UTF8.self) == "begin\nend\n")
+        let deadline = ContinuousClock.now + .seconds(60)
+        while transport.loops > 1, ContinuousClock.now < deadline { await Task.yield() }
+        #expect(transport.loops == 1)
+        await transport.shutdown()
+    }
+}
