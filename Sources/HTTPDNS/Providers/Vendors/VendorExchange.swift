@@ -43,6 +43,9 @@ final class VendorExchange: Sendable {
         self.clock = ClockOffset(clock)
     }
 
+    /// How many names one question may have.
+    var batchLimit: Int { vendor.batchLimit }
+
     /// Asks about all names of the question in one request.
     /// - Throws: ``ProviderError``; `CancellationError` when the task is cancelled.
     func answers(to question: VendorQuestion, limit: Duration) async throws -> [HostName: ProviderAnswer] {
