@@ -62,7 +62,7 @@ struct VendorErrorTable: Sendable {
             case .account: .accountRefused
             case .rateLimit: .rateLimited
             case .question, .clock: .refused
-            case .address, .nextAddress: .httpStatus
+            case .address, .nextAddress: reply.status == 200 ? .serverFailure : .httpStatus
             }
         let ending =
             row.meaning == .account ? "; it is not asked again until its settings or its secrets change" : ""

@@ -129,6 +129,36 @@ struct AlibabaContractTests {
         #expect(told.first?.contains("service-disabled") == true)
     }
 
+    @Test(
+        "5 (7): twenty names are warmed with four queries, the fewest that the vendor allows",
+        arguments: AlibabaProvider.Version.allCases
+    )
+    func warming(version: AlibabaProvider.Version) async throws {
+        let service = Service(version)
+        let exchange = ScriptedVendorExchange { sent in
+            try await service.exchange(sent.request, with: sent.endpoint, deadline: sent.deadline)
+        }
+        var settings = AlibabaProvider.Configuration(
+            name: "ali",
+            version: version,
+            credential: VendorCredential(account: "100000")
+        )
+        settings.discoversAddresses = false
+        var configuration = ResolverConfiguration()
+        configuration.providers = [try AlibabaProvider(settings, exchange: exchange)]
+        configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        let resolver = try Resolver(configuration)
+        let names = try (1...20).map { try HostName("h\($0).example.com") }
+        #expect(await resolver.preresolve(names).isEmpty)
+        #expect(exchange.sent.count == 4)
+        for name in names {
+            let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+            #expect(resolution.isCached && resolution.endpoints.map(\.address) == [AlibabaBody.address])
+        }
+        #expect(exchange.sent.count == 4)
+        await resolver.shutdown()
+    }
+
     /// What is warned of while twenty questions, forty seconds apart, are answered by the next provider.
     private func warnings(of scripted: ScriptedAlibaba) async throws -> [String] {
         let host = try HostName("www.example.com")

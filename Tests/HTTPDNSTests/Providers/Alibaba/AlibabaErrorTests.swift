@@ -23,6 +23,7 @@ struct AlibabaErrorTests {
         ("SomethingNew", 503, .httpStatus, 3),
         ("SomethingNew", 408, .httpStatus, 3), ("SomethingNew", 429, .rateLimited, 1),
         ("SomethingNew", 200, .serverFailure, 3), ("InvalidHost", 200, .refused, 1),
+        ("InternalError", 200, .serverFailure, 3),
     ]
 
     @Test(

@@ -126,7 +126,8 @@ struct AlibabaHostileTests {
     @Test("what is encrypted well and is no answer is refused, every prefix of an answer too")
     func encryptedRubbish() async throws {
         let payload = try #require(try AlibabaV2Payload(.gcm, key: ScriptedAlibaba.aesKey))
-        let cipher = try #require(AESCipher(.gcm, key: try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))))
+        let key = try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))
+        let cipher = try #require(AESCipher(.gcm, key: key))
         let text = Array(try payload.decrypted(AlibabaBody.gcmData))
         let question = VendorQuestion(hosts: [try HostName(Self.name)], families: .v4)
         for count in 0..<text.count {

@@ -31,6 +31,10 @@ struct ServiceAddressesTests {
         }
     }
 
+    private final class Count: Sendable {
+        let value = Lock(0)
+    }
+
     private func addresses(
         scope: AddressScope = .public,
         store: MemoryStore? = nil,
@@ -62,13 +66,13 @@ struct ServiceAddressesTests {
     @Test("5 (40): of many queries at once one begins a discovery")
     func single() async {
         let addresses = addresses()
-        let asked = Lock(0)
+        let asked = Count()
         let gate = OneShot<Void>()
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 {
                 group.addTask {
                     addresses.refreshIfDue { _ in
-                        asked.withLock { $0 += 1 }
+                        asked.value.withLock { $0 += 1 }
                         await gate.value()
                         return ServiceDiscovery(endpoints: [Self.found])
                     }
@@ -78,7 +82,7 @@ struct ServiceAddressesTests {
         #expect(addresses.attempts() == Self.bootstrap)
         gate.deliver(())
         await addresses.settled()
-        #expect(asked.withLock { $0 } == 1)
+        #expect(asked.value.withLock { $0 } == 1)
         #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
     }
 
