@@ -38,8 +38,8 @@ struct ProviderAndRouteMistakeTests {
                   backup: { kind: dhoh }
                 """,
                 """
-                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, \
-                json-alidns (did you mean "doh"?)
+                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, json-alidns, \
+                alibaba-v1, alibaba-v2 (did you mean "doh"?)
                 """
             ),
             MistakeCase(
