@@ -25,7 +25,8 @@ extension FuzzTarget {
         }
     }
 
-    private typealias Reading = @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HostName: ProviderAnswer]
+    private typealias Reading =
+        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HostName: ProviderAnswer]
 
     private static let plain: Reading = { octets, question throws(VendorAnswerError) in
         try AlibabaV2Answer.read(octets, question: question, payload: nil)
