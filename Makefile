@@ -52,7 +52,7 @@ scripts: ## Check the shell scripts' syntax
 .PHONY: signing
 signing: build-dependencies ## Tests of what needs the package trait Signing
 	$(call step,trait Signing)
-	swift test --traits YAML,Signing --scratch-path .build/signing --filter Alidns
+	swift test --traits YAML,Signing --scratch-path .build/signing --filter 'Alidns|Alibaba|AES'
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds

@@ -55,6 +55,7 @@ let package = Package(
                 "CurlTransport",
                 "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],

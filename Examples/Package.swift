@@ -6,7 +6,14 @@ import PackageDescription
 let package = Package(
     name: "Examples",
     platforms: [.macOS(.v15)],
-    dependencies: [.package(name: "swift-httpdns", path: "..")],
+    traits: [.trait(name: "Signing", description: "Accounts of vendors that sign their queries")],
+    dependencies: [
+        .package(
+            name: "swift-httpdns",
+            path: "..",
+            traits: [.defaults, .trait(name: "Signing", condition: .when(traits: ["Signing"]))]
+        )
+    ],
     targets: [
         .executableTarget(
             name: "FirstRequest",
@@ -20,6 +27,14 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
+            ]
+        ),
+        // Its account signs its queries: swift run --traits Signing Alibaba
+        .executableTarget(
+            name: "Alibaba",
+            dependencies: [
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
             ]
         ),
         .target(

@@ -22,6 +22,8 @@ public struct ProviderCompatibility: Sendable {
         public var unknownName: HostName
         /// A name about which the service keeps silent for at least a minute.
         public var silentName: HostName
+        /// Whether the service can say that a name does not exist. Where it cannot, such a name has no addresses.
+        public var tellsNameErrors = true
         /// How long a query about names that are answered may take.
         public var timeLimit: Duration = .seconds(5)
         /// The time limit of the query that is meant to run into it.

@@ -6,6 +6,7 @@ struct FuzzTarget: Sendable {
 
     /// All targets. A new parser is a file in `Targets/` and a line here.
     static let all: [FuzzTarget] = [
+        .alibaba,
         .controlRequest,
         .diskSnapshot,
         .dnsResponse,

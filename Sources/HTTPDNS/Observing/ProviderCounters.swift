@@ -74,6 +74,7 @@ extension ProviderError.Code {
 
     /// All kinds that there are.
     package static let all: [ProviderError.Code] = [
-        .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .shutDown, .other,
+        .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .accountRefused,
+        .serviceDisabled, .notConfigured, .shutDown, .other,
     ]
 }

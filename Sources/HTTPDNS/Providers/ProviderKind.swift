@@ -1,9 +1,10 @@
 extension Provider {
-    /// What one-line texts call the protocol: `doh`, `json`, or `provider` for one that is not the library's own.
+    /// What one-line texts call the protocol: `doh`, `json`, `alibaba`, or `provider` for one that is not the library's own.
     package var kind: String {
         switch self {
         case is DoHProvider: "doh"
         case is JSONDNSProvider: "json"
+        case is AlibabaProvider: "alibaba"
         default: "provider"
         }
     }

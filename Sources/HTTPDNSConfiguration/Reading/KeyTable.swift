@@ -27,6 +27,14 @@ package struct KeyTable: Sendable {
         keys: jsonProvider.keys + ["account", "access_key", "secret"],
         later: ["region"]
     )
+    package static let alibabaV1Provider = KeyTable(
+        name: "a provider of kind alibaba-v1",
+        keys: jsonProvider.keys + ["account", "secret", "region", "parameters", "discovery", "addresses_file"]
+    )
+    package static let alibabaV2Provider = KeyTable(
+        name: "a provider of kind alibaba-v2",
+        keys: alibabaV1Provider.keys + ["encryption", "encryption_key"]
+    )
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
     package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
 
@@ -35,6 +43,8 @@ package struct KeyTable: Sendable {
         switch kind {
         case "json-google", "json-cloudflare": jsonProvider
         case "json-alidns": alidnsProvider
+        case "alibaba-v1": alibabaV1Provider
+        case "alibaba-v2": alibabaV2Provider
         default: dohProvider
         }
     }
@@ -81,8 +91,9 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, dohProvider, jsonProvider, alidnsProvider, secret, limits, route, rollout, mapping, via, policy, cache,
-        cacheTimeToLive, snapshot, resolver, client, timeouts, connections, trust, clientCertificate,
+        top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
+        rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
+        trust, clientCertificate,
     ]
 }
 
@@ -94,9 +105,11 @@ package struct WordTable: Sendable {
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
-        words: ["doh", "json-google", "json-cloudflare", "json-alidns"],
-        later: ["alibaba-v1", "alibaba-v2", "tencent"]
+        words: ["doh", "json-google", "json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2"],
+        later: ["tencent"]
     )
+    package static let alibabaRegions = WordTable(words: ["cn", "hk", "sg", "de", "us", "global"])
+    package static let alibabaEncryptions = WordTable(words: ["cbc", "gcm"])
     package static let methods = WordTable(words: ["get", "post"])
     package static let fallbacks = WordTable(words: ["none", "system"])
     package static let families = WordTable(words: ["v4", "v6", "both"])

@@ -76,6 +76,10 @@ extension SettingsReader {
         case "json-google": provider.kind = .google
         case "json-cloudflare": provider.kind = .cloudflare
         case "json-alidns": provider.kind = .alidns(readAlidnsAccount(fields, entry, path: path))
+        case "alibaba-v1", "alibaba-v2":
+            let version: AlibabaProvider.Version = kind == "alibaba-v1" ? .v1 : .v2
+            guard let settings = readAlibaba(version, fields, entry, path: path) else { return nil }
+            provider.kind = .alibaba(settings)
         default:
             if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
                 provider.kind = .doh(method: DoHProvider.Method(rawValue: word) ?? .get)

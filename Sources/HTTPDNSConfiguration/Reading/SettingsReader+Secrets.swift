@@ -22,7 +22,8 @@ extension SettingsReader {
         return FileSettings.AlidnsAccount(account: account, accessKey: accessKey, secret: secret)
     }
 
-    private mutating func identifier(_ node: ConfigurationNode, path: String) -> String? {
+    /// An account or the identifier of a key; nil after a mistake.
+    mutating func identifier(_ node: ConfigurationNode, path: String) -> String? {
         value(of: node, path: path, "1 to 128 of a-z, A-Z, 0-9, -, _ and .") { text throws(ValueMistake) in
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy(Self.isNameOctet) else {
                 throw ValueMistake("found \(quoted(text)); allowed: 1 to 128 of a-z, A-Z, 0-9, -, _ and .")

@@ -12,6 +12,7 @@ extension FileSettings {
             case cloudflare
             /// Without an account it is the free service.
             case alidns(AlidnsAccount?)
+            case alibaba(AlibabaSettings)
         }
 
         package var name: String
@@ -36,6 +37,12 @@ extension FileSettings {
                 settings.method = method
                 settings.trustRoots = trustRoots
                 return try DoHProvider(settings)
+            case .alibaba(let own):
+                var settings = own.configuration(name: name)
+                settings.trustRoots = trustRoots
+                if let url { settings.url = url }
+                settings.bootstrap = bootstrap
+                return try AlibabaProvider(settings)
             case .google: service = .google
             case .cloudflare: service = .cloudflare
             case .alidns(nil): service = .alidns

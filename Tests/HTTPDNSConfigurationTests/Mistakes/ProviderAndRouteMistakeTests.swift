@@ -23,11 +23,11 @@ struct ProviderAndRouteMistakeTests {
                 """
                 version: 1
                 providers:
-                  ali: { kind: alibaba-v2, account: "100000" }
+                  dnspod: { kind: tencent, account: "100000" }
                 """,
                 """
-                f.yaml:3:16: providers["ali"].kind: "alibaba-v2" comes in a later version; allowed now: doh, json-google, \
-                json-cloudflare, json-alidns
+                f.yaml:3:19: providers["dnspod"].kind: "tencent" comes in a later version; allowed now: doh, json-google, \
+                json-cloudflare, json-alidns, alibaba-v1, alibaba-v2
                 """
             ),
             MistakeCase(
@@ -38,8 +38,8 @@ struct ProviderAndRouteMistakeTests {
                   backup: { kind: dhoh }
                 """,
                 """
-                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, \
-                json-alidns (did you mean "doh"?)
+                f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, json-alidns, \
+                alibaba-v1, alibaba-v2 (did you mean "doh"?)
                 """
             ),
             MistakeCase(

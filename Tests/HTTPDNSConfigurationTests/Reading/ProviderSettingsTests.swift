@@ -59,6 +59,46 @@ struct ProviderSettingsTests {
         #expect(paid.providers.map(\.kind) == [.alidns(account)])
     }
 
+    @Test("Alibaba's kinds have their account, its secrets' places, region, parameters and files")
+    func alibaba() async throws {
+        let text = """
+            version: 1
+            providers:
+              plain: { kind: alibaba-v1, account: 100000 }
+              full:
+                kind: alibaba-v2
+                account: "123456"
+                secret: { env: ALIBABA_SECRET }
+                encryption: gcm
+                encryption_key: { env: ALIBABA_AES_KEY }
+                region: sg
+                parameters: { city: hz, age: 7 }
+                discovery: false
+                addresses_file: /var/lib/app/alibaba
+            """
+        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        var full = FileSettings.AlibabaSettings(version: .v2, account: "123456")
+        full.secret = .environment("ALIBABA_SECRET")
+        full.encryption = .gcm
+        full.encryptionKey = .environment("ALIBABA_AES_KEY")
+        full.region = "sg"
+        full.customParameters = ["city": "hz", "age": "7"]
+        full.discovers = false
+        full.addressesFile = "/var/lib/app/alibaba"
+        let plain = FileSettings.AlibabaSettings(version: .v1, account: "100000")
+        #expect(settings.providers.map(\.kind) == [.alibaba(plain), .alibaba(full)])
+
+        let own = """
+            version: 1
+            providers:
+              ali: { kind: alibaba-v2, account: 1, url: "http://127.0.0.1:8053" }
+            """
+        let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
+        #expect(providers.map(\.name) == ["ali"] && providers.allSatisfy { $0 is AlibabaProvider })
+        #expect(providers.map(\.serviceScope) == [.loopback] && providers.map(\.batchLimit) == [5])
+        for provider in providers { await provider.shutdown() }
+    }
+
     #if !Signing
     @Test("An account needs the trait Signing, which the error names at the provider's place")
     func withoutSigning() {

@@ -26,7 +26,14 @@ struct SchemaTests {
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
-            "providers: { a: { kind: alibaba-v2, url: https://192.0.2.53/ } }", "providers: { a: { kind: doh } }",
+            "providers: { a: { kind: alibaba-v2, url: https://192.0.2.53/ } }",
+            "providers: { a: { kind: alibaba-v1, account: 1, encryption: cbc } }",
+            "providers: { a: { kind: alibaba-v2, account: 1, encryption: des, encryption_key: { env: A } } }",
+            "providers: { a: { kind: alibaba-v2, account: 1, region: mars } }",
+            "providers: { a: { kind: alibaba-v2, account: 1, secret: abc } }",
+            "providers: { a: { kind: alibaba-v2, account: 1, parameters: [a] } }",
+            "providers: { a: { kind: alibaba-v1, account: 1, discovery: often } }",
+            "providers: { a: { kind: alibaba-v1, account: \"1/2\" } }", "providers: { a: { kind: doh } }",
             "providers: { a: { kind: doh, url: 192.0.2.53 } }",
             "providers: { a: { kind: doh, url: https://me:x@192.0.2.53/ } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [] } }",
@@ -112,10 +119,11 @@ struct SchemaTests {
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
         let providers = objects(definitions["provider"])
-        try #require(providers.count == 3)
+        try #require(providers.count == 5)
         let pairs: [(Set<String>, KeyTable)] = [
             (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
             (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
+            (keys(providers[3]), .alibabaV1Provider), (keys(providers[4]), .alibabaV2Provider),
             (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
             (keys(definitions["limits"]), .limits), (keys(definitions["rollout"]), .rollout),
             (keys(objects(definitions["route"]).first), .route),
@@ -141,7 +149,8 @@ struct SchemaTests {
         let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
         let top = schema.root["properties"]
         let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["method"], .methods), (route?["fallback"], .fallbacks),
+            (provider?["method"], .methods), (providers.last??["region"], .alibabaRegions),
+            (providers.last??["encryption"], .alibabaEncryptions), (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),

@@ -24,7 +24,7 @@ extension ServiceReply {
         }
     }
 
-    private var contentTypeHint: String {
+    var contentTypeHint: String {
         let type = headerFields[.contentType].map { "Content-Type \(ForeignText.excerpt($0))" } ?? "no Content-Type"
         return "\(type): a captive portal or another service may answer; check the url"
     }

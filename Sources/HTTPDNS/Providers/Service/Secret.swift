@@ -34,6 +34,9 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     }
 
     /// The content of a file, without line ends at its end, at most 4096 octets of UTF-8.
+    ///
+    /// A file that everybody may read, or that its group may write, is refused: `chmod 600`, or 640 for a group of the
+    /// service's own.
     public static func file(_ path: String) -> Secret {
         Secret(origin: "in the file \(path)") { try contents(of: path) }
     }
@@ -73,6 +76,12 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
         let descriptor = open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw Unreadable(reason: systemReason(errno)) }
         defer { close(descriptor) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { throw Unreadable(reason: systemReason(errno)) }
+        guard status.st_mode & S_IFMT != S_IFREG || status.st_mode & (S_IWGRP | S_IRWXO) == 0 else {
+            let mode = String(status.st_mode & 0o777, radix: 8)
+            throw Unreadable(reason: "its mode is \(mode), which lets others at it; chmod 600 it, or 640 for one group")
+        }
         var octets: [UInt8] = []
         var chunk = [UInt8](repeating: 0, count: maximumOctets + 1)
         while octets.count <= maximumOctets {

@@ -46,6 +46,11 @@ struct ServiceAttempts {
         }
     }
 
+    /// Makes the next attempt one with the same address: what it refused can be mended.
+    mutating func `repeat`(_ attempt: Attempt) {
+        remaining = [attempt.endpoint] + remaining
+    }
+
     /// Why the query failed, with every address that was tried.
     var error: ProviderError {
         guard let last = failures.last?.failure else {

@@ -6,8 +6,8 @@ package import HTTPTypes
 package protocol ServiceExchanging: Sendable {
     /// Sends the request over a connection to `endpoint`, whatever the URL's host, and collects the answer.
     ///
-    /// It returns or throws by `deadline`. The body is read only where the status is 200, and no further than
-    /// the longest answer of the provider's protocol.
+    /// It returns or throws by `deadline`. The body is read only where the status is 200 or the protocol names its errors
+    /// there, and no further than the longest answer of the provider's protocol.
     /// - Throws: `TransferFailure`; `CancellationError` when the task is cancelled.
     func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
@@ -36,7 +36,7 @@ package struct ServiceRequest: Sendable {
 package struct ServiceReply: Sendable {
     package var status: Int
     package var headerFields: HTTPFields
-    /// Empty unless the status is 200.
+    /// Empty where it was not read: see ``ServiceExchanging``.
     package var body: [UInt8]
     /// Where it came from.
     package var endpoint: Endpoint

@@ -44,7 +44,7 @@ extension ServiceReply {
 
     /// The wait that 429 and 5xx may ask for (RFC 9110 section 10.2.3), in seconds. The form with a date is not read: it
     /// would need a clock that agrees with the service's.
-    private var retryAfter: UInt32? {
+    var retryAfter: UInt32? {
         guard status == 429 || (500..<600).contains(status) else { return nil }
         return headerFields[.retryAfter].flatMap { UInt32($0) }
     }

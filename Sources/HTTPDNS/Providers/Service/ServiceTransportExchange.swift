@@ -6,17 +6,20 @@ internal import HTTPTypes
 struct ServiceTransportExchange: ServiceExchanging {
     private let transport: Transport
     private let maximumBodyOctets: Int
+    private let readsRefusals: Bool
 
     /// - Parameters:
     ///   - trustRoots: The authorities that the service's certificate must end at.
     ///   - threadName: The name of the transport's thread, at most 15 octets (pthread_setname_np(3)).
     ///   - maximumBodyOctets: The longest body that an answer may have, after decoding.
-    init(trustRoots: TrustRoots, threadName: String, maximumBodyOctets: Int) {
+    ///   - readsRefusals: Whether bodies are read at other statuses than 200 too: those in which vendors name their errors.
+    init(trustRoots: TrustRoots, threadName: String, maximumBodyOctets: Int, readsRefusals: Bool = false) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
         configuration.threadName = threadName
         transport = Transport(configuration)
         self.maximumBodyOctets = maximumBodyOctets
+        self.readsRefusals = readsRefusals
     }
 
     func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
@@ -46,7 +49,16 @@ struct ServiceTransportExchange: ServiceExchanging {
             body: [],
             endpoint: response.endpoint
         )
-        guard reply.status == 200 else { return reply }
+        guard reply.status == 200 else {
+            guard readsRefusals else { return reply }
+            do {
+                for try await chunk in response.body { reply.body += chunk }
+            } catch is TransferFailure {
+                // The status says enough, and is worth more than a page that is too long or breaks off.
+                reply.body = []
+            }
+            return reply
+        }
         for try await chunk in response.body { reply.body += chunk }
         return reply
     }

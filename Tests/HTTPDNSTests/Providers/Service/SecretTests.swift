@@ -10,7 +10,12 @@ struct SecretTests {
     private func file(_ octets: [UInt8]) throws -> String {
         let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
         try Data(octets).write(to: URL(fileURLWithPath: path))
+        try setMode(0o600, path)
         return path
+    }
+
+    private func setMode(_ mode: Int, _ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
     }
 
     @Test("a file is read at each use, without line ends at its end")
@@ -20,7 +25,27 @@ struct SecretTests {
         let secret = Secret.file(path)
         #expect(try secret.read() == Self.canary)
         try Data("next".utf8).write(to: URL(fileURLWithPath: path))
+        try setMode(0o640, path)
         #expect(try secret.read() == "next")
+    }
+
+    @Test(
+        "a file that others may read or write is refused, with its mode and what to do",
+        arguments: [
+            (0o600, true), (0o400, true), (0o640, true), (0o440, true), (0o644, false), (0o660, false), (0o602, false),
+        ]
+    )
+    func mode(mode: Int, isTaken: Bool) throws {
+        let path = try file(Array(Self.canary.utf8))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try setMode(mode, path)
+        guard !isTaken else {
+            #expect(try Secret.file(path).read() == Self.canary)
+            return
+        }
+        let error = #expect(throws: SecretError.self) { try Secret.file(path).read() }
+        #expect(error?.description.contains("its mode is \(String(mode, radix: 8))") == true)
+        #expect(error?.description.contains("chmod 600") == true)
     }
 
     @Test("an environment variable and a closure give theirs")

@@ -1,0 +1,21 @@
+import HTTPDNS
+import HTTPDNSClient
+
+// The account's secrets stay where they are, and are read for each query.
+let account = VendorCredential(
+    account: "100000",
+    secret: .environment("ALIBABA_SECRET"),
+    encryptionKey: .environment("ALIBABA_AES_KEY")
+)
+var settings = AlibabaProvider.Configuration(name: "alibaba", version: .v2, credential: account)
+settings.encryption = .gcm
+// A server that speaks the same may take the vendor's place: `Alibaba http://127.0.0.1:8053`
+if let url = CommandLine.arguments.dropFirst().first { settings.url = url }
+
+var configuration = HTTPDNSClient.Configuration()
+configuration.resolver.providers = [try AlibabaProvider(settings)]
+configuration.resolver.routes = [Route(.any, .providers(["alibaba"], fallback: .system))]
+let client = try await HTTPDNSClient(configuration: configuration)
+let response = try await client.get("https://www.example.com/", deadline: .seconds(2))
+print(response.status, response.route)
+try await client.shutdown(drainingFor: .seconds(5))

@@ -1,0 +1,88 @@
+internal import HTTPDNSPrimitives
+
+@testable internal import HTTPDNS
+
+extension FuzzTarget {
+    /// Answers of Alibaba's HTTPDNS in both versions, and of its schedule centre. The names that are asked about are taken
+    /// from the text, so that they seldom end the reading.
+    static let alibaba = FuzzTarget(name: "alibaba") { octets in
+        guard let root = try? JSONReader.read(octets) else {
+            for read in [AlibabaV1Answer.read, plain] {
+                precondition((try? read(octets, VendorQuestion(hosts: [.localhost], families: .both))) == nil)
+            }
+            precondition((try? schedule.discovery(parsing: octets)) == nil)
+            return
+        }
+        for families in [AddressFamilies.v4, .v6, .both] {
+            let question = VendorQuestion(hosts: Array(hosts(in: root).prefix(5)), families: families)
+            for read in [AlibabaV1Answer.read, plain] { check(question, read, octets) }
+        }
+        do throws(VendorAnswerError) {
+            let discovery = try schedule.discovery(parsing: octets)
+            precondition(discovery.endpoints.allSatisfy { $0.port > 0 })
+        } catch {
+            precondition(isOneLine(error.description), "an error is one line of ASCII")
+        }
+    }
+
+    private typealias Reading =
+        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HostName: ProviderAnswer]
+
+    private static let plain: Reading = { octets, question throws(VendorAnswerError) in
+        try AlibabaV2Answer.read(octets, question: question, payload: nil)
+    }
+
+    private static let schedule: AlibabaSchedule = {
+        guard
+            let location = try? ServiceLocation.vendor(
+                url: "https://dns.example",
+                bootstrap: [IPAddress(v4: 192, 0, 2, 1)],
+                provider: "fuzz"
+            )
+        else { preconditionFailure("the URL is good") }
+        return AlibabaSchedule(location: location, account: "1", region: .mainlandChina) { count in
+            [UInt8](repeating: 0, count: count)
+        }
+    }()
+
+    private static func check(_ question: VendorQuestion, _ read: Reading, _ octets: [UInt8]) {
+        do throws(VendorAnswerError) {
+            let answers = try read(octets, question)
+            precondition(!answers.isEmpty)
+            for (host, answer) in answers {
+                precondition(question.hosts.contains(host), "no name has a place in it that was not asked about")
+                precondition((answer.v4 != nil) == question.families.contains(.v4))
+                precondition((answer.v6 != nil) == question.families.contains(.v6))
+                check(answer.v4, .v4)
+                check(answer.v6, .v6)
+            }
+        } catch {
+            precondition(isOneLine(error.description), "an error is one line of ASCII")
+        }
+    }
+
+    private static func check(_ outcome: FamilyAnswer?, _ family: IPAddress.Family) {
+        switch outcome {
+        case nil: break
+        case .addresses(let addresses, let life, _)?:
+            precondition((1...DNSResponse.maximumAddresses).contains(addresses.count))
+            precondition(Set(addresses).count == addresses.count, "an address is there once")
+            precondition(addresses.allSatisfy { $0.family == family })
+            precondition(life >= .seconds(1))
+        case .noData(let life)?, .nameError(let life)?:
+            precondition((life ?? .zero) <= VendorAnswer.longestAbsence)
+        case .failed(let error)?:
+            precondition(isOneLine(error.message))
+        }
+    }
+
+    /// The names that the text speaks of; at least one.
+    private static func hosts(in root: JSONValue) -> [HostName] {
+        var elements = [root]
+        for list in [root["dns"], root["data"]?["answers"]] {
+            if case .array(let members)? = list { elements += members }
+        }
+        let names = elements.flatMap { [$0["host"], $0["dn"]] }.compactMap { $0?.text }.compactMap { try? HostName($0) }
+        return Set(names).sorted() + [.localhost]
+    }
+}

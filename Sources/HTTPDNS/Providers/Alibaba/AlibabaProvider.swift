@@ -1,0 +1,155 @@
+package import HTTPDNSPrimitives
+
+/// Alibaba Cloud's HTTPDNS, versions 2 and 1 of its protocol, through a transport of its own that is pinned to the service's
+/// addresses.
+///
+/// - Both families of up to five names are one request. A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and its
+///   first address is passed on.
+/// - An address that does not answer, or fails by itself, is left alone for five minutes; a query tries three at most.
+/// - A signature that is refused for its time is made once more, by the service's own clock.
+/// - When the service refuses the account or the signature, nothing more is sent until the secrets or the settings are
+///   others: queries fail at once with code `accountRefused`.
+/// - When the vendor has switched the account off, queries fail at once with code `serviceDisabled`; once an hour it is asked
+///   whether that still holds.
+/// - Names that the account does not have in the vendor's console have no addresses, for a minute at most. Version 1 cannot
+///   say that a name does not exist.
+/// - Records of type HTTPS are not asked for: ``ProviderAnswer/services`` stays nil.
+public final class AlibabaProvider: Provider {
+    /// The name from the settings.
+    public let name: String
+
+    /// The scope of the most public of the service's addresses, as ``DoHProvider/serviceScope``.
+    public let serviceScope: AddressScope
+
+    /// Five names.
+    public var batchLimit: Int { exchange.batchLimit }
+
+    let exchange: VendorExchange
+
+    /// Creates the provider. Nothing is sent until the first query.
+    /// - Throws: ``ProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback address), has
+    ///   a path, or has no addresses; when the account, a secret or a custom parameter has not the form that the protocol
+    ///   wants, or a secret cannot be read; and when queries are to be signed or encrypted without the package trait
+    ///   `Signing`.
+    public convenience init(_ configuration: Configuration) throws(ProviderConfigurationError) {
+        try self.init(
+            configuration,
+            exchange: ServiceTransportExchange(
+                trustRoots: configuration.trustRoots,
+                threadName: "httpdns-alibaba",
+                maximumBodyOctets: Self.maximumBodyOctets,
+                readsRefusals: true
+            )
+        )
+    }
+
+    /// - Parameters:
+    ///   - exchange: What carries the requests; tests put a scripted one here.
+    ///   - clock: When requests are signed.
+    ///   - randomOctets: So many octets that nobody can guess.
+    package init(
+        _ configuration: Configuration,
+        exchange: any ServiceExchanging,
+        time: any TimeSource = SystemTimeSource(),
+        clock: WallClock = .system,
+        randomOctets: @escaping @Sendable (Int) -> [UInt8] = { count in
+            (0..<count).map { _ in UInt8.random(in: .min ... .max) }
+        }
+    ) throws(ProviderConfigurationError) {
+        let location = try configuration.checkedLocation()
+        let schedule = AlibabaSchedule(
+            location: location,
+            account: configuration.credential.account,
+            region: configuration.region,
+            randomOctets: randomOctets
+        )
+        let vendor = try configuration.vendor(schedule)
+        try configuration.checkSecrets(vendor)
+        name = configuration.name
+        serviceScope = location.scope
+        self.exchange = VendorExchange(
+            vendor,
+            credential: configuration.credential,
+            addresses: ServiceAddresses(
+                bootstrap: location.endpoints,
+                scope: location.scope,
+                storage: configuration.addressStore.map { store in
+                    ServiceAddresses.Storage(
+                        store: store,
+                        key: "\(location.url) \(configuration.region.identifier)",
+                        provider: configuration.name
+                    )
+                },
+                time: time,
+                wallClock: clock
+            ),
+            isDiscovering: configuration.discoversAddresses,
+            exchange: exchange,
+            time: time,
+            clock: clock
+        )
+    }
+
+    /// The longest body. Five names with a hundred addresses each, encrypted, are shorter.
+    static let maximumBodyOctets = 64 * 1024
+
+    /// Asks for all families of the query in one request.
+    ///
+    /// A family whose list has no address in it that can be read has ``FamilyAnswer/failed(_:)``.
+    /// - Throws: ``ProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
+    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        try await exchange.resolve(query)
+    }
+
+    /// Asks about all names in one request.
+    /// - Throws: ``ProviderError`` when no name has an outcome, or there are more than ``batchLimit``; `CancellationError`.
+    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+        try await exchange.resolve(query, batch: batch)
+    }
+
+    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    public func shutdown() async {
+        await exchange.shutdown()
+    }
+}
+
+extension AlibabaProvider.Configuration {
+    private func refusal(_ message: String) -> ProviderConfigurationError {
+        ProviderConfigurationError(provider: name, message: message)
+    }
+
+    fileprivate func checkedLocation() throws(ProviderConfigurationError) -> ServiceLocation {
+        guard credential.hasPlainAccount else {
+            throw refusal("its account is empty, too long, or has other characters than a-z, A-Z, 0-9, -, _ and .")
+        }
+        let addresses = bootstrap ?? (url == Self.vendorURL ? region.bootstrap : [])
+        return try ServiceLocation.vendor(url: url, bootstrap: addresses, provider: name)
+    }
+
+    fileprivate func vendor(_ schedule: AlibabaSchedule) throws(ProviderConfigurationError) -> any VendorProtocol {
+        let custom = try AlibabaCustomParameters(customParameters, provider: name)
+        switch version {
+        case .v1:
+            guard encryption == nil, credential.encryptionKey == nil else {
+                throw refusal("version 1 of the protocol has no encryption; take it and its key out, or use version 2")
+            }
+            return AlibabaV1(schedule: schedule, customParameters: custom)
+        case .v2:
+            guard (encryption == nil) == (credential.encryptionKey == nil) else {
+                throw refusal("encryption and its key belong together; give both or neither")
+            }
+            return AlibabaV2(schedule: schedule, encryption: encryption, customParameters: custom)
+        }
+    }
+
+    /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
+    fileprivate func checkSecrets(_ vendor: any VendorProtocol) throws(ProviderConfigurationError) {
+        if credential.secret != nil || encryption != nil, let reason = VendorSigning.refusal { throw refusal(reason) }
+        let question = VendorQuestion(hosts: [.localhost], families: .both)
+        do throws(ProviderError) {
+            _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
+        } catch {
+            throw refusal(error.message)
+        }
+    }
+}

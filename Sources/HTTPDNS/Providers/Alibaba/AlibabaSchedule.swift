@@ -1,0 +1,72 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The question which addresses the service has (`/ss`), the same for both versions.
+struct AlibabaSchedule: Sendable {
+    /// How far ahead of now a signature ends. The vendor's newer documents want 30 to 300 s, its older ones allow 150 s
+    /// either way.
+    private static let validity: Int64 = 60
+    /// The vendor takes 8 to 16 hexadecimal digits; its C client sends 12.
+    private static let nonceOctets = 6
+
+    let location: ServiceLocation
+    let account: String
+    let region: AlibabaProvider.Region
+    let randomOctets: @Sendable (Int) -> [UInt8]
+
+    /// - Parameter secret: As text, whatever the version; nil for an unsigned question.
+    func request(secret: String?, at seconds: Int64) throws(ProviderError) -> ServiceRequest {
+        var parameters = [
+            (name: "region", value: region.identifier), (name: "platform", value: "linux"),
+            (name: "sdk_version", value: "swift-httpdns"),
+        ]
+        if let secret {
+            let nonce = Hexadecimal.text(randomOctets(Self.nonceOctets))
+            let time = "\(seconds + Self.validity)"
+            parameters += [
+                (name: "n", value: nonce), (name: "t", value: time),
+                (name: "s", value: try Self.signature(nonce: nonce, secret: secret, time: time)),
+            ]
+        }
+        let url = try location.url(path: "/\(account)/ss", parameters)
+        return ServiceRequest(method: .get, url: url, headerFields: [.accept: "application/json"])
+    }
+
+    /// The vendor's documents call it HMAC-MD5; their example is plain MD5.
+    static func signature(nonce: String, secret: String, time: String) throws(ProviderError) -> String {
+        try VendorSigning.md5("\(nonce)-\(secret)-\(time)")
+    }
+
+    func discovery(in reply: ServiceReply) throws(ProviderError) -> ServiceDiscovery {
+        do throws(VendorAnswerError) {
+            return try discovery(parsing: reply.body)
+        } catch {
+            throw reply.badResponse(error)
+        }
+    }
+
+    func discovery(parsing body: [UInt8]) throws(VendorAnswerError) -> ServiceDiscovery {
+        let root = try VendorAnswer.object(body)
+        if root["service_status"]?.text == "disable" { return ServiceDiscovery(isDisabled: true) }
+        guard root["service_ip"]?.texts != nil || root["service_ipv6"]?.texts != nil else {
+            throw VendorAnswerError("it has no list of addresses")
+        }
+        let v4 = endpoints(root["service_ip"], ports: root["service_ip_port"], .v4)
+        let v6 = endpoints(root["service_ipv6"], ports: root["service_ipv6_port"], .v6)
+        return ServiceDiscovery(endpoints: v4 + v6)
+    }
+
+    /// The addresses of one list, with the ports that stand in the same places of another one.
+    private func endpoints(_ list: JSONValue?, ports: JSONValue?, _ family: IPAddress.Family) -> [Endpoint] {
+        guard case .array(let elements)? = list else { return [] }
+        var numbers: [JSONValue] = []
+        if case .array(let values)? = ports { numbers = values }
+        return elements.enumerated().compactMap { index, element in
+            guard let address = element.text.flatMap({ IPAddress($0) }), address.family == family else { return nil }
+            guard index < numbers.count else { return Endpoint(address: address, port: location.url.port) }
+            guard let port = numbers[index].uint16, port > 0 else { return nil }
+            return Endpoint(address: address, port: port)
+        }
+    }
+}

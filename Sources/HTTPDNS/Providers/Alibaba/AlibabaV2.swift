@@ -1,0 +1,69 @@
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// Version 2 of the protocol: `/v2/d` for one name and for several, signed and encrypted as the account wants it.
+struct AlibabaV2: VendorProtocol {
+    /// How far ahead of now a signature ends: what the vendor's Android and iOS clients take.
+    static let validity: Int64 = 600
+
+    let batchLimit = 5
+    let schedule: AlibabaSchedule
+    let encryption: AlibabaProvider.Encryption?
+    let customParameters: AlibabaCustomParameters
+
+    func request(
+        for question: VendorQuestion,
+        secrets: VendorSecrets,
+        at seconds: Int64
+    ) throws(ProviderError) -> ServiceRequest {
+        var parameters = [
+            (name: "id", value: schedule.account), (name: "m", value: "\(AlibabaV2Payload.mode(encryption))"),
+        ]
+        let inner = innerParameters(question)
+        if let payload = try AlibabaV2Payload(encryption, key: secrets.encryptionKey) {
+            parameters.append((name: "enc", value: try payload.encrypted(inner, randomOctets: schedule.randomOctets)))
+        } else {
+            parameters += inner
+        }
+        if let secret = secrets.secret {
+            parameters += [(name: "exp", value: "\(seconds + Self.validity)"), (name: "v", value: "1.0")]
+            let signature = try AlibabaV2Signature(secret: secret).signature(over: parameters)
+            parameters.append((name: "s", value: signature))
+        }
+        let url = try schedule.location.url(path: "/v2/d", parameters)
+        return ServiceRequest(method: .get, url: url, headerFields: [.accept: "application/json"])
+    }
+
+    /// What the encryption is for.
+    private func innerParameters(_ question: VendorQuestion) -> [(name: String, value: String)] {
+        let hosts = question.hosts.map(\.description).joined(separator: ",")
+        var parameters = [(name: "dn", value: hosts), (name: "q", value: question.families.alibabaQuery)]
+        if let subnet = question.clientSubnet?.asClientSubnet {
+            parameters.append((name: "cip", value: "\(subnet.address)"))
+        }
+        return parameters + customParameters.sorted
+    }
+
+    func refusal(in reply: ServiceReply) -> VendorRefusal? { AlibabaErrors.refusal(in: reply) }
+
+    func answers(
+        in reply: ServiceReply,
+        to question: VendorQuestion,
+        secrets: VendorSecrets
+    ) throws(ProviderError) -> [HostName: ProviderAnswer] {
+        let payload = try AlibabaV2Payload(encryption, key: secrets.encryptionKey)
+        do throws(VendorAnswerError) {
+            return try AlibabaV2Answer.read(reply.body, question: question, payload: payload)
+        } catch {
+            throw reply.badResponse(error)
+        }
+    }
+
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest? {
+        try schedule.request(secret: secrets.secret, at: seconds)
+    }
+
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery {
+        try schedule.discovery(in: reply)
+    }
+}

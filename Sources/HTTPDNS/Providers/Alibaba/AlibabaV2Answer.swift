@@ -1,0 +1,102 @@
+internal import HTTPDNSPrimitives
+
+/// The answers of version 2: `code`, and under `data` one element for each name, with an object for each family.
+enum AlibabaV2Answer {
+    /// The reason for no addresses that says that the name does not exist. Every other one, and none, is "no data": the
+    /// full list of reasons is not published.
+    private static let noSuchName = "DomainNotExist"
+
+    /// What a body says about the names of the question.
+    /// - Parameter payload: How the question was encrypted; the answer must be encrypted alike.
+    static func read(
+        _ body: [UInt8],
+        question: VendorQuestion,
+        payload: AlibabaV2Payload?
+    ) throws(VendorAnswerError) -> [HostName: ProviderAnswer] {
+        let root = try VendorAnswer.object(body)
+        guard root["code"]?.text == "success" else { throw VendorAnswerError("its \"code\" is not \"success\"") }
+        let data = try data(of: root, payload)
+        guard case .array(let elements)? = data["answers"] else {
+            throw VendorAnswerError("\"answers\" is \(data["answers"]?.kind ?? "missing"); it must be a list")
+        }
+        let asked = Set(question.hosts)
+        var answers: [HostName: ProviderAnswer] = [:]
+        for element in elements {
+            guard let host = element["dn"]?.text.flatMap({ try? HostName($0) }), asked.contains(host) else { continue }
+            guard answers[host] == nil else { throw VendorAnswerError("it answers about one name twice") }
+            if let answer = answer(element, question.families) { answers[host] = answer }
+        }
+        guard !answers.isEmpty else {
+            throw VendorAnswerError("it says nothing about the names that were asked for")
+        }
+        return answers
+    }
+
+    /// The object with the answers, decrypted where it was encrypted.
+    private static func data(of root: JSONValue, _ payload: AlibabaV2Payload?) throws(VendorAnswerError) -> JSONValue {
+        let mode: UInt16?
+        switch root["mode"] {
+        case nil, .null?: mode = 0
+        case .string(let text)?: mode = UInt16(text)
+        case .some(let value): mode = value.uint16
+        }
+        let expected = AlibabaV2Payload.mode(payload?.encryption)
+        guard mode == expected else {
+            let found = mode.map { "\($0)" } ?? "no number"
+            throw VendorAnswerError("its \"mode\" is \(found), and the question had \(expected)")
+        }
+        guard let payload else {
+            guard let data = root["data"], case .object = data else {
+                throw VendorAnswerError("\"data\" is \(root["data"]?.kind ?? "missing"); it must be an object")
+            }
+            return data
+        }
+        guard let text = root["data"]?.text else {
+            throw VendorAnswerError("\"data\" is \(root["data"]?.kind ?? "missing"); encrypted it must be a string")
+        }
+        return try VendorAnswer.object(try payload.decrypted(text))
+    }
+
+    /// Nil when the element has nothing about any family that was asked for.
+    private static func answer(_ element: JSONValue, _ families: AddressFamilies) -> ProviderAnswer? {
+        let nodes = [(IPAddress.Family.v4, AddressFamilies.v4, "v4"), (.v6, .v6, "v6")]
+            .filter { families.contains($0.1) }
+            .map { family, _, key in (family: family, node: element[key].flatMap(object)) }
+        guard nodes.contains(where: { $0.node != nil }) else { return nil }
+        var answer = ProviderAnswer()
+        for (family, node) in nodes {
+            let outcome = outcome(family, node)
+            if family == .v4 { answer.v4 = outcome } else { answer.v6 = outcome }
+        }
+        return answer.hasAddresses ? answer.withoutNameErrors : answer
+    }
+
+    private static func outcome(_ family: IPAddress.Family, _ node: JSONValue?) -> FamilyAnswer {
+        // The vendor leaves a family out that was not asked for. One that was, and is not there, is none: for a short time.
+        guard let node else { return .noData(timeToLive: nil) }
+        let seconds = node["ttl"]?.finiteNumber
+        let outcome = VendorAnswer.family(family, node["ips"]?.texts ?? [], seconds: seconds)
+        if case .noData(let life) = outcome, node["no_ip_code"]?.text == noSuchName {
+            return .nameError(timeToLive: life)
+        }
+        return outcome
+    }
+
+    private static func object(_ value: JSONValue) -> JSONValue? {
+        if case .object = value { value } else { nil }
+    }
+}
+
+extension ProviderAnswer {
+    fileprivate var hasAddresses: Bool {
+        [v4, v6].contains { if case .addresses? = $0 { true } else { false } }
+    }
+
+    /// A name with addresses of one family exists, whatever is said about the other.
+    fileprivate var withoutNameErrors: ProviderAnswer {
+        func corrected(_ outcome: FamilyAnswer?) -> FamilyAnswer? {
+            if case .nameError(let life)? = outcome { .noData(timeToLive: life) } else { outcome }
+        }
+        return ProviderAnswer(v4: corrected(v4), v6: corrected(v6))
+    }
+}

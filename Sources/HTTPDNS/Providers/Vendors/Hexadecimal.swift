@@ -1,0 +1,41 @@
+/// Octets as pairs of hexadecimal digits, as vendors write keys, signatures and cipher texts.
+package enum Hexadecimal {
+    /// The digits, in lower case.
+    package static func text(_ octets: some Sequence<UInt8>) -> String {
+        var text: [UInt8] = []
+        for octet in octets {
+            text.append(digit(octet >> 4))
+            text.append(digit(octet & 15))
+        }
+        return String(decoding: text, as: UTF8.self)
+    }
+
+    /// The octets that `text` writes, in either case; nil for an odd number of digits and for anything that is no digit.
+    package static func octets(_ text: some StringProtocol) -> [UInt8]? {
+        var octets: [UInt8] = []
+        var upper: UInt8?
+        for character in text.utf8 {
+            guard let value = value(of: character) else { return nil }
+            if let high = upper {
+                octets.append(high << 4 | value)
+                upper = nil
+            } else {
+                upper = value
+            }
+        }
+        return upper == nil ? octets : nil
+    }
+
+    private static func digit(_ value: UInt8) -> UInt8 {
+        value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+    }
+
+    private static func value(of digit: UInt8) -> UInt8? {
+        switch digit {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): digit - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): digit - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): digit - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

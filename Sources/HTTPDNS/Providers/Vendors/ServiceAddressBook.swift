@@ -1,0 +1,95 @@
+internal import HTTPDNSPrimitives
+
+/// The addresses of one vendor's service: which there are, which comes first, and which are left alone. A value: it is told
+/// what happened and when, and does nothing itself.
+struct ServiceAddressBook: Sendable {
+    /// How long an address that failed is left alone: what the vendors' own clients do.
+    static let quarantine = Duration.seconds(300)
+    /// How long discovered addresses count as new, where the vendor says nothing: what the vendors' own clients do.
+    static let refreshInterval = Duration.seconds(24 * 3600)
+    /// How soon a vendor that has switched the service off is asked again whether that still holds.
+    static let recheckInterval = Duration.seconds(3600)
+    /// The least time between two discoveries, also when they fail: what Alibaba's Android client keeps.
+    static let shortestInterval = Duration.seconds(300)
+    /// The most addresses that one query tries, so that each has a fair share of its time.
+    static let maximumAttempts = 3
+    /// The most discovered addresses that are kept; vendors hand out a handful.
+    static let maximumDiscovered = 32
+
+    /// What the settings say, for the first query and for when nothing else answers.
+    let bootstrap: [Endpoint]
+    private(set) var discovered: [Endpoint] = []
+    /// Whether the vendor has switched the service off.
+    private(set) var isDisabled = false
+    /// The one that answered last.
+    private var favourite: Endpoint?
+    private var restingUntil: [Endpoint: MonotonicTime] = [:]
+    private var refreshDueAt: MonotonicTime?
+    private var mayRefreshAt: MonotonicTime?
+
+    init(bootstrap: [Endpoint]) { self.bootstrap = bootstrap }
+
+    /// The addresses that a query tries, best first. When all are left alone, those that wait for the shortest time.
+    func attempts(at now: MonotonicTime) -> [Endpoint] {
+        let known = all
+        let rested = known.filter { !isResting($0, at: now) }
+        let resting = known.filter { isResting($0, at: now) }
+            .enumerated()
+            .sorted { (restingUntil[$0.element] ?? now, $0.offset) < (restingUntil[$1.element] ?? now, $1.offset) }
+            .map(\.element)
+        // One that answered is asked again, so that its connection is used; the rest keep their order.
+        let favourites = rested.filter { $0 == favourite }
+        let ordered = favourites + rested.filter { $0 != favourite }
+        return Array((ordered.isEmpty ? resting : ordered).prefix(Self.maximumAttempts))
+    }
+
+    /// The addresses that are asked which addresses there are.
+    func discoveryAttempts(at now: MonotonicTime) -> [Endpoint] {
+        // The bootstrap addresses are the last to be wrong.
+        var seen: Set<Endpoint> = []
+        return Array(
+            (attempts(at: now) + bootstrap).filter { seen.insert($0).inserted }.prefix(2 * Self.maximumAttempts)
+        )
+    }
+
+    mutating func succeeded(_ endpoint: Endpoint) {
+        favourite = endpoint
+        restingUntil[endpoint] = nil
+    }
+
+    mutating func failed(_ endpoint: Endpoint, at now: MonotonicTime) {
+        guard all.contains(endpoint) else { return }
+        if favourite == endpoint { favourite = nil }
+        restingUntil[endpoint] = now + Self.quarantine
+        // New addresses are the way out when every one that is known fails.
+        if all.allSatisfy({ isResting($0, at: now) }) { refreshDueAt = nil }
+    }
+
+    /// Whether the service should be asked which addresses it has; if so, the time until the next such question begins.
+    mutating func beginRefresh(at now: MonotonicTime) -> Bool {
+        if let due = refreshDueAt, now < due { return false }
+        if let earliest = mayRefreshAt, now < earliest { return false }
+        mayRefreshAt = now + Self.shortestInterval
+        return true
+    }
+
+    /// Takes up what the service said about itself.
+    /// - Parameter age: How long ago it did.
+    mutating func learned(_ discovery: ServiceDiscovery, age: Duration = .zero, at now: MonotonicTime) {
+        isDisabled = discovery.isDisabled
+        if !discovery.endpoints.isEmpty {
+            var seen: Set<Endpoint> = []
+            discovered = Array(discovery.endpoints.filter { seen.insert($0).inserted }.prefix(Self.maximumDiscovered))
+            let known = Set(all)
+            restingUntil = restingUntil.filter { known.contains($0.key) }
+        }
+        let lifetime = isDisabled ? Self.recheckInterval : discovery.lifetime ?? Self.refreshInterval
+        refreshDueAt = now + max(lifetime, Self.shortestInterval) - age
+    }
+
+    private var all: [Endpoint] { discovered + bootstrap.filter { !discovered.contains($0) } }
+
+    private func isResting(_ endpoint: Endpoint, at now: MonotonicTime) -> Bool {
+        restingUntil[endpoint].map { now < $0 } ?? false
+    }
+}

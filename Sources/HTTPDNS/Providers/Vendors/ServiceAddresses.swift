@@ -1,0 +1,161 @@
+internal import HTTPDNSPrimitives
+
+/// The addresses of one vendor's service, kept up to date beside the queries, and over restarts where there is a store.
+///
+/// They come from the settings and from the service itself; no name is ever looked up for them. A query never waits for a
+/// discovery: it goes to the addresses that are known when it begins.
+final class ServiceAddresses: Sendable {
+    /// Where discovered addresses are kept for the next process.
+    struct Storage: Sendable {
+        var store: any ResolutionStore
+        /// What they are kept under: the provider, its vendor and region. Those of other regions are not used.
+        var key: String
+        var provider: String
+    }
+
+    /// Asks the addresses in turn which addresses there are.
+    typealias Discover = @Sendable ([Endpoint]) async throws -> ServiceDiscovery
+
+    private struct State {
+        var book: ServiceAddressBook
+        var task: Task<Void, Never>?
+        var isRestored = false
+        var isShutDown = false
+    }
+
+    /// The name under which a store has them. It is nobody's (RFC 6761 section 6.4), so that no answer is mistaken for one.
+    private static let storedName = HostName(canonical: "service-addresses.invalid")
+
+    /// The most public scope of the settings' own addresses: the service may name addresses as private, and no more.
+    private let scope: AddressScope
+    private let time: any TimeSource
+    private let wallClock: WallClock
+    private let storage: Storage?
+    private let state: Lock<State>
+
+    init(
+        bootstrap: [Endpoint],
+        scope: AddressScope,
+        storage: Storage? = nil,
+        time: any TimeSource,
+        wallClock: WallClock
+    ) {
+        self.scope = scope
+        self.storage = storage
+        self.time = time
+        self.wallClock = wallClock
+        state = Lock(State(book: ServiceAddressBook(bootstrap: bootstrap)))
+    }
+
+    /// Whether the vendor has switched the service off.
+    var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
+
+    /// The addresses that a query tries, best first; at least one.
+    func attempts() -> [Endpoint] {
+        let now = time.now()
+        return state.withLock { $0.book.attempts(at: now) }
+    }
+
+    func succeeded(_ endpoint: Endpoint) {
+        state.withLock { $0.book.succeeded(endpoint) }
+    }
+
+    func failed(_ endpoint: Endpoint) {
+        let now = time.now()
+        state.withLock { $0.book.failed(endpoint, at: now) }
+    }
+
+    /// Begins a discovery when one is due. It returns at once.
+    func refreshIfDue(_ discover: @escaping Discover) {
+        let now = time.now()
+        state.withLock { state in
+            guard !state.isShutDown, state.task == nil, state.book.beginRefresh(at: now) else { return }
+            // Detached: it is the service's, and outlives the query that happened to come first.
+            state.task = Task.detached { [self] in
+                await refresh(discover)
+                self.state.withLock { $0.task = nil }
+            }
+        }
+    }
+
+    /// Returns when no discovery is under way.
+    func settled() async {
+        await state.withLock { $0.task }?.value
+    }
+
+    /// Ends a discovery under way. Idempotent.
+    func shutdown() {
+        let task = state.withLock { state in
+            state.isShutDown = true
+            return state.task
+        }
+        task?.cancel()
+    }
+
+    private func refresh(_ discover: Discover) async {
+        let isFirst = state.withLock { state in
+            defer { state.isRestored = true }
+            return !state.isRestored
+        }
+        if isFirst, await restore() { return }
+        let now = time.now()
+        let attempts = state.withLock { $0.book.discoveryAttempts(at: now) }
+        // A failure leaves everything as it was; the next query tries again after a while.
+        guard var discovery = try? await discover(attempts) else { return }
+        discovery.endpoints = discovery.endpoints.filter { isAllowed($0.address) }
+        let later = time.now()
+        state.withLock { [discovery] in $0.book.learned(discovery, at: later) }
+        await save(discovery)
+    }
+
+    private func isAllowed(_ address: IPAddress) -> Bool { AddressScope(of: address) <= scope }
+}
+
+// MARK: - Over restarts
+
+extension ServiceAddresses {
+    /// - Returns: Whether there were addresses that are still new.
+    private func restore() async -> Bool {
+        guard let storage, let stored = try? await storage.store.load() else { return false }
+        let wallNow = wallClock.now()
+        var endpoints: [Endpoint] = []
+        var oldest: Int64 = 0
+        for entry in stored where entry.host == Self.storedName && entry.provider == storage.provider {
+            let age = wallNow - entry.receivedAt
+            guard let port = port(in: entry.route, key: storage.key), age >= 0,
+                Duration.milliseconds(age) < ServiceAddressBook.refreshInterval
+            else { continue }
+            oldest = max(oldest, age)
+            endpoints += entry.addresses.filter(isAllowed).map { Endpoint(address: $0, port: port) }
+        }
+        guard !endpoints.isEmpty else { return false }
+        let discovery = ServiceDiscovery(endpoints: endpoints)
+        let now = time.now()
+        state.withLock { [oldest] in $0.book.learned(discovery, age: .milliseconds(oldest), at: now) }
+        return true
+    }
+
+    /// A store that fails costs the next process its knowledge of the addresses, and nothing else.
+    private func save(_ discovery: ServiceDiscovery) async {
+        guard let storage, !discovery.endpoints.isEmpty, !discovery.isDisabled else { return }
+        let receivedAt = wallClock.now()
+        let ports = Set(discovery.endpoints.map(\.port)).sorted()
+        let entries = ports.map { port in
+            StoredResolution(
+                host: Self.storedName,
+                families: .both,
+                route: "\(storage.key) \(port)",
+                addresses: discovery.endpoints.filter { $0.port == port }.map(\.address),
+                provider: storage.provider,
+                receivedAt: receivedAt,
+                timeToLive: ServiceAddressBook.refreshInterval
+            )
+        }
+        try? await storage.store.save(entries)
+    }
+
+    private func port(in route: String, key: String) -> UInt16? {
+        guard route.hasPrefix("\(key) ") else { return nil }
+        return UInt16(route.dropFirst(key.count + 1)).flatMap { $0 > 0 ? $0 : nil }
+    }
+}

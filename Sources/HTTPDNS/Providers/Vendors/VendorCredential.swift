@@ -1,0 +1,63 @@
+/// An account at a vendor: its identifier, which is no secret, and where its secrets are.
+///
+/// The secrets are read anew for each request, so that a new one is used at once. They stand in no description, dump, error
+/// or log of this package.
+public struct VendorCredential: Sendable, CustomStringConvertible {
+    /// What the vendor calls the account: 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`.
+    public var account: String
+    /// What requests are signed with, or the token that goes with them; nil for an account that takes unsigned requests.
+    public var secret: Secret?
+    /// The key that names and answers are encrypted with; nil leaves them to TLS alone.
+    public var encryptionKey: Secret?
+
+    /// Creates a credential. Nothing is read yet.
+    public init(account: String, secret: Secret? = nil, encryptionKey: Secret? = nil) {
+        self.account = account
+        self.secret = secret
+        self.encryptionKey = encryptionKey
+    }
+
+    /// The account, and where its secrets are.
+    public var description: String {
+        ["account \(account)", secret.map { "\($0)" }, encryptionKey.map { "key: \($0)" }]
+            .compactMap { $0 }
+            .joined(separator: ", ")
+    }
+
+    /// Whether the account can stand in a URL as it is.
+    var hasPlainAccount: Bool {
+        (1...128).contains(account.utf8.count)
+            && account.utf8.allSatisfy { octet in
+                switch octet {
+                case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                    UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):
+                    true
+                default: false
+                }
+            }
+    }
+
+    /// The secrets as they are now.
+    /// - Throws: ``ProviderError`` with code `notConfigured` when one cannot be read.
+    func read() throws(ProviderError) -> VendorSecrets {
+        VendorSecrets(secret: try Self.read(secret), encryptionKey: try Self.read(encryptionKey))
+    }
+
+    private static func read(_ secret: Secret?) throws(ProviderError) -> String? {
+        guard let secret else { return nil }
+        do throws(SecretError) {
+            return try secret.read()
+        } catch {
+            throw ProviderError(code: .notConfigured, message: error.description)
+        }
+    }
+}
+
+/// The secrets of an account, read for one request.
+struct VendorSecrets: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
+    var secret: String?
+    var encryptionKey: String?
+
+    var description: String { "(secrets)" }
+    var customMirror: Mirror { Mirror(self, children: []) }
+}

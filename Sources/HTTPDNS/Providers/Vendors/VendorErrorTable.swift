@@ -1,0 +1,97 @@
+internal import HTTPDNSPrimitives
+
+/// What the error codes of a vendor mean. One row for each code that the vendor documents or its clients know.
+struct VendorErrorTable: Sendable {
+    /// What is to be done about an error.
+    enum Meaning: Hashable, Sendable {
+        /// The account is wrong, and stays so until somebody changes it: nothing more is sent until its settings or secrets
+        /// are others.
+        case account
+        /// The signature was refused for its time: once more, by the vendor's clock.
+        case clock
+        /// This address fails: the next one is asked, and this one is left alone for a while.
+        case address
+        /// The next address may know better; this one is none the worse for it.
+        case nextAddress
+        /// Another address would say the same about this question.
+        case question
+        /// Too many queries. `Retry-After` counts.
+        case rateLimit
+    }
+
+    struct Row: Sendable {
+        let meaning: Meaning
+        /// What it means and what to do, in one line.
+        let advice: String
+
+        init(_ meaning: Meaning, _ advice: String) {
+            self.meaning = meaning
+            self.advice = advice
+        }
+    }
+
+    let rows: [String: Row]
+    let words: ServiceWords
+
+    /// The refusal that a response is.
+    /// - Parameter code: The vendor's word for it, where the response has one.
+    /// - Returns: Nil for status 200 without a code.
+    func refusal(code: String?, in reply: ServiceReply) -> VendorRefusal? {
+        if let code, let row = rows[code] {
+            return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply))
+        }
+        do throws(ProviderError) {
+            try reply.checkStatus(words)
+        } catch {
+            var error = error
+            if let code { error.message += " (code \(Self.excerpt(code)))" }
+            return VendorRefusal(meaning: Self.meaning(ofStatus: reply.status), error: error)
+        }
+        return code.map { code in
+            let message = "error \(Self.excerpt(code)) from \(reply.endpoint), which is not known here"
+            return VendorRefusal(
+                meaning: .nextAddress,
+                error: ProviderError(code: .serverFailure, message: message)
+            )
+        }
+    }
+
+    private func error(_ row: Row, code: String, _ reply: ServiceReply) -> ProviderError {
+        let kind: ProviderError.Code =
+            switch row.meaning {
+            case .account: .accountRefused
+            case .rateLimit: .rateLimited
+            case .question, .clock: .refused
+            case .address, .nextAddress: reply.status == 200 ? .serverFailure : .httpStatus
+            }
+        let ending =
+            row.meaning == .account ? "; it is not asked again until its settings or its secrets change" : ""
+        return ProviderError(
+            code: kind,
+            message: "\(code) from \(reply.endpoint): \(row.advice)\(ending)",
+            retryAfter: reply.retryAfter.map { .seconds(Int64($0)) }
+        )
+    }
+
+    private static func meaning(ofStatus status: Int) -> Meaning {
+        switch status {
+        case 429: .rateLimit
+        case 408, 500..<600: .address
+        default: .question
+        }
+    }
+
+    /// A code that is not in the table. It is a stranger's text and may repeat the request, with a signature in it: only a
+    /// word of letters is told.
+    private static func excerpt(_ code: String) -> String {
+        let isWord =
+            (1...40).contains(code.utf8.count) && code.utf8.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7a }
+        return isWord ? code : "(not a word)"
+    }
+}
+
+/// That a vendor does not answer, and what to do about it.
+struct VendorRefusal: Hashable, Sendable {
+    var meaning: VendorErrorTable.Meaning
+    var error: ProviderError
+}

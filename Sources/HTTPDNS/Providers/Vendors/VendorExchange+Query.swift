@@ -1,0 +1,41 @@
+internal import HTTPDNSPrimitives
+
+extension VendorExchange {
+    /// Answers one question, as ``Provider/resolve(_:)`` has to.
+    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        let question = VendorQuestion(
+            hosts: [query.host],
+            families: query.families,
+            clientSubnet: query.clientSubnet
+        )
+        guard let answer = try await answers(to: question, limit: query.timeLimit)[query.host] else {
+            throw ProviderError(
+                code: .badResponse,
+                message: "the answer says nothing about the name that was asked for"
+            )
+        }
+        if let failure = answer.failure { throw failure }
+        return answer
+    }
+
+    /// Answers about several names, as ``Provider/resolve(_:batch:)`` has to.
+    func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+        var seen: Set<HostName> = []
+        let hosts = batch.filter { seen.insert($0).inserted }
+        guard !hosts.isEmpty else { return [:] }
+        guard hosts.count <= batchLimit else {
+            throw ProviderError(
+                code: .refused,
+                message: "a batch has \(hosts.count) names, and the service takes \(batchLimit) at most"
+            )
+        }
+        let question = VendorQuestion(hosts: hosts, families: query.families, clientSubnet: query.clientSubnet)
+        let answers = try await answers(to: question, limit: query.timeLimit)
+        if let failure = answers.values.compactMap(\.failure).first,
+            answers.values.allSatisfy({ $0.failure != nil })
+        {
+            throw failure
+        }
+        return answers
+    }
+}

@@ -1,0 +1,59 @@
+internal import HTTPDNSPrimitives
+
+/// What is a vendor's own: how a question becomes a request, and what a reply says. A value without state and without
+/// tasks; ``VendorExchange`` does the rest for all vendors.
+///
+/// A new vendor is a folder with one type of this protocol, and a provider with its settings.
+protocol VendorProtocol: Sendable {
+    /// How many names one request may have.
+    var batchLimit: Int { get }
+
+    /// The request that carries `question`.
+    /// - Parameters:
+    ///   - secrets: Those of the account, as they are now.
+    ///   - seconds: The vendor's time.
+    /// - Throws: ``ProviderError`` when a secret is not of the form that the vendor's must have.
+    func request(
+        for question: VendorQuestion,
+        secrets: VendorSecrets,
+        at seconds: Int64
+    ) throws(ProviderError) -> ServiceRequest
+
+    /// The refusal that a reply is; nil when it should have answers.
+    func refusal(in reply: ServiceReply) -> VendorRefusal?
+
+    /// What a reply says about the names of the question. Names of which it says nothing are left out, and other names have
+    /// no place in it.
+    /// - Throws: ``ProviderError`` when it is no answer at all.
+    func answers(
+        in reply: ServiceReply,
+        to question: VendorQuestion,
+        secrets: VendorSecrets
+    ) throws(ProviderError) -> [HostName: ProviderAnswer]
+
+    /// The request that asks which addresses the service has; nil when there is none.
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest?
+
+    /// What a reply to it says.
+    /// - Throws: ``ProviderError`` when it says nothing of the kind.
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery
+}
+
+/// One question to a vendor.
+struct VendorQuestion: Hashable, Sendable {
+    /// The names, from one to the vendor's ``VendorProtocol/batchLimit``, each once.
+    var hosts: [HostName]
+    var families: AddressFamilies
+    /// On whose behalf is asked.
+    var clientSubnet: AddressBlock?
+}
+
+/// What a vendor says about its own service.
+struct ServiceDiscovery: Hashable, Sendable {
+    /// Where it is; empty changes nothing.
+    var endpoints: [Endpoint] = []
+    /// Whether the vendor has switched the account off: nothing may be asked.
+    var isDisabled = false
+    /// How long that holds, where the vendor says so.
+    var lifetime: Duration?
+}

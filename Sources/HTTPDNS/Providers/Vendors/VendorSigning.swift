@@ -1,0 +1,36 @@
+#if Signing
+internal import Crypto
+#endif
+
+/// The digests that vendors sign with, from swift-crypto (package trait `Signing`).
+enum VendorSigning {
+    /// Why settings that need a signature or a cipher cannot be used in this build; nil when they can.
+    static var refusal: String? {
+        #if Signing
+        nil
+        #else
+        "its account signs or encrypts its queries, which this build cannot: enable the trait Signing of the package "
+            + "swift-httpdns, or use an account that takes plain, unsigned queries"
+        #endif
+    }
+
+    /// HMAC-SHA256 (RFC 2104) in lower-case hexadecimal.
+    static func hmacSHA256(_ text: String, key: [UInt8]) throws(ProviderError) -> String {
+        #if Signing
+        let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key))
+        return Hexadecimal.text(code)
+        #else
+        throw ProviderError(code: .notConfigured, message: "this build has no signatures (package trait Signing)")
+        #endif
+    }
+
+    /// MD5 (RFC 1321) in lower-case hexadecimal: what older protocols sign with. It keeps no secret that is worth a search;
+    /// TLS is what protects the query.
+    static func md5(_ text: String) throws(ProviderError) -> String {
+        #if Signing
+        return Hexadecimal.text(Insecure.MD5.hash(data: Array(text.utf8)))
+        #else
+        throw ProviderError(code: .notConfigured, message: "this build has no signatures (package trait Signing)")
+        #endif
+    }
+}

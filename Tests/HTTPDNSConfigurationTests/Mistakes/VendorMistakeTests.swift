@@ -1,0 +1,113 @@
+import HTTPDNSConfiguration
+import Testing
+
+#if YAML
+struct VendorMistakeTests {
+    @Test(
+        "What is wrong with a vendor's account is told at its place, offline, without any of its secrets",
+        arguments: [
+            MistakeCase(
+                "An account that is missing",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2 }
+                """,
+                """
+                f.yaml:3:3: providers["ali"]: the key "account" is missing (it is the number in the vendor's console, \
+                such as account: 100000)
+                """
+            ),
+            MistakeCase(
+                "A secret in clear",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v1, account: 100000, secret: IAmASecret }
+                """,
+                """
+                f.yaml:3:53: providers["ali"].secret: found a value; allowed: { file: PATH } or { env: NAME } \
+                (a secret itself does not belong into this file)
+                """
+            ),
+            MistakeCase(
+                "A cipher without its key",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2, account: 100000, encryption: gcm }
+                """,
+                """
+                f.yaml:3:3: providers["ali"]: encryption and encryption_key belong together, and one is missing \
+                (such as encryption: gcm with encryption_key: { env: ALIBABA_AES_KEY })
+                """
+            ),
+            MistakeCase(
+                "A cipher that there is not",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2, account: 100000, encryption: des, encryption_key: { env: A } }
+                """,
+                """
+                f.yaml:3:57: providers["ali"].encryption: found "des"; allowed: cbc, gcm
+                """
+            ),
+            MistakeCase(
+                "A cipher in version 1",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v1, account: 100000, encryption: gcm }
+                """,
+                """
+                f.yaml:3:45: "encryption" is not a key of a provider of kind alibaba-v1; allowed: kind, url, bootstrap, \
+                ca_file, limits, account, secret, region, parameters, discovery, addresses_file (it is a key of a provider \
+                of kind alibaba-v2)
+                """
+            ),
+            MistakeCase(
+                "A region without addresses",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2, account: 100000, region: global }
+                """,
+                """
+                f.yaml:3:53: providers["ali"].region: the region global has no published addresses (add bootstrap: \
+                [ADDRESS] with those that the vendor gave you)
+                """
+            ),
+            MistakeCase(
+                "A region that there is not",
+                """
+                version: 1
+                providers:
+                  ali: { kind: alibaba-v2, account: 100000, region: uk }
+                """,
+                """
+                f.yaml:3:53: providers["ali"].region: found "uk"; allowed: cn, hk, sg, de, us, global (did you mean "hk"?)
+                """
+            ),
+        ]
+    )
+    func mistakes(example: MistakeCase) {
+        #expect(example.error() == example.expected)
+    }
+
+    @Test("what only the provider can tell is told with its place too")
+    func parameters() {
+        let text = """
+            version: 1
+            providers:
+              ali: { kind: alibaba-v2, account: 100000, parameters: { city: "h z" } }
+
+            """
+        let error = #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.parse(text, name: "f.yaml") }
+        #expect(
+            error?.description.hasPrefix("f.yaml:3:3: providers[\"ali\"]: the value of the custom parameter city")
+                == true
+        )
+    }
+}
+#endif
