@@ -26,7 +26,13 @@ package struct TransportConfiguration: Sendable {
     package var driver: Driver = .platformDefault
     /// How many connections are kept open for later requests.
     package var maximumIdleConnections = 1024
+    /// After how long the next endpoint of a request is tried as well (RFC 8305 section 5: 250 ms).
+    package var attemptDelay = Duration.milliseconds(250)
     package var logger: Logger?
+    /// Whether the machine has a route for IPv6.
+    package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
+    /// Numbers in 0..<1, which spread cool-downs.
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.
     package var threadName = "httpdns-loop"
 
@@ -54,7 +60,7 @@ package final class Transport: Sendable {
     /// Sends one hop and returns at the head of its response.
     /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
     package func execute(_ request: consuming TransferRequest) async throws -> TransferResponse {
-        guard let endpoint = request.endpoints.first else {
+        guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
         let transfer = Transfer(request, mailbox: mailbox)
@@ -79,17 +85,24 @@ package final class Transport: Sendable {
             return TransferResponse(
                 head: head,
                 version: version,
-                endpoint: endpoint,
+                endpoint: rawHead.endpoint,
+                failedAttempts: rawHead.failedAttempts,
                 reusedConnection: rawHead.reusedConnection,
                 timings: rawHead.timings,
                 body: body
             )
         } catch {
             var failure = error
-            failure.endpoint = endpoint
+            failure.endpoint = rawHead.endpoint
+            failure.attempts = rawHead.failedAttempts
             failure.requestMayHaveBeenSent = true
             throw failure
         }
+    }
+
+    /// What is known of endpoints from connecting to them, those to diagnose with: at most 4,096, sorted.
+    package var endpointRecords: [EndpointRecord] {
+        mailbox.health.withLock { $0.records }
     }
 
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.

@@ -32,6 +32,21 @@ extension HTTPDNSClient {
             public init() {}
         }
 
+        /// How connections are made and kept.
+        public struct Connections: Hashable, Sendable {
+            /// After how long the next address of a request is tried as well, while the first one goes on (RFC 8305). At the
+            /// same time the first one is marked as suspect. At least 10 ms.
+            public var attemptDelay: Duration = .milliseconds(250)
+            /// The family that is tried first where an answer has both; nil means IPv6 on a machine with a route for it, else
+            /// IPv4. Addresses of a mapping or a request are tried in their own order.
+            public var firstFamily: IPAddress.Family?
+
+            /// Creates the defaults.
+            public init() {}
+        }
+
+        /// How connections are made and kept.
+        public var connections = Connections()
         /// Mappings, providers, routes, policy, cache.
         public var resolver = ResolverConfiguration()
         /// The authorities that origins' certificates must end at.
@@ -73,6 +88,12 @@ extension HTTPDNSClient.Configuration {
             throw .configuration(
                 "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
                 hint: "give a positive duration, or nil for no limit"
+            )
+        }
+        guard connections.attemptDelay >= .milliseconds(10) else {
+            throw .configuration(
+                "connections.attemptDelay is \(connections.attemptDelay.shortText)",
+                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
             )
         }
         guard maximumIdleConnections >= 1 else {

@@ -34,6 +34,7 @@ public final class HTTPDNSClient: Sendable {
         transport.trustRoots = configuration.trustRoots
         transport.driver = configuration.driver
         transport.maximumIdleConnections = configuration.maximumIdleConnections
+        transport.attemptDelay = configuration.connections.attemptDelay
         transport.logger = configuration.logger
         let resolver: Resolver
         do {

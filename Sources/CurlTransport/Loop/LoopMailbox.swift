@@ -37,6 +37,8 @@ final class LoopMailbox: Sendable {
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
     private let configuration: TransportConfiguration
+    /// What is known of endpoints; the loop writes it, anybody reads it.
+    let health = Lock(EndpointHealth())
 
     init(_ configuration: TransportConfiguration) {
         self.configuration = configuration

@@ -12,20 +12,27 @@ final class TransportLoop {
     /// libcurl must be set up once in a process before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    private let configuration: TransportConfiguration
-    private let mailbox: LoopMailbox
-    private let multi: UnsafeMutableRawPointer
+    let configuration: TransportConfiguration
+    let mailbox: LoopMailbox
+    let multi: UnsafeMutableRawPointer
     private var driver: (any LoopDriver)?
     private var jobs: [LoopJob] = []
-    private var pins: PinTable
-    private var deadlines = DeadlineHeap<EasyHandle>()
-    private var spares: [EasyHandle] = []
+    var pins: PinTable
+    var deadlines = DeadlineHeap<EasyHandle>()
+    var spares: [EasyHandle] = []
     private var touched: [EasyHandle] = []
     /// Handles whose answer began while their stream had nothing to give.
     private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
-    private var active: [EasyHandle] = []
+    var active: [EasyHandle] = []
+    /// Races without a winner.
+    var races: [RaceRun] = []
+    /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
+    var decidedRaces: [RaceRun] = []
+    /// Which endpoint last carried a request to a host and port that has several.
+    var lastEndpoints = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
+    var routeProbe: RouteProbe
     private var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -62,6 +69,7 @@ final class TransportLoop {
         self.mailbox = mailbox
         self.multi = multi
         pins = PinTable(maximumPins: configuration.maximumIdleConnections)
+        routeProbe = RouteProbe(configuration.hasIPv6Route)
         certificateBundle = Result { () throws(TransferFailure) in
             try CertificateBundle.path(for: configuration.trustRoots)
         }
@@ -107,7 +115,7 @@ final class TransportLoop {
     }
 
     private func end() {
-        for handle in active {
+        while let handle = active.last {
             finish(
                 handle,
                 .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
@@ -135,7 +143,11 @@ final class TransportLoop {
             case .start(let transfer):
                 start(transfer)
             case .cancel(let transfer):
-                if let handle = transfer.handle { finish(handle, .failure(CancellationError())) }
+                if let handle = transfer.handle {
+                    finish(handle, .failure(CancellationError()))
+                } else if let run = transfer.race {
+                    end(run, .failure(CancellationError()))
+                }
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
             case .resumeSending(let transfer):
@@ -154,16 +166,32 @@ final class TransportLoop {
             // A kept connection would take the request in the same turn in which the deadline is looked at.
             return resumeLater(transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue)))
         }
-        guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
-        else {
+        let endpoints = transfer.request.endpoints
+        if endpoints.count > 1 {
+            startRace(transfer)
+        } else if let endpoint = endpoints.first {
+            begin(transfer, at: endpoint, nil, index: -1)
+        }
+    }
+
+    /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
+    func begin(_ transfer: Transfer, at endpoint: Endpoint, _ run: RaceRun?, index: Int) {
+        guard let handle = spares.popLast() ?? EasyHandle(loop: self) else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
+            if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
         let pin = pins.acquire(PinKey(of: transfer, endpoint))
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
-        transfer.handle = handle
+        if let run {
+            handle.raceIndex = index
+            handle.delayedUntil = now + configuration.attemptDelay.wholeNanoseconds
+            run.handles[index] = handle
+        } else {
+            transfer.handle = handle
+        }
         handle.activeIndex = active.count
         active.append(handle)
         do {
@@ -222,6 +250,7 @@ final class TransportLoop {
     // MARK: results
 
     private func collectFinished() {
+        stopLosers()
         var code = CURLE_OK
         while let curl = ccurl_next_finished(multi, &code) {
             var pointer: UnsafeMutableRawPointer?
@@ -245,7 +274,9 @@ final class TransportLoop {
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
         if let failure = handle.failure { return .failure(completed(failure, handle)) }
-        guard code == CURLE_OK else { return .failure(handle.failure(for: code, elapsed: elapsed(handle))) }
+        guard code == CURLE_OK else {
+            return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
+        }
         guard handle.isHeadComplete else {
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }
@@ -253,15 +284,25 @@ final class TransportLoop {
     }
 
     /// Takes a handle out of libcurl and hands the end of its transfer over.
-    private func finish(
+    func finish(
         _ handle: EasyHandle,
         _ result: Result<TransferSummary, any Error>,
         isAdded: Bool = true
     ) {
+        if let run = handle.transfer?.race, run.race.winner != handle.raceIndex {
+            return attemptEnded(handle, of: run, result, isAdded: isAdded)
+        }
+        if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         deliver(handle, end: result)
+        handle.transfer?.race = nil
+        takeOut(handle, isAdded: isAdded)
+    }
+
+    /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
+    func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
         deadlines.remove(handle)
-        handle.transfer?.handle = nil
+        if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { pins.release(pin) }
         removeFromActive(handle)
         handle.reset()
@@ -279,9 +320,11 @@ final class TransportLoop {
 
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
         var head: RawHead?
-        if handle.isHeadComplete, !handle.isHeadDelivered {
+        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
             head = RawHead(
                 bytes: handle.head,
+                endpoint: endpoint,
+                failedAttempts: handle.transfer?.race?.trail ?? [],
                 reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
                 timings: handle.timings(isComplete: end != nil)
             )
@@ -298,7 +341,7 @@ final class TransportLoop {
 
     /// Callers are resumed together at the end of a turn: one by one, each would wake a worker thread of its own that has
     /// run dry before the next one comes.
-    private func resumeLater(_ action: ResponseState.Action) {
+    func resumeLater(_ action: ResponseState.Action) {
         if case .none = action { return }
         resumptions.append(action)
     }
@@ -351,6 +394,8 @@ final class TransportLoop {
                 deadlines.remove(handle)
             } else if bound.deadline > now {
                 deadlines.move(handle, to: bound.deadline)
+            } else if bound.isRaceDelay {
+                delayPassed(for: handle)
             } else {
                 finish(handle, .failure(timeout(of: handle, bound)))
             }
@@ -369,7 +414,7 @@ final class TransportLoop {
         return failure
     }
 
-    private func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
+    func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
 
     private func failure(
         _ code: TransferFailure.Code,
@@ -385,6 +430,6 @@ final class TransportLoop {
         failure.endpoint = handle.pin?.key.endpoint
         failure.requestMayHaveBeenSent = handle.mayHaveBeenSent
         failure.elapsed = elapsed(handle)
-        return failure
+        return withTrail(failure, handle)
     }
 }

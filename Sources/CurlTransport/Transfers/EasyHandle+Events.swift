@@ -130,6 +130,8 @@ extension EasyHandle {
 
     /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
+        socket = descriptor
+        socketOpenedAt = loop.now
         if let pin { loop.socketOpened(descriptor, for: pin) }
     }
 
@@ -162,6 +164,11 @@ extension EasyHandle {
             )
             return false
         }
+        if let race = transfer.race, !race.race.passesGate(raceIndex) {
+            failure = EasyHandle.lostRace
+            return false
+        }
+        loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
             return false
@@ -172,6 +179,9 @@ extension EasyHandle {
         loop.deadlineMayBeEarlier(for: self)
         return true
     }
+
+    /// The end of an attempt that was late at the gate. Nobody is told.
+    private static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
 
     /// Something moved: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {

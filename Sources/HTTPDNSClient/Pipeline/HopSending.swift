@@ -22,6 +22,8 @@ package struct HopAnswer: Sendable {
     package var head: HTTPResponse
     package var version: HTTPVersion
     package var endpoint: Endpoint
+    /// The endpoints that were tried before, and failed.
+    package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
     package var timings: TransferTimings
     package var body: Body
@@ -46,7 +48,7 @@ package struct HopAnswer: Sendable {
 extension Transport: HopSending {
     package func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
         let response = try await execute(request)
-        return HopAnswer(
+        var answer = HopAnswer(
             head: response.head,
             version: response.version,
             endpoint: response.endpoint,
@@ -54,5 +56,7 @@ extension Transport: HopSending {
             timings: response.timings,
             body: .transfer(response.body)
         )
+        answer.failedAttempts = response.failedAttempts
+        return answer
     }
 }

@@ -18,6 +18,8 @@ final class Pipeline: Sendable {
     private let limits: TransferLimits
     private let total: Duration?
     private let versions: HTTPVersionChoice
+    /// The order for addresses that nobody has put in one.
+    private let order: EndpointOrder
     private let logger: Logger?
 
     init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
@@ -27,6 +29,7 @@ final class Pipeline: Sendable {
         network = configuration.networkInterceptors
         total = configuration.timeouts.total
         versions = configuration.versions
+        order = .adaptive(first: configuration.connections.firstFamily)
         logger = configuration.logger
         var limits = TransferLimits()
         limits.connect = configuration.timeouts.connect
@@ -169,6 +172,7 @@ final class Pipeline: Sendable {
         let exchange = Exchange(
             request: rewritten,
             remote: answer.endpoint,
+            failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             reusedConnection: answer.reusedConnection,
             version: answer.version,
             status: answer.head.status,
@@ -199,6 +203,7 @@ final class Pipeline: Sendable {
             versions: request.options.versions ?? versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
+        transfer.order = content.resolution.isOrdered ? .given : order
         transfer.limits.deadline = deadline
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }

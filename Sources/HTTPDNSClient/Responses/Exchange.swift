@@ -8,6 +8,8 @@ public struct Exchange: Sendable {
     public var request: RewrittenRequest
     /// The address and port that answered, as the connection reported them.
     public var remote: Endpoint
+    /// The addresses that were tried before it and failed, in order. One that was only slower is not among them.
+    public var failedAttempts: [HTTPDNSClientError.Attempt] = []
     /// Whether the connection had been used before.
     public var reusedConnection: Bool
     /// The HTTP version.
