@@ -28,6 +28,14 @@ package struct TransportConfiguration: Sendable {
     package var maximumIdleConnections = 1024
     /// After how long the next endpoint of a request is tried as well (RFC 8305 section 5: 250 ms).
     package var attemptDelay = Duration.milliseconds(250)
+    /// How long a connection may be without work; in whole seconds, 1 at least. The idle limit of load balancers is often 60 s:
+    /// whoever keeps connections longer is told only when it sends.
+    package var idleLimit = Duration.seconds(60)
+    /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
+    package var maximumAge = Duration.seconds(600)
+    /// How long sent bytes may go without the other side's acknowledgement, before the kernel gives the connection up
+    /// (TCP_USER_TIMEOUT, Linux); nil means about 15 minutes, the kernel's own limit.
+    package var unacknowledgedLimit: Duration? = .seconds(30)
     package var logger: Logger?
     /// Whether the machine has a route for IPv6.
     package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
@@ -103,6 +111,13 @@ package final class Transport: Sendable {
     /// What is known of endpoints from connecting to them, those to diagnose with: at most 4,096, sorted.
     package var endpointRecords: [EndpointRecord] {
         mailbox.health.withLock { $0.records }
+    }
+
+    /// Connections made before this are used for no transfer that begins after it. Idle ones are closed, transfers in flight
+    /// end as they began.
+    /// - Parameter host: The host, in the spelling of ``ParsedURL``; nil means all.
+    package func retireConnections(host: String? = nil) {
+        mailbox.post(.retire(host.map { host in IPAddress(host).map { .address($0) } ?? .name(host) }))
     }
 
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.

@@ -33,6 +33,12 @@ final class TransportLoop {
     /// Which endpoint last carried a request to a host and port that has several.
     var lastEndpoints = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
     var routeProbe: RouteProbe
+    /// What lets libcurl look at its idle connections.
+    var sweeper: Sweeper?
+    /// When it is to look next; `Int64.max` when there is nothing to look at.
+    var sweepAt = Int64.max
+    /// Sockets that were shut down and that libcurl has yet to close.
+    var shutSockets: Set<Int32> = []
     private var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -101,6 +107,7 @@ final class TransportLoop {
             driver.act(now: now)
             collectFinished()
             expire()
+            sweepIfDue()
             deliverTouched()
             resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
@@ -125,12 +132,13 @@ final class TransportLoop {
         resumeCallers()
         driver?.detach()
         spares.removeAll()
+        sweeper?.stop(multi)
         curl_multi_cleanup(multi)
         driver = nil
     }
 
     private var timeUntilNextDeadline: Int64? {
-        let first = min(deadlines.first?.heapKey ?? .max, isDraining ? drainDeadline : .max)
+        let first = min(deadlines.first?.heapKey ?? .max, sweepAt, isDraining ? drainDeadline : .max)
         return first == .max ? nil : max(0, first - now)
     }
 
@@ -152,6 +160,8 @@ final class TransportLoop {
                 if let handle = transfer.handle { resumeReading(handle) }
             case .resumeSending(let transfer):
                 if let handle = transfer.handle { resumeSending(handle) }
+            case .retire(let host):
+                retireConnections(of: host)
             case .drain(let deadline):
                 isDraining = true
                 drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
@@ -181,7 +191,7 @@ final class TransportLoop {
             if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let pin = pins.acquire(PinKey(of: transfer, endpoint))
+        let pin = pins.acquire(PinKey(of: transfer, endpoint), at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
@@ -255,7 +265,10 @@ final class TransportLoop {
         while let curl = ccurl_next_finished(multi, &code) {
             var pointer: UnsafeMutableRawPointer?
             _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
-            guard let pointer else { continue }
+            guard let pointer else {
+                sweeper?.stop(multi)
+                continue
+            }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
             if code == CURLE_COULDNT_RESOLVE_HOST, beginAgainWithEntry(handle) { continue }
             finish(handle, result(of: handle, code))
@@ -303,7 +316,7 @@ final class TransportLoop {
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
-        if let pin = handle.pin { pins.release(pin) }
+        if let pin = handle.pin { shut(pins.release(pin)) }
         removeFromActive(handle)
         handle.reset()
         if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
@@ -329,6 +342,7 @@ final class TransportLoop {
                 timings: handle.timings(isComplete: end != nil)
             )
             handle.isHeadDelivered = true
+            noteShared(handle)
         }
         let (chunks, chunk) = (handle.chunks, handle.chunk)
         handle.chunks = []
@@ -367,11 +381,13 @@ final class TransportLoop {
     }
 
     func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        scheduleSweep()
         pins.socketOpened(descriptor, for: pin)
     }
 
     func socketClosed(_ descriptor: Int32) {
         pins.socketClosed(descriptor)
+        shutSockets.remove(descriptor)
         driver?.socketClosed(descriptor)
     }
 
@@ -397,6 +413,7 @@ final class TransportLoop {
             } else if bound.isRaceDelay {
                 delayPassed(for: handle)
             } else {
+                retireIfSilent(handle, bound.phase)
                 finish(handle, .failure(timeout(of: handle, bound)))
             }
         }

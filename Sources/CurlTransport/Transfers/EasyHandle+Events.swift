@@ -142,7 +142,7 @@ extension EasyHandle {
 
     /// The connection stands and the request is about to go out (CURLOPT_PREREQFUNCTION): the last moment to stop it.
     /// - Returns: Whether it may go.
-    func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
+    func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if mayHaveBeenSent, !transfer.mayBeSentTwice {
             // A reused connection died without a byte of an answer; libcurl would send the request once more.
@@ -174,6 +174,7 @@ extension EasyHandle {
             return false
         }
         mayHaveBeenSent = true
+        self.localPort = localPort
         pin.isEntered = true
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
@@ -186,6 +187,7 @@ extension EasyHandle {
     /// Something moved: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {
         activeAt = loop.now
+        if phase == .receiving { pin?.heardAt = loop.now }
         guard self.phase != phase else { return }
         // A full-duplex answer may begin before the request body is sent; the phase never goes back.
         if self.phase == .receiving { return }

@@ -40,6 +40,8 @@ final class EasyHandle: HeapMember {
     /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
     var socket: Int32 = -1
     var socketOpenedAt: Int64 = 0
+    /// The local port of the connection that carries the request; 0 before the gate.
+    var localPort: Int32 = 0
     /// The lists that libcurl does not copy; freed when the transfer is over.
     var headerList: UnsafeMutablePointer<curl_slist>?
     /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
@@ -107,6 +109,7 @@ final class EasyHandle: HeapMember {
         raceIndex = -1
         delayedUntil = .max
         socket = -1
+        localPort = 0
         phase = .connecting
         mayHaveBeenSent = false
         socketError = 0

@@ -89,7 +89,8 @@ struct TransportRaceTests {
         #expect(try await fetch(transport, request).failedAttempts.isEmpty, "they cool down")
         let records = transport.endpointRecords
         #expect(records.map(\.state) == [.healthy, .cooling, .cooling])
-        #expect(records.map(\.failuresInARow) == [0, 1, 1])
+        // A slow machine may have tried one again by now.
+        #expect(records[0].failuresInARow == 0 && records[1...].allSatisfy { $0.failuresInARow >= 1 })
         #expect(records[0].connectTime != nil)
     }
 
