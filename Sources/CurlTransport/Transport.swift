@@ -115,9 +115,13 @@ package final class Transport: Sendable {
 
     /// Connections made before this are used for no transfer that begins after it. Idle ones are closed, transfers in flight
     /// end as they began.
-    /// - Parameter host: The host, in the spelling of ``ParsedURL``; nil means all.
-    package func retireConnections(host: String? = nil) {
-        mailbox.post(.retire(host.map { host in IPAddress(host).map { .address($0) } ?? .name(host) }))
+    package func retireConnections() {
+        mailbox.post(.retire(nil))
+    }
+
+    /// The same for one host, in the spelling of ``ParsedURL``.
+    package func retireConnections(host: String) {
+        mailbox.post(.retire(IPAddress(host).map { .address($0) } ?? .name(host)))
     }
 
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.

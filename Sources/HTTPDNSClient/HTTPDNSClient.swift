@@ -18,11 +18,11 @@ public final class HTTPDNSClient: Sendable {
     /// The stage of this client, which can be listed among another client's interceptors.
     public let rewriter: Rewriter
 
-    private let pipeline: Pipeline
+    let pipeline: Pipeline
     /// What finds addresses: its counters, events and cache.
     public let resolver: Resolver
 
-    private let sender: any HopSending
+    let sender: any HopSending
 
     /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
     /// providers are asked in the background. What a store kept from before a restart is taken in first.
@@ -35,6 +35,9 @@ public final class HTTPDNSClient: Sendable {
         transport.driver = configuration.driver
         transport.maximumIdleConnections = configuration.maximumIdleConnections
         transport.attemptDelay = configuration.connections.attemptDelay
+        transport.idleLimit = configuration.connections.idle
+        transport.maximumAge = configuration.connections.maximumAge
+        transport.unacknowledgedLimit = configuration.connections.unacknowledged
         transport.logger = configuration.logger
         let resolver: Resolver
         do {

@@ -8,8 +8,23 @@ package protocol HopSending: AnyObject, Sendable {
     /// - Throws: ``TransferFailure``, `CancellationError`.
     func send(_ request: consuming TransferRequest) async throws -> HopAnswer
 
+    /// Lets no later hop use a connection that is open now. Those in flight end on theirs.
+    func retireConnections()
+
+    /// The same for one host.
+    func retireConnections(host: String)
+
+    /// What connecting to endpoints has shown.
+    var endpointRecords: [EndpointRecord] { get }
+
     /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
+}
+
+extension HopSending {
+    package func retireConnections() {}
+    package func retireConnections(host: String) {}
+    package var endpointRecords: [EndpointRecord] { [] }
 }
 
 /// The answer to one hop.

@@ -35,6 +35,7 @@ extension HTTPDNSClient.Configuration {
         timeouts.connect = .seconds(60)
         timeouts.tls = .seconds(60)
         timeouts.total = .seconds(120)
+        connections.attemptDelay = .seconds(60)
     }
 }
 
