@@ -26,7 +26,7 @@ struct RotatingAnswerTests {
                 return count
             }
             let address = IPAddress(v4: 127, 0, 0, UInt8(2 + number % 3))
-            return ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(1)))
+            return ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(1), canonicalName: nil))
         }
 
         func shutdown() async {}
