@@ -1,4 +1,4 @@
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// Where the HTTPS records of a name lead requests to its own port (RFC 9460).
 struct ServiceRoute: Hashable, Sendable {

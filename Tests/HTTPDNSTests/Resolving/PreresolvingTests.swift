@@ -74,4 +74,24 @@ struct PreresolvingTests {
         for name in names { #expect(try fixture.immediate(name.description) != nil) }
         #expect(fixture.provider.queries.count == 1)
     }
+
+    @Test("each name of a batch is known as soon as its own query is answered")
+    func oneBatchAtATime() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(10)
+        for name in names {
+            try fixture.say(["203.0.113.1"], about: name.description)
+            fixture.provider.hold(name)
+        }
+        var listener = fixture.resolver.listener
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 2)
+        let batches = fixture.provider.batches
+        fixture.provider.release(fixture.provider.queries[0].host)
+        for _ in batches[0] { await listener.wait(for: .answered) }
+        for name in batches[0] { #expect(try fixture.immediate(name.description) != nil) }
+        for name in batches[1] { #expect(try fixture.immediate(name.description) == nil) }
+        for name in names { fixture.provider.release(name) }
+        #expect(await failures.isEmpty)
+    }
 }

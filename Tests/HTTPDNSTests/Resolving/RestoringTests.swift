@@ -18,6 +18,7 @@ struct RestoringTests {
         private let state = Lock(State())
         private let time: @Sendable () -> MonotonicTime
         private let gate: OneShot<Void>?
+        private let reading = OneShot<Void>()
 
         init(gate: OneShot<Void>? = nil, time: @escaping @Sendable () -> MonotonicTime = { .init(nanoseconds: 0) }) {
             self.gate = gate
@@ -30,8 +31,13 @@ struct RestoringTests {
         }
         var saves: [MonotonicTime] { state.withLock { $0.saves } }
         func breakDown() { state.withLock { $0.fails = true } }
+        func mend() { state.withLock { $0.fails = false } }
+
+        /// Returns once somebody is about to read.
+        func isRead() async { await reading.value() }
 
         func load() async throws -> [StoredResolution] {
+            reading.deliver(())
             await gate?.value()
             return try state.withLock { state in
                 if state.fails { throw Broken() }
@@ -265,5 +271,65 @@ struct RestoringTests {
         await damaged.resolver.start()
         #expect(await listener.wait(for: .storeFailed)?.message?.contains(folder.file) == true)
         #expect(try damaged.immediate("n1.test") == nil)
+    }
+
+    @Test("what could not be saved is saved with the next answer")
+    func savesAgain() async throws {
+        let store = MemoryStore()
+        let fixture = try fixture(store)
+        var listener = fixture.resolver.listener
+        store.breakDown()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        await listener.wait(for: .storeFailed)
+        store.mend()
+        try fixture.say(["203.0.113.2"], about: "pay.test")
+        _ = try await fixture.resolve("pay.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        #expect(await listener.wait(for: .snapshotSaved)?.count == 2)
+    }
+
+    @Test("what could not be saved is saved at the shutdown, also when nothing new came")
+    func savesAtTheEnd() async throws {
+        let store = MemoryStore()
+        let fixture = try fixture(store)
+        var listener = fixture.resolver.listener
+        store.breakDown()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        await listener.wait(for: .storeFailed)
+        store.mend()
+        await fixture.resolver.shutdown()
+        #expect(store.kept.map(\.host.description) == ["img.test"])
+    }
+
+    @Test("what was forgotten while a slow store was read does not come back out of it")
+    func forgottenMeanwhile() async throws {
+        let filled = try await filled()
+        let gate = OneShot<Void>()
+        let slow = MemoryStore(gate: gate)
+        slow.kept = filled.kept
+        let fixture = try fixture(slow)
+        async let restored = fixture.resolver.restore()
+        await slow.isRead()
+        fixture.resolver.removeAllCached()
+        gate.deliver(())
+        #expect(await restored == 0)
+        #expect(try fixture.immediate("img.test") == nil)
+    }
+
+    @Test("of a stored answer with too many addresses, or with repeated ones, as many are used as of any other answer")
+    func tooManyAddresses() async throws {
+        let store = try await filled()
+        store.kept[0].addresses = (1...40).flatMap { [IPAddress(v4: 203, 0, 113, $0), IPAddress(v4: 203, 0, 113, $0)] }
+        let fixture = try fixture(store)
+        await fixture.resolver.start()
+        let expected = (1...16).map { "203.0.113.\($0)" }
+        #expect(try fixture.immediate("img.test")?.addresses == expected)
     }
 }

@@ -120,6 +120,31 @@ struct ServiceRoutingTests {
         #expect(try texts(fixture.immediate("one.test")) == ["203.0.113.1:8443", "203.0.113.1:443"])
     }
 
+    @Test("records that cannot be asked for any more stay in force for the rest of their life")
+    func failedLater() async throws {
+        let fixture = try fixture()
+        var listener = fixture.resolver.listener
+        let binding = ServiceBinding(priority: 1, port: 8443)
+        try say(.bindings([binding], timeToLive: .seconds(60)), about: "one.test", in: fixture)
+        _ = try await fixture.resolve("one.test")
+        try say(.failed(.unavailable), 2, about: "one.test", in: fixture)
+        fixture.time.advance(by: .seconds(59))
+        _ = try fixture.immediate("one.test")
+        await listener.wait(for: .refreshed)
+        #expect(try texts(fixture.immediate("one.test")).first == "203.0.113.1:8443")
+        fixture.time.advance(by: .seconds(1))
+        #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.2:443"])
+    }
+
+    @Test("a name without addresses whose records cannot be asked for is no name without a way to it")
+    func failedWithoutAddresses() async throws {
+        let fixture = try fixture()
+        try say(.failed(.unavailable), nil, about: "one.test", in: fixture)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("one.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(error?.attempts.last?.failure == "HTTPS records: 503")
+    }
+
     @Test("without the route's setting nobody asks for records")
     func switchedOff() async throws {
         let fixture = try fixture { $0.routes[0].usesServices = false }
