@@ -32,7 +32,21 @@ package struct TransportConfiguration: Sendable {
     package var driver: Driver = .platformDefault
     /// How many connections are kept open for later requests.
     package var maximumIdleConnections = 1024
+    /// After how long the next endpoint of a request is tried as well (RFC 8305 section 5: 250 ms).
+    package var attemptDelay = Duration.milliseconds(250)
+    /// How long a connection may be without work; in whole seconds, 1 at least. The idle limit of load balancers is often 60 s:
+    /// whoever keeps connections longer is told only when it sends.
+    package var idleLimit = Duration.seconds(60)
+    /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
+    package var maximumAge = Duration.seconds(600)
+    /// How long sent bytes may go without the other side's acknowledgement, before the kernel gives the connection up
+    /// (TCP_USER_TIMEOUT, Linux); nil means about 15 minutes, the kernel's own limit.
+    package var unacknowledgedLimit: Duration? = .seconds(30)
     package var logger: Logger?
+    /// Whether the machine has a route for IPv6.
+    package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
+    /// Numbers in 0..<1, which spread cool-downs.
+    package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.
     package var threadName = "httpdns-loop"
 
@@ -63,7 +77,7 @@ package final class Transport: Sendable {
     package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
         -> TransferResponse
     {
-        guard let endpoint = request.endpoints.first else {
+        guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
         let transfer = Transfer(request, mailbox: mailbox, group: group)
@@ -89,17 +103,35 @@ package final class Transport: Sendable {
             return TransferResponse(
                 head: head,
                 version: version,
-                endpoint: endpoint,
+                endpoint: rawHead.endpoint,
+                failedAttempts: rawHead.failedAttempts,
                 reusedConnection: rawHead.reusedConnection,
                 timings: rawHead.timings,
                 body: body
             )
         } catch {
             var failure = error
-            failure.endpoint = endpoint
+            failure.endpoint = rawHead.endpoint
+            failure.attempts = rawHead.failedAttempts
             failure.requestMayHaveBeenSent = true
             throw failure
         }
+    }
+
+    /// What is known of endpoints from connecting to them, those to diagnose with: at most 4,096, sorted.
+    package var endpointRecords: [EndpointRecord] {
+        mailbox.health.withLock { $0.records }
+    }
+
+    /// Connections made before this are used for no transfer that begins after it. Idle ones are closed, transfers in flight
+    /// end as they began.
+    package func retireConnections() {
+        mailbox.post(.retire(nil))
+    }
+
+    /// The same for one host, in the spelling of ``ParsedURL``.
+    package func retireConnections(host: String) {
+        mailbox.post(.retire(IPAddress(host).map { .address($0) } ?? .name(host)))
     }
 
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.

@@ -32,6 +32,48 @@ extension HTTPDNSClient {
             public init() {}
         }
 
+        /// How connections are made and kept.
+        public struct Connections: Hashable, Sendable {
+            /// After how long the next address of a request is tried as well, while the first one goes on (RFC 8305). At the
+            /// same time the first one is marked as suspect. At least 10 ms.
+            public var attemptDelay: Duration = .milliseconds(250)
+            /// The family that is tried first where an answer has both; nil means IPv6 on a machine with a route for it, else
+            /// IPv4. Addresses of a mapping or a request are tried in their own order.
+            public var firstFamily: IPAddress.Family?
+            /// How long a connection may be without work before it is closed; whole seconds, 1 at least. Load balancers often
+            /// close theirs after 60 s, which a client learns only when it sends.
+            public var idle: Duration = .seconds(60)
+            /// How old a connection may become before new requests get another one; whole seconds, 2 at least. Over HTTP/2 a
+            /// connection may be too busy for ever to be idle.
+            public var maximumAge: Duration = .seconds(600)
+            /// How long sent bytes may go without acknowledgement before the kernel gives a connection up (TCP_USER_TIMEOUT,
+            /// Linux); nil means the kernel's own limit of about 15 minutes.
+            public var unacknowledged: Duration? = .seconds(30)
+            /// For how long after it last stood in an answer requests stay on an address which newer answers no longer have,
+            /// if it is warm: a response came from it within the last 5 s. Zero means that each answer decides alone. It is
+            /// for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
+            /// what the policy refuses move requests at once.
+            public var addressHold: Duration = .seconds(30)
+            /// How requests move to other addresses when that time is over.
+            public var onAddressChange = AddressChange.moveNow
+
+            /// How requests move to other addresses.
+            public struct AddressChange: Hashable, Sendable, CustomStringConvertible {
+                /// The word for it in the configuration file.
+                public let description: String
+
+                /// All at once: the next requests make their connections.
+                public static let moveNow = AddressChange(description: "move_now")
+                /// One request makes the new connection, and the others stay until it has its answer.
+                public static let warmThenMove = AddressChange(description: "warm_then_move")
+            }
+
+            /// Creates the defaults.
+            public init() {}
+        }
+
+        /// How connections are made and kept.
+        public var connections = Connections()
         /// Mappings, providers, routes, policy, cache.
         public var resolver = ResolverConfiguration()
         /// Whom the client believes, and as whom it comes. Its files are read again when they change.
@@ -96,6 +138,22 @@ extension HTTPDNSClient.Configuration {
             throw .configuration(
                 "timeouts.\(name) is \(limit.shortText), and nothing happens in that time",
                 hint: "give a positive duration, or nil for no limit"
+            )
+        }
+        guard connections.attemptDelay >= .milliseconds(10) else {
+            throw .configuration(
+                "connections.attemptDelay is \(connections.attemptDelay.shortText)",
+                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
+            )
+        }
+        for (name, value, least) in [
+            ("idle", connections.idle, Duration.seconds(1)), ("maximumAge", connections.maximumAge, .seconds(2)),
+            ("unacknowledged", connections.unacknowledged ?? .seconds(1), .milliseconds(1)),
+            ("addressHold", connections.addressHold, .zero),
+        ] where value < least {
+            throw .configuration(
+                "connections.\(name) is \(value.shortText)",
+                hint: "\(least.shortText) is the least"
             )
         }
         guard maximumIdleConnections >= 1 else {

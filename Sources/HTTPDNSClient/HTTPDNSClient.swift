@@ -25,7 +25,7 @@ public final class HTTPDNSClient: Sendable {
     /// What finds addresses: its counters, events and cache.
     public let resolver: Resolver
 
-    private let sender: any HopSending
+    let sender: any HopSending
     /// When it was made, on the resolver's clock.
     let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
@@ -41,7 +41,12 @@ public final class HTTPDNSClient: Sendable {
         var limits = HTTPDNSTransport.Limits()
         limits.trustSettings = 1
         limits.idleConnections = configuration.maximumIdleConnections
-        let transport = HTTPDNSTransport(limits: limits, logger: configuration.logger, driver: configuration.driver)
+        let transport = HTTPDNSTransport(
+            limits: limits,
+            connections: configuration.connections,
+            logger: configuration.logger,
+            driver: configuration.driver
+        )
         try await self.init(configuration: configuration, on: transport)
     }
 
@@ -85,7 +90,10 @@ public final class HTTPDNSClient: Sendable {
         if let value = configuration.environment("HTTPDNS_DISABLED") { heedEnvironment(value, configuration.logger) }
         // A connection that was made one way is not to be used again after a turn: the next request dials anew, and transfers
         // in flight end where they are.
-        resolver.killSwitch.onChange { [weak sender] _ in sender?.retireConnections() }
+        resolver.killSwitch.onChange { [weak sender, choice = pipeline.choice] _ in
+            choice.forgetHeld()
+            sender?.retireConnections()
+        }
     }
 
     private func heedEnvironment(_ value: String, _ logger: Logger?) {

@@ -7,6 +7,8 @@ enum LoopJob: Sendable {
     case cancel(Transfer)
     case resumeReading(Transfer)
     case resumeSending(Transfer)
+    /// No connection of before for new transfers; nil means all hosts.
+    case retire(ParsedURL.Host?)
     /// No new transfers; those in flight may go on until the moment given, on the loop's clock (nil: as long as they like).
     case drain(until: MonotonicTime?)
 }
@@ -37,6 +39,8 @@ final class LoopMailbox: Sendable {
     private let state = Lock(State())
     private let isAsleep = Atomic<Bool>(false)
     private let configuration: TransportConfiguration
+    /// What is known of endpoints; the loop writes it, anybody reads it.
+    let health = Lock(EndpointHealth())
 
     init(_ configuration: TransportConfiguration) {
         self.configuration = configuration

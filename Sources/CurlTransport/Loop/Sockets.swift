@@ -30,3 +30,27 @@ func textsAreEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) 
 func systemErrorText(_ number: Int32) -> String {
     String(cString: strerror(number))
 }
+
+/// Ends a connection in both directions; the descriptor stays.
+func shutdownSocket(_ descriptor: Int32) {
+    _ = shutdown(descriptor, Int32(SHUT_RDWR))
+}
+
+/// The local port of an Internet socket; -1 when it has none.
+func localPort(of descriptor: Int32) -> Int32 {
+    // sockaddr_in6 is the longer of the two, and both have their port in the same place.
+    var address = sockaddr_in6()
+    var length = socklen_t(MemoryLayout<sockaddr_in6>.size)
+    let result = withUnsafeMutablePointer(to: &address) { pointer in
+        pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) { getsockname(descriptor, $0, &length) }
+    }
+    return result == 0 ? Int32(UInt16(bigEndian: address.sin6_port)) : -1
+}
+
+/// Bounds how long sent bytes may go without acknowledgement (RFC 5482); elsewhere than on Linux nothing happens.
+func setUserTimeout(of descriptor: Int32, milliseconds: Int64) {
+    #if os(Linux)
+    var value = UInt32(min(max(1, milliseconds), Int64(Int32.max)))
+    setsockopt(descriptor, Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, &value, socklen_t(MemoryLayout<UInt32>.size))
+    #endif
+}

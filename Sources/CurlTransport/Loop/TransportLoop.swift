@@ -12,20 +12,33 @@ final class TransportLoop {
     /// libcurl must be set up once in a process before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    private let configuration: TransportConfiguration
-    private let mailbox: LoopMailbox
-    private let multi: UnsafeMutableRawPointer
+    let configuration: TransportConfiguration
+    let mailbox: LoopMailbox
+    let multi: UnsafeMutableRawPointer
     private var driver: (any LoopDriver)?
     private var jobs: [LoopJob] = []
-    private var pins: PinTable
-    private var deadlines = DeadlineHeap<EasyHandle>()
-    private var spares: [EasyHandle] = []
+    var pins: PinTable
+    var deadlines = DeadlineHeap<EasyHandle>()
+    var spares: [EasyHandle] = []
     private var touched: [EasyHandle] = []
     /// Handles whose answer began while their stream had nothing to give.
     private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
-    private var active: [EasyHandle] = []
+    var active: [EasyHandle] = []
+    /// Races without a winner.
+    var races: [RaceRun] = []
+    /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
+    var decidedRaces: [RaceRun] = []
+    /// Which endpoint last carried a request to a host and port that has several.
+    var lastEndpoints = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
+    var routeProbe: RouteProbe
+    /// What lets libcurl look at its idle connections.
+    var sweeper: Sweeper?
+    /// When it is to look next; `Int64.max` when there is nothing to look at.
+    var sweepAt = Int64.max
+    /// Sockets that were shut down and that libcurl has yet to close.
+    var shutSockets: Set<Int32> = []
     private var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -62,6 +75,7 @@ final class TransportLoop {
         self.mailbox = mailbox
         self.multi = multi
         pins = PinTable(maximumPins: configuration.maximumIdleConnections)
+        routeProbe = RouteProbe(configuration.hasIPv6Route)
         trust = Result { () throws(TransferFailure) in
             if let material = configuration.trustMaterial { return material }
             return try TrustMaterial(configuration.trust)
@@ -94,6 +108,7 @@ final class TransportLoop {
             driver.act(now: now)
             collectFinished()
             expire()
+            sweepIfDue()
             deliverTouched()
             resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
@@ -108,7 +123,7 @@ final class TransportLoop {
     }
 
     private func end() {
-        for handle in active {
+        while let handle = active.last {
             finish(
                 handle,
                 .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
@@ -118,12 +133,13 @@ final class TransportLoop {
         resumeCallers()
         driver?.detach()
         spares.removeAll()
+        sweeper?.stop(multi)
         curl_multi_cleanup(multi)
         driver = nil
     }
 
     private var timeUntilNextDeadline: Int64? {
-        let first = min(deadlines.first?.heapKey ?? .max, isDraining ? drainDeadline : .max)
+        let first = min(deadlines.first?.heapKey ?? .max, sweepAt, isDraining ? drainDeadline : .max)
         return first == .max ? nil : max(0, first - now)
     }
 
@@ -136,11 +152,17 @@ final class TransportLoop {
             case .start(let transfer):
                 start(transfer)
             case .cancel(let transfer):
-                if let handle = transfer.handle { finish(handle, .failure(CancellationError())) }
+                if let handle = transfer.handle {
+                    finish(handle, .failure(CancellationError()))
+                } else if let run = transfer.race {
+                    end(run, .failure(CancellationError()))
+                }
             case .resumeReading(let transfer):
                 if let handle = transfer.handle { resumeReading(handle) }
             case .resumeSending(let transfer):
                 if let handle = transfer.handle { resumeSending(handle) }
+            case .retire(let host):
+                retireConnections(of: host)
             case .drain(let deadline):
                 isDraining = true
                 drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
@@ -155,16 +177,32 @@ final class TransportLoop {
             // A kept connection would take the request in the same turn in which the deadline is looked at.
             return resumeLater(transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue)))
         }
-        guard let endpoint = transfer.request.endpoints.first, let handle = spares.popLast() ?? EasyHandle(loop: self)
-        else {
+        let endpoints = transfer.request.endpoints
+        if endpoints.count > 1 {
+            startRace(transfer)
+        } else if let endpoint = endpoints.first {
+            begin(transfer, at: endpoint, nil, index: -1)
+        }
+    }
+
+    /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
+    func begin(_ transfer: Transfer, at endpoint: Endpoint, _ run: RaceRun?, index: Int) {
+        guard let handle = spares.popLast() ?? EasyHandle(loop: self) else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
+            if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let pin = pins.acquire(PinKey(of: transfer, endpoint))
+        let pin = pins.acquire(PinKey(of: transfer, endpoint), at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.activeAt = now
-        transfer.handle = handle
+        if let run {
+            handle.raceIndex = index
+            handle.delayedUntil = now + configuration.attemptDelay.wholeNanoseconds
+            run.handles[index] = handle
+        } else {
+            transfer.handle = handle
+        }
         handle.activeIndex = active.count
         active.append(handle)
         do {
@@ -223,11 +261,15 @@ final class TransportLoop {
     // MARK: results
 
     private func collectFinished() {
+        stopLosers()
         var code = CURLE_OK
         while let curl = ccurl_next_finished(multi, &code) {
             var pointer: UnsafeMutableRawPointer?
             _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
-            guard let pointer else { continue }
+            guard let pointer else {
+                sweeper?.stop(multi)
+                continue
+            }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
             if code == CURLE_COULDNT_RESOLVE_HOST, beginAgainWithEntry(handle) { continue }
             finish(handle, result(of: handle, code))
@@ -246,7 +288,9 @@ final class TransportLoop {
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
         if let failure = handle.failure { return .failure(completed(failure, handle)) }
-        guard code == CURLE_OK else { return .failure(handle.failure(for: code, elapsed: elapsed(handle))) }
+        guard code == CURLE_OK else {
+            return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
+        }
         guard handle.isHeadComplete else {
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }
@@ -254,16 +298,26 @@ final class TransportLoop {
     }
 
     /// Takes a handle out of libcurl and hands the end of its transfer over.
-    private func finish(
+    func finish(
         _ handle: EasyHandle,
         _ result: Result<TransferSummary, any Error>,
         isAdded: Bool = true
     ) {
+        if let run = handle.transfer?.race, run.race.winner != handle.raceIndex {
+            return attemptEnded(handle, of: run, result, isAdded: isAdded)
+        }
+        if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         deliver(handle, end: result)
+        handle.transfer?.race = nil
+        takeOut(handle, isAdded: isAdded)
+    }
+
+    /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
+    func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
         deadlines.remove(handle)
-        handle.transfer?.handle = nil
-        if let pin = handle.pin { pins.release(pin) }
+        if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
+        if let pin = handle.pin { shut(pins.release(pin)) }
         removeFromActive(handle)
         handle.reset()
         if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
@@ -280,13 +334,16 @@ final class TransportLoop {
 
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
         var head: RawHead?
-        if handle.isHeadComplete, !handle.isHeadDelivered {
+        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
             head = RawHead(
                 bytes: handle.head,
+                endpoint: endpoint,
+                failedAttempts: handle.transfer?.race?.trail ?? [],
                 reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
                 timings: handle.timings(isComplete: end != nil)
             )
             handle.isHeadDelivered = true
+            noteShared(handle)
         }
         let (chunks, chunk) = (handle.chunks, handle.chunk)
         handle.chunks = []
@@ -299,7 +356,7 @@ final class TransportLoop {
 
     /// Callers are resumed together at the end of a turn: one by one, each would wake a worker thread of its own that has
     /// run dry before the next one comes.
-    private func resumeLater(_ action: ResponseState.Action) {
+    func resumeLater(_ action: ResponseState.Action) {
         if case .none = action { return }
         resumptions.append(action)
     }
@@ -325,11 +382,13 @@ final class TransportLoop {
     }
 
     func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        scheduleSweep()
         pins.socketOpened(descriptor, for: pin)
     }
 
     func socketClosed(_ descriptor: Int32) {
         pins.socketClosed(descriptor)
+        shutSockets.remove(descriptor)
         driver?.socketClosed(descriptor)
     }
 
@@ -352,7 +411,10 @@ final class TransportLoop {
                 deadlines.remove(handle)
             } else if bound.deadline > now {
                 deadlines.move(handle, to: bound.deadline)
+            } else if bound.isRaceDelay {
+                delayPassed(for: handle)
             } else {
+                retireIfSilent(handle, bound.phase)
                 finish(handle, .failure(timeout(of: handle, bound)))
             }
         }
@@ -370,7 +432,7 @@ final class TransportLoop {
         return failure
     }
 
-    private func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
+    func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
 
     private func failure(
         _ code: TransferFailure.Code,
@@ -386,6 +448,6 @@ final class TransportLoop {
         failure.endpoint = handle.pin?.key.endpoint
         failure.requestMayHaveBeenSent = handle.mayHaveBeenSent
         failure.elapsed = elapsed(handle)
-        return failure
+        return withTrail(failure, handle)
     }
 }

@@ -31,8 +31,13 @@ struct PinTable {
     var count: Int { pins.count }
     var entryCount: Int { entriesByUse.count }
 
+    /// Whether connections are open.
+    var hasSockets: Bool { !pinsBySocket.isEmpty }
+
     /// The pin for a key, new if need be; it counts as in flight until ``release(_:)``.
-    mutating func acquire(_ key: PinKey) -> Pin {
+    /// - Parameter now: The moment on the loop's clock, for connections that have become too old.
+    mutating func acquire(_ key: PinKey, at now: Int64 = 0) -> Pin {
+        if let old = pins[key], old.sharedUntil <= now { retire(old) }
         let pin = pins[key] ?? make(key)
         pin.transfersInFlight += 1
         pinsByUse.touch(pin.slot)
@@ -41,20 +46,48 @@ struct PinTable {
         return pin
     }
 
-    mutating func release(_ pin: Pin) {
+    /// A transfer is over.
+    /// - Returns: Sockets that nobody will use any more, to be shut down.
+    @discardableResult
+    mutating func release(_ pin: Pin) -> [Int32] {
         pin.transfersInFlight -= 1
+        guard pin.isRetired, pin.transfersInFlight == 0 else { return [] }
+        removals.append(pin.removal)
+        recycleName(of: pin)
+        return pin.sockets
+    }
+
+    /// Drops all pins that a condition holds for: transfers in flight end as they began, later ones get new pins, and so new
+    /// connections.
+    mutating func retire(where condition: (PinKey) -> Bool) -> [Pin] {
+        let retired = pins.values.filter { condition($0.key) }
+        for pin in retired { retire(pin) }
+        return retired
+    }
+
+    /// Drops one pin; nothing happens when it has been dropped.
+    mutating func retire(_ pin: Pin) {
+        guard pins[pin.key] === pin else { return }
+        if pin.transfersInFlight == 0 {
+            if entriesByUse.contains(pin.slot) { removeEntry(of: pin) }
+        } else {
+            // Its transfers may still be looked up; the last of them takes the entry out.
+            entriesByUse.remove(pin.slot)
+        }
+        drop(pin)
     }
 
     /// libcurl got a socket for a connection under the pin's name.
     mutating func socketOpened(_ descriptor: Int32, for pin: Pin) {
         pinsBySocket[descriptor] = pin
-        pin.openSockets += 1
+        if pin.sockets.isEmpty { pin.sharedUntil = .max }
+        pin.sockets.append(descriptor)
     }
 
     /// libcurl gives a socket back; its connection is no longer in the pool.
     mutating func socketClosed(_ descriptor: Int32) {
         guard let pin = pinsBySocket.removeValue(forKey: descriptor) else { return }
-        pin.openSockets -= 1
+        pin.sockets.removeAll { $0 == descriptor }
         recycleName(of: pin)
     }
 
@@ -87,7 +120,7 @@ struct PinTable {
     /// The pool finds connections by name alone, so a name must have none before it may stand for another address. An entry
     /// of the old pin that is still in libcurl's table is replaced, for a new pin's first transfer brings its own.
     private mutating func recycleName(of pin: Pin) {
-        if pin.isRetired, pin.openSockets == 0 { freeNumbers.append(pin.number) }
+        if pin.isRetired, pin.sockets.isEmpty, pin.transfersInFlight == 0 { freeNumbers.append(pin.number) }
     }
 
     private mutating func evict() {
@@ -110,10 +143,14 @@ struct PinTable {
         guard let slot = pinsByUse.oldest, let pin = slots[slot] else { return }
         guard pin.transfersInFlight == 0 else { return pinsByUse.touch(slot) }
         if entriesByUse.contains(slot) { removeEntry(of: pin) }
-        pinsByUse.remove(slot)
+        drop(pin)
+    }
+
+    private mutating func drop(_ pin: Pin) {
+        pinsByUse.remove(pin.slot)
         pins[pin.key] = nil
-        slots[slot] = nil
-        freeSlots.append(slot)
+        slots[pin.slot] = nil
+        freeSlots.append(pin.slot)
         pin.isRetired = true
         recycleName(of: pin)
     }

@@ -130,6 +130,8 @@ extension EasyHandle {
 
     /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
+        socket = descriptor
+        socketOpenedAt = loop.now
         if let pin { loop.socketOpened(descriptor, for: pin) }
     }
 
@@ -147,7 +149,7 @@ extension EasyHandle {
 
     /// The connection stands and the request is about to go out (CURLOPT_PREREQFUNCTION): the last moment to stop it.
     /// - Returns: Whether it may go.
-    func approve(peer: UnsafePointer<CChar>, port: Int32) -> Bool {
+    func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if mayHaveBeenSent, !transfer.mayBeSentTwice {
             // A reused connection died without a byte of an answer; libcurl would send the request once more.
@@ -169,20 +171,30 @@ extension EasyHandle {
             )
             return false
         }
+        if let race = transfer.race, !race.race.passesGate(raceIndex) {
+            failure = EasyHandle.lostRace
+            return false
+        }
+        loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
             return false
         }
         mayHaveBeenSent = true
+        self.localPort = localPort
         pin.isEntered = true
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
     }
 
+    /// The end of an attempt that was late at the gate. Nobody is told.
+    private static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
+
     /// Something moved: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {
         activeAt = loop.now
+        if phase == .receiving { pin?.heardAt = loop.now }
         guard self.phase != phase else { return }
         // A full-duplex answer may begin before the request body is sent; the phase never goes back.
         if self.phase == .receiving { return }

@@ -15,6 +15,11 @@ extension EasyHandle {
             if tls > connect { timings.tls = .microseconds(tls - connect) }
         }
         if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
+        if let race = transfer?.race, startedAt > race.startedAt {
+            let delay = Duration.nanoseconds(startedAt - race.startedAt)
+            timings.race = delay
+            timings.total = timings.total.map { $0 + delay }
+        }
         return timings
     }
 
@@ -104,7 +109,7 @@ extension EasyHandle {
             || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
     }
 
-    private var phaseOfFailure: TransferFailure.Phase {
+    var phaseOfFailure: TransferFailure.Phase {
         switch phase {
         case .connecting: .connect
         case .securing: .tls

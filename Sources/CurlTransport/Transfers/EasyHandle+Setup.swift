@@ -43,7 +43,7 @@ extension EasyHandle {
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
-        if !loop.keepsConnections { set(CURLOPT_FORBID_REUSE, 1) }
+        configureConnections()
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
         // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
@@ -162,10 +162,11 @@ private let sendBodyCallback: ccurl_data_function = { bytes, size, count, pointe
     }
 }
 
-private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, _ in
+private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, localPort in
     guard let peer else { return Int32(CURL_PREREQFUNC_ABORT) }
     return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
-        $0.approve(peer: peer, port: port) ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
+        $0.approve(peer: peer, port: port, localPort: localPort)
+            ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
     }
 }
 
@@ -182,7 +183,7 @@ private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointe
 }
 
 /// Every look-up that a pin does not answer is refused: libcurl never resolves anything.
-private let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
+let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
     guard let address else { return -1 }
@@ -193,7 +194,10 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
     )
     withHandle(pointer, otherwise: ()) { handle in
         handle.socketError = error
-        if descriptor >= 0 { handle.socketOpened(descriptor) }
+        if descriptor >= 0 {
+            handle.limitUnacknowledgedTime(descriptor)
+            handle.socketOpened(descriptor)
+        }
     }
     return descriptor
 }

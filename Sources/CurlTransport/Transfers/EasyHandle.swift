@@ -33,6 +33,15 @@ final class EasyHandle: HeapMember {
 
     var transfer: Transfer?
     var pin: Pin?
+    /// The place of its endpoint in the transfer's race; -1 without one.
+    var raceIndex = -1
+    /// When the race's delay is over; `Int64.max` without a race, and once it is.
+    var delayedUntil = Int64.max
+    /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
+    var socket: Int32 = -1
+    var socketOpenedAt: Int64 = 0
+    /// The local port of the connection that carries the request; 0 before the gate.
+    var localPort: Int32 = 0
     /// The lists that libcurl does not copy; freed when the transfer is over.
     var headerList: UnsafeMutablePointer<curl_slist>?
     /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
@@ -99,6 +108,10 @@ final class EasyHandle: HeapMember {
         errorBuffer[0] = 0
         transfer = nil
         pin = nil
+        raceIndex = -1
+        delayedUntil = .max
+        socket = -1
+        localPort = 0
         phase = .connecting
         mayHaveBeenSent = false
         socketError = 0

@@ -7,6 +7,8 @@ struct PhaseBound {
     var phase: TransferFailure.Phase
     /// The length of the bound; nil for the deadline of the whole, which is a moment.
     var limit: Duration?
+    /// Whether it is the delay of the race: nothing ends, the next endpoint is tried as well.
+    var isRaceDelay = false
 
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
 
@@ -20,11 +22,17 @@ struct PhaseBound {
                 bound = PhaseBound(deadline: deadline, phase: phase, limit: limit)
             }
         }
+        func considerRace() {
+            guard handle.delayedUntil < bound.deadline else { return }
+            bound = PhaseBound(deadline: handle.delayedUntil, phase: .connect, limit: nil, isRaceDelay: true)
+        }
         switch handle.phase {
         case .connecting:
             consider(.connect, limits.connect, since: handle.startedAt)
+            considerRace()
         case .securing:
             consider(.tls, limits.tls, since: handle.activeAt)
+            considerRace()
         case .sending:
             // A stream that has nothing to give is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }

@@ -3,6 +3,10 @@ internal import HTTPDNSPrimitives
 /// What the loop hands over when the head of a response is complete.
 struct RawHead: Sendable {
     var bytes: [UInt8]
+    /// The endpoint that answered.
+    var endpoint: Endpoint
+    /// What was tried before.
+    var failedAttempts: [TransferAttempt] = []
     var reusedConnection: Bool
     var timings: TransferTimings
 }

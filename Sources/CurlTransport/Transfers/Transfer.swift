@@ -4,7 +4,8 @@ internal import Synchronization
 /// One transfer, as its caller and its loop share it.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, and `handle` on the loop's thread only.
+/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle` and `race` on the loop's thread
+/// only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -24,8 +25,11 @@ final class Transfer: @unchecked Sendable {
     var groupIndex = -1
     let response = Lock(ResponseState())
 
-    /// The easy handle that carries the transfer; nil before its start and after its end. Loop thread only.
+    /// The easy handle that carries the transfer; nil before its start, while its endpoints race, and after its end. Loop
+    /// thread only.
     var handle: EasyHandle?
+    /// The race of its endpoints; nil when it has one only. Loop thread only.
+    var race: RaceRun?
     /// Whether the caller gave it up. It is kept here too, because a loop that does not run yet takes no other message.
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }

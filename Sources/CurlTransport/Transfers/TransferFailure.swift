@@ -50,6 +50,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// One line for people, without pin names or secrets.
     package var message: String
     package var endpoint: Endpoint?
+    /// All endpoints that were tried and failed, in the order in which they did; the one behind this failure is among them.
+    package var attempts: [TransferAttempt] = []
     package var requestMayHaveBeenSent = false
     package var elapsed: Duration = .zero
     /// The bound that was passed, for ``Code/timedOut`` and ``Code/responseTooLarge``.

@@ -8,8 +8,10 @@ package struct TransferRequest: Sendable {
     package var url: ParsedURL
     package var headerFields: HTTPFields
     package var body: RequestBodySource
-    /// The endpoints that may be dialled, in the order to try. Only the first is.
+    /// The endpoints that may be dialled; ``order`` says in which order they are tried. The request is sent once, on the
+    /// connection that stands first.
     package var endpoints: [Endpoint]
+    package var order = EndpointOrder.given
     package var limits: TransferLimits
     package var versions: HTTPVersionChoice
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.

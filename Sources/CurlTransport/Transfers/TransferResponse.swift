@@ -7,6 +7,8 @@ package struct TransferResponse: Sendable {
     package var version: HTTPVersion
     /// The address and port that answered, as the connection itself reports them.
     package var endpoint: Endpoint
+    /// The endpoints that were tried before, and failed.
+    package var failedAttempts: [TransferAttempt]
     package var reusedConnection: Bool
     /// Phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
     package var timings: TransferTimings

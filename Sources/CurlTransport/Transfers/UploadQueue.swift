@@ -24,6 +24,9 @@ final class UploadQueue: Sendable {
         var failure: TransferFailure?
         var isAbandoned = false
         var isLoopWaiting = false
+        /// Whether a connection stands that will take the bytes.
+        var isOpen = false
+        var openingWaiter: UnsafeContinuation<Void, Never>?
         var spaceWaiter: UnsafeContinuation<Void, Never>?
     }
 
@@ -34,6 +37,20 @@ final class UploadQueue: Sendable {
     init(length: Int64?) { self.length = length }
 
     // MARK: the stream's side
+
+    /// Waits until a connection stands: a stream can be read once, so it is not touched before there is a place for it.
+    /// - Returns: Whether it is wanted.
+    func awaitOpening() async -> Bool {
+        await withUnsafeContinuation { continuation in
+            let resumes = state.withLock { state in
+                if state.isAbandoned || state.isOpen { return true }
+                state.openingWaiter = continuation
+                return false
+            }
+            if resumes { continuation.resume() }
+        }
+        return state.withLock { !$0.isAbandoned }
+    }
 
     /// Puts a chunk in, and waits while the loop has enough.
     /// - Returns: Whether more is wanted, and whether the loop must be told that there are bytes.
@@ -86,6 +103,16 @@ final class UploadQueue: Sendable {
 
     // MARK: the loop's side
 
+    /// A connection stands.
+    /// - Returns: Who waits for it, to be resumed when libcurl has returned.
+    func open() -> UnsafeContinuation<Void, Never>? {
+        state.withLock { state in
+            state.isOpen = true
+            defer { state.openingWaiter = nil }
+            return state.openingWaiter
+        }
+    }
+
     /// Copies bytes out for libcurl.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
         let (portion, waiter) = state.withLock { state -> (Portion, UnsafeContinuation<Void, Never>?) in
@@ -110,13 +137,17 @@ final class UploadQueue: Sendable {
 
     /// The transfer is over: whoever waits goes on, and nothing more is taken.
     func abandon() {
-        let waiter = state.withLock { state in
+        let (opening, space) = state.withLock { state in
             state.isAbandoned = true
             state.chunks.removeAll()
-            defer { state.spaceWaiter = nil }
-            return state.spaceWaiter
+            defer {
+                state.openingWaiter = nil
+                state.spaceWaiter = nil
+            }
+            return (state.openingWaiter, state.spaceWaiter)
         }
-        waiter?.resume()
+        opening?.resume()
+        space?.resume()
     }
 
     private static func failure(_ message: String) -> TransferFailure {
@@ -130,6 +161,7 @@ extension Transfer {
     func startPump() -> Task<Void, Never>? {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
         return Task {
+            guard await upload.awaitOpening() else { return }
             do {
                 for try await chunk in stream {
                     let (isWanted, wakesLoop) = await upload.push(chunk)

@@ -66,6 +66,21 @@ package final class TrustedTransport: Sendable {
         try await replace(with: configuration.trust.signatures())
     }
 
+    /// Connections made before this are used for no transfer that begins after it; see ``Transport/retireConnections()``.
+    package func retireConnections() {
+        for transport in state.withLock({ Array($0.transports.values) }) { transport.retireConnections() }
+    }
+
+    /// The same for one host.
+    package func retireConnections(host: String) {
+        for transport in state.withLock({ Array($0.transports.values) }) { transport.retireConnections(host: host) }
+    }
+
+    /// What is known of endpoints from connecting to them with the files in use now.
+    package var endpointRecords: [EndpointRecord] {
+        state.withLock { $0.transports[$0.rotation.generation] }?.endpointRecords ?? []
+    }
+
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the threads. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
         let transports = state.withLock { state in

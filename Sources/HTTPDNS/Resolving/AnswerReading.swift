@@ -38,8 +38,7 @@ enum AnswerReading: Equatable, Sendable {
 
     /// Reads an answer.
     ///
-    /// - IPv4 addresses stand before IPv6 ones. Only the first address is dialled, and a
-    ///   machine without IPv6 is more common than one without IPv4.
+    /// - IPv4 addresses stand before IPv6 ones; in which order they are tried is the transport's to say.
     /// - Addresses of one family suffice. When the other family failed, `missing` says how.
     /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:
     ///   that holds for all families (RFC 8020). A family that says "no data" proves that the name exists.

@@ -5,7 +5,6 @@ extension HTTPDNSClientError {
     /// What a failed transfer means to the caller.
     init(_ failure: TransferFailure, on hop: HopRecord) {
         let stage = Stage(failure)
-        var attempts: [Attempt] = []
         // The transport counts from its own start, the caller from the call's.
         let isTotal = failure.code == .timedOut && failure.phase == .total
         let limit = isTotal ? hop.time.limit ?? failure.limit : failure.limit
@@ -15,10 +14,16 @@ extension HTTPDNSClientError {
             } else {
                 failure.message
             }
+        var attempts = failure.attempts.map(Attempt.init)
+        var reason = text
         if let endpoint = failure.endpoint {
-            attempts.append(Attempt(endpoint: endpoint, stage: stage, failure: text, elapsed: failure.elapsed))
+            let decisive = Attempt(endpoint: endpoint, stage: stage, failure: text, elapsed: failure.elapsed)
+            if attempts.isEmpty { attempts = [decisive] }
+            // The failure counts from the start of all attempts, its attempt from its own.
+            reason = (isTotal ? nil : attempts.last { $0.endpoint == endpoint })?.description ?? decisive.description
+            let others = Set(attempts.map(\.endpoint)).subtracting([endpoint]).count
+            if others > 0 { reason += "; \(others) other address\(others == 1 ? "" : "es") failed too" }
         }
-        let reason = attempts.first?.description ?? text
         self.init(
             code: Code(failure),
             stage: stage,
@@ -110,6 +115,19 @@ extension HTTPDNSClientError {
         case .send, .body: "timeouts.idle bounds it"
         case .queue, .total: "options.deadline bounds it for one call, timeouts.total for all"
         }
+    }
+}
+
+extension HTTPDNSClientError.Attempt {
+    init(_ attempt: TransferAttempt) {
+        var failure = TransferFailure(code: attempt.code, phase: attempt.phase, message: attempt.message)
+        failure.endpoint = attempt.endpoint
+        self.init(
+            endpoint: attempt.endpoint,
+            stage: HTTPDNSClientError.Stage(failure),
+            failure: attempt.message,
+            elapsed: attempt.elapsed
+        )
     }
 }
 

@@ -113,6 +113,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var attempts: [Attempt] = []
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.
     public var requestMayHaveBeenSent = false
+    /// Whether the addresses of the system resolver were tried as well.
+    public var fellBack = false
     /// How long the call had taken.
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.

@@ -11,12 +11,20 @@ package protocol HopSending: AnyObject, Sendable {
     /// Lets no later hop use a connection that is open now. Those in flight end on theirs.
     func retireConnections()
 
+    /// The same for one host.
+    func retireConnections(host: String)
+
+    /// What connecting to endpoints has shown.
+    var endpointRecords: [EndpointRecord] { get }
+
     /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
 }
 
 extension HopSending {
     package func retireConnections() {}
+    package func retireConnections(host: String) {}
+    package var endpointRecords: [EndpointRecord] { [] }
 }
 
 /// The answer to one hop.
@@ -29,6 +37,8 @@ package struct HopAnswer: Sendable {
     package var head: HTTPResponse
     package var version: HTTPVersion
     package var endpoint: Endpoint
+    /// The endpoints that were tried before, and failed.
+    package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
     package var timings: TransferTimings
     package var body: Body
@@ -60,6 +70,7 @@ extension HopAnswer {
             timings: response.timings,
             body: .transfer(response.body)
         )
+        failedAttempts = response.failedAttempts
     }
 }
 

@@ -17,6 +17,10 @@ final class Pipeline: Sendable {
     private let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
+    /// The order for addresses that nobody has put in one.
+    private let order: EndpointOrder
+    /// Where a hop goes besides the addresses that it is given.
+    let choice: ConnectionChoice
     private let logger: Logger?
 
     init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
@@ -24,6 +28,8 @@ final class Pipeline: Sendable {
         self.sender = sender
         application = configuration.applicationInterceptors
         network = configuration.networkInterceptors
+        order = .adaptive(first: configuration.connections.firstFamily)
+        choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
         settings = Lock(CallSettings(configuration))
     }
@@ -156,28 +162,47 @@ final class Pipeline: Sendable {
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
         let rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
-        return try await transfer(request, to: rewritten, context)
+        return try await connect(request, to: rewritten, context)
     }
 
-    private func transfer(
+    func transfer(
         _ request: ClientRequest,
-        to rewritten: RewrittenRequest,
-        _ context: InterceptionContext
+        to given: RewrittenRequest,
+        _ context: InterceptionContext,
+        fellBack: Bool = false
     ) async throws -> ClientResponse {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
+        var rewritten = given
+        var endpoints = given.content.resolution.endpoints
+        var held: Endpoint?
+        if let endpoint = choice.heldEndpoint(for: given, among: endpoints),
+            let staying = rewriter.staying(on: endpoint, given, for: request)
+        {
+            rewritten = staying
+            endpoints.insert(endpoint, at: 0)
+            held = endpoint
+        }
         let hop = HopRecord(rewritten: rewritten, time: context.call)
         let answer: HopAnswer
         do {
-            answer = try await sender.send(transferRequest(request, to: rewritten, deadline: context.deadline))
+            answer = try await sender.send(
+                transferRequest(request, to: rewritten, endpoints, deadline: context.deadline)
+            )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
+        choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten)
+        let isHeld = held != nil && held == answer.endpoint
+        if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)
         let exchange = Exchange(
             request: rewritten,
             remote: answer.endpoint,
+            fellBack: fellBack,
+            isHeld: isHeld,
+            failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             reusedConnection: answer.reusedConnection,
             version: answer.version,
             status: answer.head.status,
@@ -195,6 +220,7 @@ final class Pipeline: Sendable {
     private func transferRequest(
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
+        _ endpoints: [Endpoint],
         deadline: MonotonicTime?
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
@@ -204,11 +230,12 @@ final class Pipeline: Sendable {
             url: content.sent,
             headerFields: request.headerFields,
             body: request.body.source,
-            endpoints: content.resolution.endpoints,
+            endpoints: endpoints,
             limits: settings.limits,
             versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
+        transfer.order = content.resolution.isOrdered ? .given : order
         transfer.limits.deadline = deadline
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }

@@ -8,6 +8,13 @@ public struct Exchange: Sendable {
     public var request: RewrittenRequest
     /// The address and port that answered, as the connection reported them.
     public var remote: Endpoint
+    /// Whether it went to an address of the system resolver because those that it was given could not be connected to, by this
+    /// request or by one shortly before it.
+    public var fellBack = false
+    /// Whether it stayed on a warm address that the newest answer no longer has.
+    public var isHeld = false
+    /// The addresses that were tried before it and failed, in order. One that was only slower is not among them.
+    public var failedAttempts: [HTTPDNSClientError.Attempt] = []
     /// Whether the connection had been used before.
     public var reusedConnection: Bool
     /// The HTTP version.

@@ -179,6 +179,18 @@ public final class Rewriter: Interceptor {
         return resolver.off(for: name) != nil
     }
 
+    /// Whether the policy lets an address through that an answer from the same source had.
+    func permits(_ address: IPAddress, as resolution: Resolution) -> Bool {
+        let scope = issuer.scope(ofProvider: resolution.provider)
+        return resolver.policy.refusal(
+            of: address,
+            from: resolution.source,
+            providerScope: scope,
+            route: resolution.route
+        )
+            == nil
+    }
+
     private func applyPolicy(
         to resolution: inout Resolution,
         issuer: TagIssuer,

@@ -109,6 +109,14 @@ public struct RewrittenRequest: Sendable {
 }
 
 extension Resolution {
+    /// Whether somebody has thought about the order of the addresses.
+    var isOrdered: Bool {
+        switch source {
+        case .request, .mapping, .literal: true
+        default: false
+        }
+    }
+
     /// Whether the stage had a say in it: a bypassed name and a literal go where they would have gone without it.
     var isRewriting: Bool {
         switch source {

@@ -49,6 +49,8 @@ public final class HTTPDNSTransport: Sendable {
 
     /// The limits given at the beginning.
     public let limits: Limits
+    /// How connections are made and kept, whatever the settings of its clients say about that.
+    public let connections: HTTPDNSClient.Configuration.Connections
 
     private let logger: Logger?
     private let driver: TransportConfiguration.Driver
@@ -57,13 +59,25 @@ public final class HTTPDNSTransport: Sendable {
     /// Creates a transport. Nothing is started before the first request.
     /// - Parameters:
     ///   - limits: What it may take at most.
+    ///   - connections: How connections are made and kept. The family that comes first, and what happens when a provider's
+    ///     answer changes, are each client's own.
     ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
-    public convenience init(limits: Limits = Limits(), logger: Logger? = nil) {
-        self.init(limits: limits, logger: logger, driver: .platformDefault)
+    public convenience init(
+        limits: Limits = Limits(),
+        connections: HTTPDNSClient.Configuration.Connections = HTTPDNSClient.Configuration.Connections(),
+        logger: Logger? = nil
+    ) {
+        self.init(limits: limits, connections: connections, logger: logger, driver: .platformDefault)
     }
 
-    package init(limits: Limits, logger: Logger?, driver: TransportConfiguration.Driver) {
+    package init(
+        limits: Limits,
+        connections: HTTPDNSClient.Configuration.Connections,
+        logger: Logger?,
+        driver: TransportConfiguration.Driver
+    ) {
         self.limits = limits
+        self.connections = connections
         self.logger = logger
         self.driver = driver
     }
@@ -115,6 +129,10 @@ public final class HTTPDNSTransport: Sendable {
                 configuration.trust = trust
                 configuration.driver = driver
                 configuration.maximumIdleConnections = limits.idleConnections
+                configuration.attemptDelay = connections.attemptDelay
+                configuration.idleLimit = connections.idle
+                configuration.maximumAge = connections.maximumAge
+                configuration.unacknowledgedLimit = connections.unacknowledged
                 configuration.logger = logger
                 return TrustedTransport(configuration)
             }

@@ -33,6 +33,13 @@ final class TenantLane: HopSending {
         HopAnswer(try await trusted.execute(request, in: group))
     }
 
+    /// The connections of all clients with the same trust settings: they share these.
+    func retireConnections() { trusted.retireConnections() }
+
+    func retireConnections(host: String) { trusted.retireConnections(host: host) }
+
+    var endpointRecords: [EndpointRecord] { trusted.endpointRecords }
+
     func shutdown(drainingFor duration: Duration) async {
         await group.close(drainingUntil: SystemTimeSource().now() + duration)
         if giveBack() { await trusted.shutdown() }

@@ -1,10 +1,16 @@
+import HTTPDNSPrimitives
 import Testing
 
 @testable import CurlTransport
 
 @Suite("ResponseState")
 struct ResponseStateTests {
-    private let head = RawHead(bytes: [1], reusedConnection: false, timings: TransferTimings())
+    private let head = RawHead(
+        bytes: [1],
+        endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 80),
+        reusedConnection: false,
+        timings: TransferTimings()
+    )
     private let summary = TransferSummary(bodyBytes: 3, wireBytes: 3, timings: TransferTimings())
     private let failure = TransferFailure(code: .connectionLost, phase: .body, message: "gone")
 

@@ -16,6 +16,8 @@ struct TransportFixture {
         transport = Transport(configuration)
     }
 
+    init(_ transport: Transport) { self.transport = transport }
+
     /// A request for `url` at `address`, on the URL's port.
     static func request(
         _ url: String,

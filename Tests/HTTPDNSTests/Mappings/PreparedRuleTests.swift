@@ -71,7 +71,7 @@ struct PreparedRuleTests {
     @Test("a rule with equal weights, or with two, is prepared; one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
-            IndexedRule(try MappingKey(text), try #require(PreparedRuleTests.mappings[text]))
+            IndexedRule(try MappingKey(text), try #require(PreparedRuleTests.mappings[text]), .base)
         }
         #expect(try rule("one.test").isPrepared)
         #expect(try rule("two.test").isPrepared)
@@ -81,7 +81,7 @@ struct PreparedRuleTests {
 
     @Test("of two weights the first has exactly its share of the tickets")
     func shares() throws {
-        let rule = IndexedRule(try MappingKey("two.test"), .weighted(["203.0.113.6": 95, "203.0.113.7": 5]))
+        let rule = IndexedRule(try MappingKey("two.test"), .weighted(["203.0.113.6": 95, "203.0.113.7": 5]), .base)
         let first = (0..<UInt64(100)).filter { ticket in
             let answer = rule.answer { sum in
                 #expect(sum == 100)

@@ -1,0 +1,143 @@
+internal import HTTPDNSPrimitives
+
+/// What is known of endpoints from connecting to them. A value: it is told what happened and when.
+///
+/// A failure to connect is the endpoint's; a failure of TLS is that of the endpoint and the host asked for there, since one
+/// address serves many names. After a failure an endpoint cools down: 1 s, doubled with each failure in a row, 60 s at most.
+/// One that is slow is suspect. Both go last in the order of tries, and are never left out: when all cool down, all are
+/// tried in order. A connection that stands clears everything. When its time is over an endpoint is tried beside a request
+/// (``takeProbe(of:for:at:)``), which does not wait for it.
+struct EndpointHealth {
+    enum Standing: UInt8, Comparable {
+        case healthy, suspect, cooling
+
+        static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
+    }
+
+    struct Key: Hashable {
+        var endpoint: Endpoint
+        /// The host, for what TLS showed; nil for the endpoint itself.
+        var host: ParsedURL.Host?
+    }
+
+    struct Entry {
+        var standing = Standing.healthy
+        var failuresInARow = 0
+        /// The end of the cool-down, or when a suspect may be tried again.
+        var until = MonotonicTime(nanoseconds: 0)
+        /// Until when a probe is under way.
+        var probedUntil: MonotonicTime?
+        var connectedAt: MonotonicTime?
+        var connectTime: Duration?
+    }
+
+    /// RFC 9520 section 3.2, which remembers failures for a second at least, is about resolvers; connections need the same
+    /// patience.
+    static let shortestRest = Duration.seconds(1)
+    static let longestRest = Duration.seconds(60)
+    /// A probe that says nothing for so long is no longer waited for.
+    static let probeLimit = Duration.seconds(30)
+    /// How many endpoints are remembered; an entry takes about 150 bytes.
+    static let maximumEntries = 4096
+
+    private var entries: RecentTable<Key, Entry>
+    /// How many entries are not healthy. Nearly always 0, and then no order changes.
+    private(set) var troubles = 0
+
+    init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
+
+    func standing(of endpoint: Endpoint, for host: ParsedURL.Host) -> Standing {
+        guard troubles > 0 else { return .healthy }
+        let own = entries[Key(endpoint: endpoint, host: nil)]?.standing ?? .healthy
+        return max(own, entries[Key(endpoint: endpoint, host: host)]?.standing ?? .healthy)
+    }
+
+    /// The endpoints with the healthy ones first, then suspects, then those that cool down; otherwise in their order.
+    func ordered(_ endpoints: [Endpoint], for host: ParsedURL.Host) -> [Endpoint] {
+        guard troubles > 0 else { return endpoints }
+        let standings = endpoints.map { standing(of: $0, for: host) }
+        guard let first = standings.first, standings.contains(where: { $0 != first }) else { return endpoints }
+        var result: [Endpoint] = []
+        result.reserveCapacity(endpoints.count)
+        for standing in [Standing.healthy, .suspect, .cooling] {
+            for (index, endpoint) in endpoints.enumerated() where standings[index] == standing {
+                result.append(endpoint)
+            }
+        }
+        return result
+    }
+
+    /// A connection stands, with TLS where it has that.
+    mutating func connected(_ endpoint: Endpoint, for host: ParsedURL.Host, in time: Duration?, at now: MonotonicTime) {
+        var entry = Entry()
+        entry.connectedAt = now
+        entry.connectTime = time ?? entries[Key(endpoint: endpoint, host: nil)]?.connectTime
+        set(entry, for: Key(endpoint: endpoint, host: nil))
+        guard troubles > 0 else { return }
+        let key = Key(endpoint: endpoint, host: host)
+        guard let entry = entries.remove(key) else { return }
+        if entry.standing != .healthy { troubles -= 1 }
+    }
+
+    /// An endpoint takes too long, or a kept connection to it fell silent.
+    mutating func suspected(_ endpoint: Endpoint, for host: ParsedURL.Host, inTLS: Bool, at now: MonotonicTime) {
+        let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
+        var entry = entries[key] ?? Entry()
+        guard entry.standing == .healthy else { return }
+        entry.standing = .suspect
+        entry.until = now + EndpointHealth.shortestRest
+        set(entry, for: key)
+    }
+
+    /// Connecting failed. However many connections fail together, they count as one failure.
+    /// - Parameter random: In 0..<1; it shortens the cool-down by up to a quarter, so that endpoints that failed together are
+    ///   not tried together.
+    mutating func failed(
+        _ endpoint: Endpoint,
+        for host: ParsedURL.Host,
+        inTLS: Bool,
+        at now: MonotonicTime,
+        random: Double
+    ) {
+        let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
+        var entry = entries[key] ?? Entry()
+        entry.probedUntil = nil
+        if entry.standing != .cooling || now >= entry.until {
+            entry.standing = .cooling
+            entry.failuresInARow += 1
+            entry.until = now + EndpointHealth.rest(afterFailures: entry.failuresInARow, random: random)
+        }
+        set(entry, for: key)
+    }
+
+    static func rest(afterFailures failures: Int, random: Double) -> Duration {
+        // 2^6 s is past the longest rest.
+        let full = min(longestRest, shortestRest * (1 << min(max(0, failures - 1), 6)))
+        return full * (1 - 0.25 * min(max(0, random), 1))
+    }
+
+    /// Whether an endpoint is to be tried now, beside a request that goes elsewhere. Whoever gets true tries it.
+    mutating func takeProbe(of endpoint: Endpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
+        guard troubles > 0 else { return false }
+        for key in [Key(endpoint: endpoint, host: nil), Key(endpoint: endpoint, host: host)] {
+            guard var entry = entries[key], entry.standing != .healthy else { continue }
+            guard now >= entry.until, entry.probedUntil.map({ now >= $0 }) ?? true else { return false }
+            entry.probedUntil = now + EndpointHealth.probeLimit
+            set(entry, for: key)
+            return true
+        }
+        return false
+    }
+
+    /// All that is known, by endpoint.
+    var records: [EndpointRecord] {
+        entries.all.map { key, entry in EndpointRecord(key, entry) }
+            .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
+    }
+
+    private mutating func set(_ entry: Entry, for key: Key) {
+        let before = entries[key]?.standing ?? .healthy
+        troubles += (entry.standing == .healthy ? 0 : 1) - (before == .healthy ? 0 : 1)
+        if let evicted = entries.set(entry, for: key), evicted.standing != .healthy { troubles -= 1 }
+    }
+}

@@ -1,0 +1,53 @@
+package import HTTPDNSPrimitives
+
+/// In which order a request's endpoints are tried. Whatever it says, endpoints that are suspect or cooling down go last.
+package enum EndpointOrder: Hashable, Sendable {
+    /// As given: somebody has thought about it.
+    case given
+    /// The endpoint that carried the last request to the same host and port first, then the families by turns (RFC 8305
+    /// section 4), the one given here first; nil means IPv6 on a machine with a route for it, else IPv4.
+    case adaptive(first: IPAddress.Family?)
+}
+
+extension EndpointOrder {
+    /// Each endpoint once, where it comes first.
+    static func unique(_ endpoints: [Endpoint]) -> [Endpoint] {
+        var result: [Endpoint] = []
+        for (index, endpoint) in endpoints.enumerated() {
+            if endpoints[..<index].contains(endpoint) {
+                if result.isEmpty { result = Array(endpoints[..<index]) }
+            } else if !result.isEmpty {
+                result.append(endpoint)
+            }
+        }
+        return result.isEmpty ? endpoints : result
+    }
+
+    /// The endpoints by turns of family, each family in its own order, each endpoint once.
+    static func interleaved(_ endpoints: [Endpoint], first: IPAddress.Family) -> [Endpoint] {
+        let leading = endpoints.filter { $0.address.family == first }
+        let others = endpoints.filter { $0.address.family != first }
+        if leading.isEmpty || others.isEmpty { return endpoints }
+        var result: [Endpoint] = []
+        result.reserveCapacity(endpoints.count)
+        for turn in 0..<max(leading.count, others.count) {
+            if turn < leading.count { result.append(leading[turn]) }
+            if turn < others.count { result.append(others[turn]) }
+        }
+        return result
+    }
+
+    /// IPv6 without a route for it is tried last: it fails at once, and a list must never become empty.
+    static func withoutRoute(_ endpoints: [Endpoint]) -> [Endpoint] {
+        endpoints.filter { $0.address.family == .v4 } + endpoints.filter { $0.address.family == .v6 }
+    }
+
+    /// The endpoints with one of them first; as they are when it is not among them.
+    static func leading(with endpoint: Endpoint, _ endpoints: [Endpoint]) -> [Endpoint] {
+        guard let index = endpoints.firstIndex(of: endpoint), index > 0 else { return endpoints }
+        var result = endpoints
+        result.remove(at: index)
+        result.insert(endpoint, at: 0)
+        return result
+    }
+}

@@ -1,0 +1,54 @@
+public import HTTPDNSPrimitives
+
+/// What a client knows of an endpoint from connecting to it.
+public struct EndpointRecord: Hashable, Sendable {
+    /// How an endpoint stands.
+    public struct State: Hashable, Sendable, CustomStringConvertible {
+        /// A short word, bounded in number.
+        public let description: String
+
+        /// Nothing speaks against it.
+        public static let healthy = State(description: "healthy")
+        /// It was slower to connect than the delay of the race, or a kept connection to it fell silent. It is tried last.
+        public static let suspect = State(description: "suspect")
+        /// Connecting failed. It is tried last, and beside requests once its time is over.
+        public static let cooling = State(description: "cooling")
+    }
+
+    /// The address and port.
+    public var endpoint: Endpoint
+    /// The host whose TLS handshake failed there; nil for what concerns the endpoint as such.
+    public var host: String?
+    /// How it stands.
+    public var state: State
+    /// How often connecting failed since it last worked.
+    public var failuresInARow: Int
+    /// The end of its cool-down on `SystemTimeSource`, or when a suspect is tried again; nil for a healthy one.
+    public var until: MonotonicTime?
+    /// When a connection last stood; nil when none did since it was last in trouble.
+    public var connectedAt: MonotonicTime?
+    /// How long that connection took, TLS included.
+    public var connectTime: Duration?
+}
+
+extension EndpointRecord {
+    init(_ key: EndpointHealth.Key, _ entry: EndpointHealth.Entry) {
+        endpoint = key.endpoint
+        host =
+            switch key.host {
+            case .name(let name): name
+            case .address(let address): address.description
+            case nil: nil
+            }
+        state =
+            switch entry.standing {
+            case .healthy: .healthy
+            case .suspect: .suspect
+            case .cooling: .cooling
+            }
+        failuresInARow = entry.failuresInARow
+        until = entry.standing == .healthy ? nil : entry.until
+        connectedAt = entry.connectedAt
+        connectTime = entry.connectTime
+    }
+}

@@ -1,0 +1,66 @@
+internal import HTTPDNSPrimitives
+
+/// The race of one transfer with several endpoints, as its loop runs it. Loop thread only.
+final class RaceRun {
+    let transfer: Transfer
+    /// The endpoints in the order in which they are tried.
+    let endpoints: [Endpoint]
+    let startedAt: Int64
+    var race: Race
+    /// The handles of the attempts that libcurl has.
+    var handles: [EasyHandle?]
+    /// What attempts before the winner, or all of them, came to.
+    var failures: [TransferFailure] = []
+    /// The run's place among those that have no winner yet; -1 when it has left them.
+    var index = -1
+
+    init(_ transfer: Transfer, endpoints: [Endpoint], startedAt: Int64) {
+        self.transfer = transfer
+        self.endpoints = endpoints
+        self.startedAt = startedAt
+        race = Race(count: endpoints.count)
+        handles = Array(repeating: nil, count: endpoints.count)
+    }
+
+    /// The handle that tries an endpoint, as far as it has not passed the gate.
+    func attempt(at key: PinKey) -> EasyHandle? {
+        guard index >= 0, race.winner == nil, transfer.request.url.host == key.host,
+            let place = endpoints.firstIndex(of: key.endpoint), let handle = handles[place], handle.pin?.key == key
+        else { return nil }
+        return handle
+    }
+
+    /// The trail of what failed so far.
+    var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
+
+    /// What the caller is told when no attempt passed the gate: the failure that says most, with the trail of all.
+    func verdict(at now: Int64) -> TransferFailure {
+        var verdict = failures[0]
+        for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
+        verdict.attempts = trail
+        verdict.elapsed = .nanoseconds(max(0, now - startedAt))
+        return verdict
+    }
+}
+
+extension TransferFailure {
+    /// Whether another endpoint may do better: nothing was sent, and it was about the connection.
+    package var isAboutConnection: Bool {
+        guard !requestMayHaveBeenSent else { return false }
+        switch code {
+        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .connectionLost, .lookupDenied, .transport:
+            return true
+        case .timedOut: return phase == .connect || phase == .tls
+        default: return false
+        }
+    }
+
+    /// Which of several failures says most: a certificate tells of a server that answered, a silent address of nothing.
+    fileprivate var weight: Int {
+        switch code {
+        case .certificateRefused: 3
+        case .tlsFailed: 2
+        default: phase == .tls ? 2 : code == .timedOut ? 0 : 1
+        }
+    }
+}

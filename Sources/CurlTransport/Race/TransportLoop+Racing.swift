@@ -1,0 +1,229 @@
+internal import CCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The host and port whose endpoints race.
+struct RaceOrigin: Hashable {
+    var host: ParsedURL.Host
+    var port: UInt16
+
+    init(_ transfer: Transfer) {
+        host = transfer.request.url.host
+        port = transfer.request.url.port
+    }
+}
+
+// Races run on the loop's one thread, so the gate is a plain flag that never waits.
+extension TransportLoop {
+    private var time: MonotonicTime { MonotonicTime(nanoseconds: now) }
+
+    // MARK: the beginning
+
+    func startRace(_ transfer: Transfer) {
+        let endpoints = endpointsInOrder(of: transfer)
+        let run = RaceRun(transfer, endpoints: endpoints, startedAt: now)
+        transfer.race = run
+        run.index = races.count
+        races.append(run)
+        probe(insteadOf: endpoints[0], endpoints, for: transfer)
+        follow(run.race.begin(), of: run)
+    }
+
+    private func endpointsInOrder(of transfer: Transfer) -> [Endpoint] {
+        let request = transfer.request
+        var endpoints = EndpointOrder.unique(request.endpoints)
+        if case .adaptive(let first) = request.order {
+            if endpoints.dropFirst().contains(where: { $0.address.family != endpoints[0].address.family }) {
+                let hasIPv6 = routeProbe.hasIPv6(at: now)
+                endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
+                if !hasIPv6 { endpoints = EndpointOrder.withoutRoute(endpoints) }
+            }
+            if let last = lastEndpoints[RaceOrigin(transfer)] {
+                endpoints = EndpointOrder.leading(with: last, endpoints)
+            }
+        }
+        return mailbox.health.withLock { [endpoints] in $0.ordered(endpoints, for: request.url.host) }
+    }
+
+    /// Endpoints that rest are tried by no request while there are others. When the rest of one is over, it is tried beside a
+    /// request, which goes elsewhere and waits for nothing; what stands of that connection is closed before anything is sent.
+    private func probe(insteadOf first: Endpoint, _ endpoints: [Endpoint], for transfer: Transfer) {
+        let host = transfer.request.url.host
+        let due = mailbox.health.withLock { [time] health -> Endpoint? in
+            guard health.troubles > 0, health.standing(of: first, for: host) == .healthy else { return nil }
+            return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
+        }
+        guard let due else { return }
+        var request = TransferRequest(
+            method: .head,
+            url: transfer.request.url,
+            endpoints: [due],
+            versions: transfer.request.versions
+        )
+        request.stopsBeforeSending = true
+        request.limits.connect = transfer.limits.connect ?? request.limits.connect
+        request.limits.tls = transfer.limits.tls ?? request.limits.tls
+        begin(Transfer(request, mailbox: mailbox), at: due, nil, index: -1)
+    }
+
+    private func follow(_ step: Race.Step, of run: RaceRun) {
+        if let index = step.withdraws, let handle = run.handles[index] {
+            run.handles[index] = nil
+            takeOut(handle)
+        }
+        if let index = step.begins { begin(run.transfer, at: run.endpoints[index], run, index: index) }
+        if step.isLost { end(run, .failure(run.verdict(at: now))) }
+    }
+
+    // MARK: while it runs
+
+    /// An endpoint has not come through within the delay. It is suspect, and all who wait for it try their next one now.
+    func delayPassed(for handle: EasyHandle) {
+        guard let run = handle.transfer?.race, let pin = handle.pin else { return }
+        noteSuspect(handle)
+        let key = pin.key
+        letGo(of: handle, in: run)
+        // The list changes while it is walked, when a race ends.
+        for other in races where other !== run {
+            if let waiting = other.attempt(at: key) { letGo(of: waiting, in: other) }
+        }
+    }
+
+    private func letGo(of handle: EasyHandle, in run: RaceRun) {
+        handle.delayedUntil = .max
+        deadlines.move(handle, to: PhaseBound.next(for: handle, run.transfer.limits).deadline)
+        follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.socket >= 0), of: run)
+    }
+
+    /// An endpoint has failed. Those who waited for the connection that failed would each try it again.
+    private func moveWaiters(from key: PinKey) {
+        for run in races {
+            if let waiting = run.attempt(at: key), waiting.socket < 0 { letGo(of: waiting, in: run) }
+        }
+    }
+
+    /// An attempt ended before it was known to be the one.
+    func attemptEnded(
+        _ handle: EasyHandle,
+        of run: RaceRun,
+        _ result: Result<TransferSummary, any Error>,
+        isAdded: Bool
+    ) {
+        let index = handle.raceIndex
+        run.handles[index] = nil
+        // Late at the gate or taken out: no verdict about the endpoint.
+        guard run.race.winner == nil, case .failure(let error) = result else {
+            return takeOut(handle, isAdded: isAdded)
+        }
+        noteFailure(of: handle, error)
+        let key = handle.pin?.key
+        guard let failure = error as? TransferFailure else {
+            takeOut(handle, isAdded: isAdded)
+            return end(run, result)
+        }
+        run.failures.append(failure)
+        guard failure.isAboutConnection else {
+            // A bound of the whole, as a rule: those that still ran had no answer either.
+            for other in run.handles {
+                if let other { run.failures.append(unfinished(other)) }
+            }
+            takeOut(handle, isAdded: isAdded)
+            var failure = failure
+            failure.attempts = run.trail
+            failure.elapsed = .nanoseconds(max(0, now - run.startedAt))
+            return end(run, .failure(failure))
+        }
+        takeOut(handle, isAdded: isAdded)
+        follow(run.race.failed(index), of: run)
+        if let key { moveWaiters(from: key) }
+    }
+
+    private func unfinished(_ handle: EasyHandle) -> TransferFailure {
+        var failure = TransferFailure(code: .timedOut, phase: handle.phaseOfFailure, message: "no connection in time")
+        failure.endpoint = handle.pin?.key.endpoint
+        failure.elapsed = elapsed(handle)
+        return failure
+    }
+
+    /// Ends a race that nobody has won.
+    func end(_ run: RaceRun, _ result: Result<TransferSummary, any Error>) {
+        leave(run)
+        for handle in run.handles {
+            if let handle { takeOut(handle) }
+        }
+        run.handles = []
+        run.transfer.race = nil
+        resumeLater(run.transfer.deliver(end: result))
+    }
+
+    // MARK: the gate
+
+    /// A connection stands and its request goes out, or is held back on purpose. libcurl calls, so nothing is taken out here.
+    func noteGatePassed(_ handle: EasyHandle) {
+        guard let transfer = handle.transfer, let pin = handle.pin else { return }
+        let host = transfer.request.url.host
+        if handle.socket >= 0 {
+            let connectTime = Duration.nanoseconds(max(0, now - handle.socketOpenedAt))
+            mailbox.health.withLock { [time] in $0.connected(pin.key.endpoint, for: host, in: connectTime, at: time) }
+        }
+        transfer.upload?.open()?.resume()
+        guard let run = transfer.race, transfer.handle == nil else { return }
+        transfer.handle = handle
+        decidedRaces.append(run)
+        guard case .adaptive = transfer.request.order else { return }
+        let origin = RaceOrigin(transfer)
+        if lastEndpoints[origin] != pin.key.endpoint { lastEndpoints.set(pin.key.endpoint, for: origin) }
+    }
+
+    func stopLosers() {
+        while let run = decidedRaces.popLast() {
+            leave(run)
+            for (index, handle) in run.handles.enumerated() where index != run.race.winner {
+                if let handle { takeOut(handle) }
+            }
+            run.handles = []
+        }
+    }
+
+    private func leave(_ run: RaceRun) {
+        guard run.index >= 0 else { return }
+        let last = races.removeLast()
+        if last !== run {
+            races[run.index] = last
+            last.index = run.index
+        }
+        run.index = -1
+    }
+
+    // MARK: what is learnt
+
+    private func noteSuspect(_ handle: EasyHandle) {
+        guard let key = handle.pin?.key else { return }
+        let inTLS = handle.phase == .securing
+        mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: inTLS, at: time) }
+    }
+
+    func noteFailure(of handle: EasyHandle, _ error: any Error) {
+        guard let failure = error as? TransferFailure, failure.isAboutConnection, failure.phase != .queue,
+            failure.code != .lookupDenied, handle.socketError == 0, let key = handle.pin?.key
+        else { return }
+        let random = configuration.random()
+        let inTLS = failure.phase == .tls
+        mailbox.health.withLock { [time] in
+            $0.failed(key.endpoint, for: key.host, inTLS: inTLS, at: time, random: random)
+        }
+    }
+
+    /// The failure with all that was tried, when it is the transfer's. An attempt's own is one of the trail.
+    func withTrail(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
+        var failure = failure
+        let own = TransferAttempt(ending: failure)
+        if let run = handle.transfer?.race {
+            guard run.race.winner == handle.raceIndex else { return failure }
+            failure.attempts = run.trail
+            failure.elapsed = .nanoseconds(max(0, now - run.startedAt))
+        }
+        if let own { failure.attempts.append(own) }
+        return failure
+    }
+}

@@ -1,0 +1,102 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+/// What a client remembers of hosts to choose between the addresses that it is given, the system's, and the one it used last.
+final class ConnectionChoice: Sendable {
+    let counting = ConnectionCounting()
+    private let time: any TimeSource
+    private let breaker = Lock(FallbackBreaker())
+    /// Whether any host has fallen back: nearly never, and then no request pays for the question.
+    private let hasFallenBack = Atomic(false)
+    private let hold: Lock<AddressHold>
+    private let holds: Bool
+
+    init(_ settings: HTTPDNSClient.Configuration.Connections, time: any TimeSource) {
+        self.time = time
+        holds = settings.addressHold > .zero
+        hold = Lock(
+            AddressHold(limit: settings.addressHold, sendsOneAhead: settings.onAddressChange == .warmThenMove)
+        )
+    }
+
+    // MARK: falling back
+
+    func path(for rewritten: RewrittenRequest) -> FallbackBreaker.Path {
+        guard hasFallenBack.load(ordering: .relaxed), rewritten.mayFallBack else { return .given }
+        let now = time.now()
+        return breaker.withLock { $0.path(for: HopOrigin(rewritten), at: now) }
+    }
+
+    func noteFellBack(_ rewritten: RewrittenRequest) {
+        let now = time.now()
+        breaker.withLock { $0.fellBack(HopOrigin(rewritten), at: now) }
+        hasFallenBack.store(true, ordering: .relaxed)
+    }
+
+    func noteGivenWorked(_ rewritten: RewrittenRequest) { forget(rewritten) }
+
+    func noteSystemFailed(_ rewritten: RewrittenRequest) { forget(rewritten) }
+
+    func noteTrialSaidNothing(_ rewritten: RewrittenRequest) {
+        breaker.withLock { $0.trialSaidNothing(HopOrigin(rewritten)) }
+    }
+
+    private func forget(_ rewritten: RewrittenRequest) {
+        breaker.withLock { breaker in
+            breaker.forget(HopOrigin(rewritten))
+            // Under the lock, so that it cannot cross a fallback that has just been noted.
+            if breaker.count == 0 { hasFallenBack.store(false, ordering: .relaxed) }
+        }
+    }
+
+    // MARK: staying
+
+    /// The address that the request is to stay on, as far as the answers that it came from may be compared.
+    func heldEndpoint(for rewritten: RewrittenRequest, among endpoints: [Endpoint]) -> Endpoint? {
+        guard holds, let provenance = AddressHold.Provenance(rewritten) else { return nil }
+        let now = time.coarseNow()
+        return hold.withLock { $0.heldEndpoint(for: HopOrigin(rewritten), among: endpoints, provenance, at: now) }
+    }
+
+    func noteAnswer(from endpoint: Endpoint, held: Endpoint?, to rewritten: RewrittenRequest) {
+        guard holds, let provenance = AddressHold.Provenance(rewritten) else { return }
+        let now = time.coarseNow()
+        hold.withLock { $0.answered(by: endpoint, held: held, for: HopOrigin(rewritten), provenance, at: now) }
+    }
+
+    func forgetHeld() {
+        hold.withLock { $0.forgetAll() }
+    }
+
+    var counters: ConnectionCounters {
+        var counters = counting.current
+        counters.fallenBackHosts = breaker.withLock { $0.count }
+        return counters
+    }
+}
+
+extension AddressHold.Provenance {
+    /// Nil for addresses that somebody named: where those say, requests go at once.
+    fileprivate init?(_ rewritten: RewrittenRequest) {
+        switch rewritten.source {
+        case .provider: isSystem = false
+        case .system: isSystem = true
+        default: return nil
+        }
+        generation = rewritten.generation
+    }
+}
+
+extension RewrittenRequest {
+    /// Whether the system resolver may be asked when the addresses cannot be connected to: those of a provider whose route
+    /// falls back to it. A mapping and a request's own addresses are somebody's will.
+    var mayFallBack: Bool {
+        guard source == .provider, content.resolution.rule == nil else { return false }
+        guard let route = content.resolution.route, case .providers(_, let fallback) = route.action else {
+            return false
+        }
+        return route.connectFallback ?? (fallback == .system)
+    }
+}

@@ -1,0 +1,16 @@
+internal import HTTPDNS
+
+/// The host and port that a hop is for.
+struct HopOrigin: Hashable, Sendable {
+    var host: Host
+    var port: UInt16
+
+    init(host: Host, port: UInt16) {
+        self.host = host
+        self.port = port
+    }
+
+    init(_ rewritten: RewrittenRequest) {
+        self.init(host: rewritten.content.url.host, port: rewritten.content.url.port)
+    }
+}

@@ -1,0 +1,121 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+// Between the stage and the transfer: the system path for addresses that cannot be connected to.
+extension Pipeline {
+    /// Sends a hop where its addresses say, and if none of them can be connected to and its route allows it, to the addresses of
+    /// the system resolver. Nothing was sent by then, and no stream was read.
+    func connect(
+        _ request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        switch choice.path(for: rewritten) {
+        case .given:
+            do {
+                return try await transfer(request, to: rewritten, context)
+            } catch let error as HTTPDNSClientError {
+                guard error.isAboutConnection, rewritten.mayFallBack, !request.options.stopsBeforeSending else {
+                    throw error
+                }
+                return try await fallBack(request, from: rewritten, after: error, context)
+            }
+        case .trial:
+            return try await tryGiven(request, rewritten, context)
+        case .system:
+            return try await goAhead(request, rewritten, context)
+        }
+    }
+
+    private func fallBack(
+        _ request: ClientRequest,
+        from rewritten: RewrittenRequest,
+        after error: HTTPDNSClientError,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        do {
+            let response = try await transferBySystem(request, rewritten, besides: error.attempts, context)
+            choice.counting.count(\.fallbacks)
+            choice.noteFellBack(rewritten)
+            return response
+        } catch let second as HTTPDNSClientError {
+            choice.counting.count(\.fallbacksFailed)
+            throw error.followed(by: second)
+        }
+    }
+
+    /// One request looks whether the given addresses are back.
+    private func tryGiven(
+        _ request: ClientRequest,
+        _ rewritten: RewrittenRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        do {
+            let response = try await transfer(request, to: rewritten, context)
+            choice.noteGivenWorked(rewritten)
+            return response
+        } catch let error as HTTPDNSClientError where error.isAboutConnection {
+            do {
+                return try await fallBack(request, from: rewritten, after: error, context)
+            } catch {
+                choice.noteTrialSaidNothing(rewritten)
+                throw error
+            }
+        } catch {
+            choice.noteTrialSaidNothing(rewritten)
+            throw error
+        }
+    }
+
+    /// A request before this one had to fall back. When the system's addresses are no better any more, the given ones are
+    /// tried after all.
+    private func goAhead(
+        _ request: ClientRequest,
+        _ rewritten: RewrittenRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        do {
+            let response = try await transferBySystem(request, rewritten, besides: [], context)
+            choice.counting.count(\.fallbacksAhead)
+            return response
+        } catch let error as HTTPDNSClientError where error.isAboutConnection || error.stage == .resolve {
+            choice.noteSystemFailed(rewritten)
+            do {
+                return try await transfer(request, to: rewritten, context)
+            } catch let second as HTTPDNSClientError {
+                throw second.followed(by: error)
+            }
+        }
+    }
+
+    private func transferBySystem(
+        _ request: ClientRequest,
+        _ rewritten: RewrittenRequest,
+        besides tried: [HTTPDNSClientError.Attempt],
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        let bySystem = try await rewriter.systemPath(of: rewritten, for: request, deadline: context.deadline) {
+            endpoint in
+            !tried.contains { $0.endpoint == endpoint }
+        }
+        return try await transfer(request, to: bySystem, context, fellBack: true)
+    }
+}
+
+extension HTTPDNSClientError {
+    /// Whether the request failed before anything of it was sent, for want of a connection.
+    fileprivate var isAboutConnection: Bool {
+        (underlying as? TransferFailure)?.isAboutConnection ?? false
+    }
+
+    /// The error with what the system path came to.
+    fileprivate func followed(by second: HTTPDNSClientError) -> HTTPDNSClientError {
+        var error = self
+        error.fellBack = true
+        error.attempts += second.attempts
+        error.requestMayHaveBeenSent = error.requestMayHaveBeenSent || second.requestMayHaveBeenSent
+        error.message += "; by the system resolver: \(second.message)"
+        return error
+    }
+}

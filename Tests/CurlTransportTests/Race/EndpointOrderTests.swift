@@ -1,0 +1,38 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import CurlTransport
+
+@Suite("EndpointOrder")
+struct EndpointOrderTests {
+    private func endpoints(_ text: String) throws -> [Endpoint] {
+        try text.split(separator: " ").map { Endpoint(address: try #require(IPAddress(String($0))), port: 443) }
+    }
+
+    @Test(
+        "families take turns, each in its own order",
+        arguments: [
+            ("10.0.0.1 10.0.0.2 10.0.0.3 ::1 ::2", IPAddress.Family.v6, "::1 10.0.0.1 ::2 10.0.0.2 10.0.0.3"),
+            ("10.0.0.1 10.0.0.2 ::1", .v4, "10.0.0.1 ::1 10.0.0.2"),
+            ("10.0.0.1 10.0.0.2", .v6, "10.0.0.1 10.0.0.2"),
+        ]
+    )
+    func interleaving(given: String, first: IPAddress.Family, result: String) throws {
+        #expect(EndpointOrder.interleaved(try endpoints(given), first: first) == (try endpoints(result)))
+    }
+
+    @Test("without a route IPv6 goes last and stays in the list")
+    func withoutRoute() throws {
+        let given = try endpoints("::1 10.0.0.1 ::2")
+        #expect(EndpointOrder.withoutRoute(given) == (try endpoints("10.0.0.1 ::1 ::2")))
+    }
+
+    @Test("each endpoint is tried once, and the last winner goes first only while it is in the list")
+    func uniqueAndLeading() throws {
+        let given = try endpoints("10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.3 10.0.0.2")
+        let unique = try endpoints("10.0.0.1 10.0.0.2 10.0.0.3")
+        #expect(EndpointOrder.unique(given) == unique)
+        #expect(EndpointOrder.leading(with: unique[2], unique) == (try endpoints("10.0.0.3 10.0.0.1 10.0.0.2")))
+        #expect(EndpointOrder.leading(with: try endpoints("10.0.0.9")[0], unique) == unique)
+    }
+}

@@ -1,0 +1,83 @@
+import Testing
+
+@testable import CurlTransport
+
+@Suite("Race")
+struct RaceTests {
+    @Test("attempts begin one after the other: the next when the one before fails, or takes longer than the delay")
+    func order() {
+        var race = Race(count: 3)
+        #expect(race.begin() == Race.Step(begins: 0))
+        #expect(race.failed(0) == Race.Step(begins: 1))
+        #expect(race.delayPassed(1, hasConnection: true) == Race.Step(begins: 2))
+        #expect(race.attempts == [.failed, .running, .running])
+        #expect(race.delayPassed(2, hasConnection: true) == .nothing)
+    }
+
+    @Test("the failure of an attempt whose successor runs begins no further one: that one has its own delay")
+    func oldFailure() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.failed(0) == .nothing)
+        #expect(race.failed(1) == Race.Step(begins: 2))
+        #expect(race.failed(2) == Race.Step(isLost: true))
+    }
+
+    @Test("a race is lost when the last attempt has failed, and not before")
+    func lost() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.failed(1) == .nothing, "the first may still come through")
+        #expect(race.failed(0) == Race.Step(isLost: true))
+        #expect(race.failed(0) == .nothing, "an end comes once")
+
+        var single = Race(count: 1)
+        _ = single.begin()
+        #expect(single.failed(0) == Race.Step(isLost: true))
+    }
+
+    @Test("the first at the gate passes, again too, and nobody else; what happens to the others is of no interest")
+    func gate() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.passesGate(1), race.passesGate(0)] == [true, true, false])
+        #expect(race.winner == 1)
+        #expect(race.failed(0) == .nothing)
+        #expect(race.failed(1) == .nothing)
+        #expect(race.delayPassed(0, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.running, .won, .waiting])
+    }
+
+    @Test(
+        "who waits for a connection that is not its own leaves it after the delay, and comes back when nothing is left"
+    )
+    func waiters() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(begins: 1, withdraws: 0))
+        #expect(race.attempts == [.withdrawn, .running])
+        #expect(race.failed(1) == Race.Step(begins: 0))
+        #expect(race.failed(0) == Race.Step(isLost: true))
+    }
+
+    @Test("who waits and has nowhere else to go stays")
+    func nowhereElse() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.failed(0)
+        #expect(race.delayPassed(1, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.failed, .running])
+    }
+
+    @Test("an attempt that another race's news reaches late begins no third one")
+    func lateNews() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(withdraws: 0))
+        #expect(race.attempts == [.withdrawn, .running, .waiting])
+    }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// A provider that gives another address each time, as those of content networks do. In real time, see `NeverWaitingTests`.
+@Suite(
+    "Rotating answers",
+    .serialized,
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled(if: ServerRig.isAvailable([.nginx])),
+    .timeLimit(.minutes(5))
+)
+struct RotatingAnswerTests {
+    /// Another one of three of the origins' addresses each time, for a second.
+    private final class Rotation: Provider {
+        let name = "rotation"
+        let serviceScope = AddressScope.loopback
+        private let count = Lock(0)
+
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            let number = count.withLock { count in
+                count += 1
+                return count
+            }
+            let address = IPAddress(v4: 127, 0, 0, UInt8(2 + number % 3))
+            return ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(1), canonicalName: nil))
+        }
+
+        func shutdown() async {}
+    }
+
+    private var descriptors: Int {
+        (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count) ?? 0
+    }
+
+    @Test("time to live 1 s, 200 requests a second: at most 2 handshakes a second, and fewer moves than answers")
+    func rotation() async throws {
+        let rig = try await ServerRig.start()
+        let seconds = ServerRig.hasTime ? 120 : 9
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.resolver.providers = [Rotation()]
+        configuration.resolver.routes = [Route(.any, .providers(["rotation"], fallback: .none))]
+        configuration.resolver.families = .v4
+        // An address is in each third answer. With a longer time it would be held for ever.
+        configuration.connections.addressHold = .seconds(1)
+        let url = "https://img.shop.test:\(rig.tlsPort)/a.jpg"
+        let mark = rig.accessLogMark()
+        try await withClient(configuration) { client in
+            let clock = SystemTimeSource()
+            _ = try await client.get(url).body.collect(upTo: .mebibytes(1))
+            let before = descriptors
+            let start = clock.now()
+            let moves = try await withThrowingTaskGroup(of: Endpoint?.self) { group in
+                for number in 0..<(seconds * 200) {
+                    try await clock.sleep(until: start + .milliseconds(5 * number))
+                    group.addTask {
+                        let response = try await client.get(url)
+                        _ = try await response.body.collect(upTo: .mebibytes(1))
+                        return response.exchanges.last?.remote
+                    }
+                }
+                return try await group.reduce(into: [Endpoint?]()) { $0.append($1) }
+            }
+            #expect(moves.count == seconds * 200)
+            #expect(client.connectionCounters.held > seconds * 40)
+            // One for each address that was moved to, and those of the rig's own processes.
+            #expect(descriptors <= before + 8)
+        }
+        let lines = try rig.accessLog(since: mark)
+        let connections = Set(lines.map(\.connection)).count
+        #expect(connections <= 2 * seconds)
+        // In the order of the log: how often the address is another than before, but for requests that were under way.
+        let addresses = lines.map(\.address)
+        let perSecond = stride(from: 0, to: addresses.count, by: 100).map { addresses[$0] }
+        let moved = zip(perSecond, perSecond.dropFirst()).count { $0 != $1 }
+        // An address stays for its own second and that of holding, at least; each answer for itself would move each second.
+        #expect(moved <= seconds * 3 / 4, "\(perSecond)")
+        #expect(moved >= 1, "traffic moves in the end")
+        try await rig.stop()
+    }
+}

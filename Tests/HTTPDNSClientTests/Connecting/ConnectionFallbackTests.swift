@@ -1,0 +1,125 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+/// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
+@Suite("Connection fallback")
+struct ConnectionFallbackTests {
+    private static let sick = IPAddress(v4: 203, 0, 113, 1)
+    private static let good = IPAddress(v4: 203, 0, 113, 51)
+
+    private static func refused(_ request: TransferRequest) -> TransferFailure {
+        var failure = TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        failure.endpoint = request.endpoints[0]
+        failure.attempts = request.endpoints.map {
+            TransferAttempt(endpoint: $0, phase: .connect, code: .connectFailed, message: "refused", elapsed: .zero)
+        }
+        return failure
+    }
+
+    /// A rig whose provider gives an address that refuses, while the system knows another one.
+    private func rig(
+        fallback: Route.Fallback = .system,
+        system: [IPAddress] = [good],
+        refuses: @escaping @Sendable (IPAddress, Int) -> Bool = { address, _ in address == sick },
+        wire: ScriptedWire? = nil
+    ) throws -> Rig {
+        let scripted = ScriptedWire { request, number in
+            if refuses(request.endpoints[0].address, number) { throw ConnectionFallbackTests.refused(request) }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: fallback))]
+        }
+        rig.system.say(.success(system), about: try HostName("one.test"))
+        rig.system.say(.success([Self.good]), about: try HostName("map.test"))
+        return rig
+    }
+
+    private func first(_ rig: Rig) -> [IPAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
+
+    @Test("the hop goes to those addresses of the system that were not tried; the exchange and the counters say so")
+    func fallsBack() async throws {
+        let rig = try rig(system: [Self.sick, Self.good])
+        let response = try await rig.client.post("https://one.test/", body: .bytes([1]))
+        #expect(first(rig) == [Self.sick, Self.good])
+        let exchange = try #require(response.exchanges.last)
+        #expect(exchange.fellBack && exchange.remote.address == Self.good && exchange.request.source == .system)
+        #expect(rig.client.connectionCounters.fallbacks == 1)
+    }
+
+    @Test("one request pays for a sick provider: the next take the system path, and one of them tries again after 30 s")
+    func breaker() async throws {
+        let rig = try rig()
+        for _ in 0..<10 {
+            let response = try await rig.client.get("https://one.test/")
+            #expect(response.exchanges.last?.fellBack == true)
+        }
+        #expect(first(rig).count(where: { $0 == Self.sick }) == 1)
+        #expect(rig.client.connectionCounters.fallbacksAhead == 9)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 1)
+    }
+
+    @Test("after its time the breaker closes with the first request that reaches the provider's address")
+    func closes() async throws {
+        let isBack = Lock(false)
+        let rig = try rig(refuses: { address, _ in address == Self.sick && !isBack.withLock { $0 } })
+        _ = try await rig.client.get("https://one.test/")
+        isBack.withLock { $0 = true }
+        rig.clock.advance(by: .seconds(31))
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.last?.fellBack == false && response.exchanges.last?.remote.address == Self.sick)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 0)
+    }
+
+    @Test("both fail: one error with all attempts, and nothing was sent")
+    func bothFail() async throws {
+        let rig = try rig(refuses: { _, _ in true })
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && error.fellBack && !error.requestMayHaveBeenSent)
+        #expect(error.attempts.map(\.endpoint.address) == [Self.sick, Self.good])
+        #expect(rig.client.connectionCounters.fallbacksFailed == 1)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 0)
+    }
+
+    @Test("no fallback: fail closed, mappings, pinnedTo, and whatever may have been sent")
+    func never() async throws {
+        let closed = try rig(fallback: .none)
+        #expect(await clientError { try await closed.client.get("https://one.test/") }?.fellBack == false)
+        let all = try rig(refuses: { _, _ in true })
+        #expect(await clientError { try await all.client.get("https://map.test/") }?.fellBack == false)
+        let pinned = await clientError { try await all.client.get("https://one.test/", pinnedTo: ["203.0.113.9"]) }
+        #expect(pinned?.fellBack == false)
+        let sent = try rig(
+            wire: ScriptedWire { request, _ in
+                var failure = Self.refused(request)
+                failure.requestMayHaveBeenSent = true
+                throw failure
+            }
+        )
+        #expect(await clientError { try await sent.client.get("https://one.test/") }?.fellBack == false)
+        #expect(closed.wire.requests.count + sent.wire.requests.count == 2 && all.wire.requests.count == 2)
+        #expect(closed.system.questions.isEmpty && all.system.questions.isEmpty)
+    }
+
+    @Test("a warm address that the newest answer lacks is tried first, and the answer's own stand behind it")
+    func hold() async throws {
+        let rig = try Rig(timeToLive: .seconds(1))
+        _ = try await rig.client.get("https://one.test/")
+        rig.provider.say(
+            .answer(.addresses([IPAddress(v4: 203, 0, 113, 8)], timeToLive: .seconds(3600))),
+            about: try HostName("one.test")
+        )
+        rig.clock.advance(by: .seconds(2))
+        let held = try await rig.client.get("https://one.test/")
+        #expect(held.exchanges.last?.isHeld == true)
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.sick, IPAddress(v4: 203, 0, 113, 8)])
+        #expect(rig.client.connectionCounters.held == 1)
+        try rig.client.mappings.apply { $0["other.test"] = .addresses(["203.0.113.9"]) }
+        let moved = try await rig.client.get("https://one.test/")
+        #expect(moved.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 8), "mappings move at once")
+    }
+}
