@@ -50,8 +50,9 @@ extension HTTPDNSClient {
             /// Linux); nil means the kernel's own limit of about 15 minutes.
             public var unacknowledged: Duration? = .seconds(30)
             /// For how long after it last stood in an answer requests stay on an address which newer answers no longer have,
-            /// if it is warm: a response came from it within the last 5 s. Zero means that each answer decides alone. It is
-            /// for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
+            /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
+            /// from the second one on within this time, for names that rotate. Zero means that each answer decides alone. It
+            /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
             /// what the policy refuses move requests at once.
             public var addressHold: Duration = .seconds(30)
             /// How requests move to other addresses when that time is over.

@@ -3,7 +3,9 @@ internal import HTTPDNSPrimitives
 /// Which address of a host requests stay on when a new answer no longer has it. A value: it is told what happened and when.
 ///
 /// Names of content networks give some of many addresses, others each time. An address that still answers is as good as it
-/// was: requests stay on it for as long as it is warm, and for a bounded time after it last stood in an answer.
+/// was: requests stay on it for as long as it is warm, and for a bounded time after it last stood in an answer. One change alone
+/// is no rotation: somebody has moved the name, and requests follow at once. They stay from the second change on that comes
+/// within the same time after they moved.
 struct AddressHold: Sendable {
     /// What belongs to answers that may be compared: another source, or other mappings, mean that somebody has decided anew.
     struct Provenance: Hashable, Sendable {
@@ -18,6 +20,12 @@ struct AddressHold: Sendable {
         var answeredAt: MonotonicTime
         /// When it was last in an answer.
         var listedAt: MonotonicTime
+        /// When requests last moved because an answer did not have their address any more.
+        var movedAt: MonotonicTime?
+        /// Whether requests stay on it although the newest answer does not have it; nil while the answers have it.
+        var stays: Bool?
+        /// Whether requests go elsewhere by now, and none of them was answered there yet.
+        var isLeft = false
         /// Since when one request makes a connection to the new addresses, while the others stay.
         var leavingSince: MonotonicTime?
     }
@@ -56,16 +64,26 @@ struct AddressHold: Sendable {
         if endpoints.contains(entry.endpoint) {
             entries[origin]?.listedAt = now
             entries[origin]?.leavingSince = nil
+            entries[origin]?.stays = nil
+            entries[origin]?.isLeft = false
             return nil
         }
-        let isWarm = now - entry.answeredAt <= AddressHold.warmth
-        if isWarm, now - entry.listedAt <= limit { return entry.endpoint }
-        guard isWarm, sendsOneAhead else {
+        if entry.isLeft { return nil }
+        guard now - entry.answeredAt <= AddressHold.warmth else {
             entries[origin] = nil
+            return nil
+        }
+        let stays = entry.stays ?? entry.movedAt.map { now - $0 <= limit } ?? false
+        entries[origin]?.stays = stays
+        if stays, now - entry.listedAt <= limit { return entry.endpoint }
+        guard sendsOneAhead else {
+            entries[origin]?.isLeft = true
+            entries[origin]?.movedAt = now
             return nil
         }
         if let since = entry.leavingSince, now - since <= AddressHold.leave { return entry.endpoint }
         entries[origin]?.leavingSince = now
+        entries[origin]?.movedAt = now
         return nil
     }
 
@@ -80,14 +98,17 @@ struct AddressHold: Sendable {
         _ provenance: Provenance,
         at now: MonotonicTime
     ) {
-        if entries[origin]?.endpoint == endpoint {
+        let before = entries[origin]
+        if before?.endpoint == endpoint {
             entries[origin]?.answeredAt = now
             return
         }
         // It was under way when the others moved on.
         if held == endpoint { return }
-        if entries[origin] == nil, entries.count >= AddressHold.maximumEntries { makeRoom(at: now) }
-        entries[origin] = Entry(endpoint: endpoint, provenance: provenance, answeredAt: now, listedAt: now)
+        if before == nil, entries.count >= AddressHold.maximumEntries { makeRoom(at: now) }
+        var entry = Entry(endpoint: endpoint, provenance: provenance, answeredAt: now, listedAt: now)
+        if before?.provenance == provenance { entry.movedAt = before?.movedAt }
+        entries[origin] = entry
     }
 
     /// Nothing is held any more: what a name's next request is given is where it goes.

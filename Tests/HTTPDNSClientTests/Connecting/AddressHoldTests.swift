@@ -10,6 +10,7 @@ struct AddressHoldTests {
     private let provider = AddressHold.Provenance(isSystem: false, generation: 1)
     private let old = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
     private let new = Endpoint(address: IPAddress(v4: 192, 0, 2, 2), port: 443)
+    private let first = Endpoint(address: IPAddress(v4: 192, 0, 2, 3), port: 443)
 
     init() throws { origin = HopOrigin(host: .name(try HostName("one.test")), port: 443) }
 
@@ -18,7 +19,10 @@ struct AddressHoldTests {
     }
 
     private func hold(sendsOneAhead: Bool = false) -> AddressHold {
+        // The name rotates: requests have moved to this address because the answer changed.
         var hold = AddressHold(limit: .seconds(30), sendsOneAhead: sendsOneAhead)
+        hold.answered(by: first, held: nil, for: origin, provider, at: at(-1))
+        #expect(held(&hold, -0.5, [old]) == nil)
         hold.answered(by: old, held: nil, for: origin, provider, at: at(0))
         return hold
     }
@@ -44,6 +48,24 @@ struct AddressHoldTests {
         hold.answered(by: new, held: nil, for: origin, provider, at: at(32))
         hold.answered(by: old, held: old, for: origin, provider, at: at(32.1))
         #expect(held(&hold, 33, [old]) == new, "one that was still under way on the old address moves nobody back")
+    }
+
+    @Test("one change alone moves requests at once, and so does the next one if it comes late")
+    func oneChange() {
+        var hold = AddressHold(limit: .seconds(30), sendsOneAhead: false)
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(0))
+        #expect(held(&hold, 1, [new]) == nil)
+        #expect(held(&hold, 1.1, [new]) == nil, "also before one of them was answered there")
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1.2))
+        #expect(held(&hold, 1.3, [new]) == nil, "one that was still under way on the old address moves nobody back")
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(1.4))
+        for second in 2...32 {
+            #expect(held(&hold, Double(second), [new]) == nil)
+            hold.answered(by: new, held: nil, for: origin, provider, at: at(Double(second)))
+        }
+        #expect(held(&hold, 32, [old]) == nil, "31 s after the move")
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(32.1))
+        #expect(held(&hold, 33, [new]) == old, "1 s after it: the name rotates")
     }
 
     @Test("an address that has not answered for 5 s is left at once")
