@@ -22,7 +22,8 @@ struct SchemaTests {
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
-            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }", "providers: [a]",
+            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
