@@ -24,7 +24,7 @@ struct QuietClientTests {
 
         init() {
             var usage = rusage()
-            getrusage(RUSAGE_SELF, &usage)
+            getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
             let seconds = Double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec)
             let microseconds = Double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
             milliseconds = seconds * 1000 + microseconds / 1000

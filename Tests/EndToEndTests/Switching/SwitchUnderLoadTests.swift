@@ -74,8 +74,10 @@ struct SwitchUnderLoadTests {
         """
         version: 1
         enabled: \(isOn)
+        providers:
+          none: { kind: doh, url: "https://127.0.0.1:1/dns-query" }
         routes:
-          \(Self.name): { providers: [], fallback: system, enabled: \(route) }
+          \(Self.name): { providers: none, enabled: \(route) }
         mappings:
           \(Self.name): 127.0.0.2
         client: { ca_file: \(rig.certificateAuthorityFile) }
