@@ -32,7 +32,9 @@ enum ReloadScenario {
             try await measure("replaceBase", resolver, replacements) {
                 try resolver.mappings.replaceBase(with: bases[($0 + 1) % 2])
             },
-            try await measure("Resolver.reload", resolver, replacements) { try resolver.reload(settings[($0 + 1) % 2]) },
+            try await measure("Resolver.reload", resolver, replacements) {
+                try resolver.reload(settings[($0 + 1) % 2])
+            },
         ]
         #if YAML
         results.append(try await file(replacements))

@@ -113,6 +113,6 @@ enum SmallDisk {
         Glibc.mount("none", folder, "tmpfs", 0, "size=64k") == 0
     }
 
-    static func unmount(_ folder: String) { umount2(folder, CInt(MNT_DETACH.rawValue)) }
+    static func unmount(_ folder: String) { umount2(folder, CInt(MNT_DETACH)) }
 }
 #endif

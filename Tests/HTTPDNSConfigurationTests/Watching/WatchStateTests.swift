@@ -121,7 +121,7 @@ struct WatchStateTests {
     /// it, whose folder nobody watches yet, half written.
     @Test(
         "What happened to the file before the link was swapped says nothing about the file behind the link",
-        arguments: [[.replaced, .touched], [.modified, .closed, .touched], [.touched, .replaced]] as [[FileEvent]]
+        arguments: [[.replaced, .diverted], [.modified, .closed, .diverted], [.diverted, .replaced]] as [[FileEvent]]
     )
     func swapAfterChange(events: [FileEvent]) {
         var clock = started()
@@ -134,20 +134,22 @@ struct WatchStateTests {
         #expect(clock.journal == ["400 read"])
     }
 
-    @Test("A writer that keeps a file open takes nothing from the second that the file behind a swapped link has to rest")
+    @Test(
+        "A writer that keeps a file open takes nothing from the second that the file behind a swapped link has to rest"
+    )
     func swapWhileOpen() {
         var clock = started()
         clock.event(.modified, .version(2, inode: 1))
         clock.pass(9000)
-        clock.events([.touched], .version(3))
+        clock.events([.diverted], .version(3))
         clock.pass(5000)
         #expect(clock.journal == ["10000 read"])
     }
 
-    @Test("A link that is swapped and leads to the very same file leaves a moved file whole")
+    @Test("A link that is swapped and leads to the very same file keeps nobody waiting")
     func swapToSame() {
         var clock = started(.version(1))
-        clock.events([.touched, .touched], .version(1))
+        clock.events([.touched, .diverted], .version(1))
         clock.pass(5000)
         #expect(clock.journal == ["100 read"])
     }

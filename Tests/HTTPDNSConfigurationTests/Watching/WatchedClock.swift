@@ -67,8 +67,8 @@ struct WatchedClock {
                 for event in toldMeanwhile { _ = state.noticed(event, at: now) }
                 toldMeanwhile = []
                 actions += state.looked(sight, isTold: isTold, at: now)
-            case .read(let isDemanded):
-                journal.append("\(milliseconds) read\(isDemanded ? " on demand" : "")")
+            case .read(let expected):
+                journal.append("\(milliseconds) read\(expected == nil ? " on demand" : "")")
                 actions += state.finished(outcome, at: now)
             case .warn(let cause): journal.append("\(milliseconds) warn \(cause)")
             case .tellRecovery: journal.append("\(milliseconds) recovered")
