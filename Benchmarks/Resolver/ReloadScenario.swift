@@ -23,7 +23,13 @@ enum ReloadScenario {
 
     /// - Parameter replacements: How many are measured for each way.
     static func run(replacements: Int) async throws -> [ReloadFigures] {
-        let settings: [ResolverConfiguration] = try [1, 2].map { try Self.settings($0) }
+        // One provider for both: what another one answered would leave the cache.
+        let providers = Subjects.providerConfiguration().providers
+        let settings: [ResolverConfiguration] = try [1, 2].map { octet in
+            var settings = try Self.settings(octet)
+            settings.providers = providers
+            return settings
+        }
         let resolver = try Resolver(settings[0])
         try await Subjects.warm(resolver)
         let bases = try settings.map { try Resolver($0).mappings.current }
