@@ -25,7 +25,7 @@ enum ReloadScenario {
     static func run(replacements: Int) async throws -> [ReloadFigures] {
         // One provider for both: what another one answered would leave the cache.
         let providers = Subjects.providerConfiguration().providers
-        let settings: [ResolverConfiguration] = try [1, 2].map { octet in
+        let settings: [ResolverConfiguration] = try [UInt8(1), 2].map { octet in
             var settings = try Self.settings(octet)
             settings.providers = providers
             return settings
