@@ -135,7 +135,8 @@ let package = Package(
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSPrimitives",
+                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration",
+                "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Resolver",
