@@ -20,6 +20,7 @@ extension HTTPDNSClient.Configuration {
         take(\.maximumResponseBody)
         take(\.versions)
         take(\.maximumIdleConnections)
+        take(\.connections)
         take(\.timeouts.connect)
         take(\.timeouts.tls)
         take(\.timeouts.firstByte)

@@ -9,8 +9,9 @@ package struct KeyTable: Sendable {
 
     package static let top = KeyTable(
         name: "the top level",
-        keys: ["version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client"],
-        later: ["metrics"]
+        keys: [
+            "version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client", "metrics",
+        ]
     )
     package static let dohProvider = KeyTable(
         name: "a provider of kind doh",
@@ -53,9 +54,8 @@ package struct KeyTable: Sendable {
         name: "a route",
         keys: [
             "providers", "fallback", "families", "order", "second_opinion", "stale", "client_subnet", "https_records",
-            "allow", "only", "enabled", "rollout", "mode",
-        ],
-        later: ["connect_fallback"]
+            "allow", "only", "enabled", "rollout", "mode", "connect_fallback",
+        ]
     )
     package static let rollout = KeyTable(name: "a route's rollout", keys: ["percent", "by"])
     package static let mapping = KeyTable(
@@ -76,8 +76,7 @@ package struct KeyTable: Sendable {
     package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
-        keys: ["timeouts", "ca_file", "trust", "connections", "http", "max_response"],
-        later: ["on_address_change"]
+        keys: ["timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response"]
     )
     package static let timeouts = KeyTable(
         name: "client.timeouts",
@@ -85,15 +84,16 @@ package struct KeyTable: Sendable {
     )
     package static let connections = KeyTable(
         name: "client.connections",
-        keys: ["max_idle"],
-        later: ["per_host", "total", "idle", "max_age"]
+        keys: ["max_idle", "idle", "max_age", "attempt_delay", "address_hold"],
+        later: ["per_host", "total"]
     )
+    package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
         rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
-        trust, clientCertificate,
+        trust, clientCertificate, metrics,
     ]
 }
 
@@ -119,6 +119,10 @@ package struct WordTable: Sendable {
     package static let modes = WordTable(words: ["use", "shadow"])
     /// What keeps its place in a rollout.
     package static let stickiness = WordTable(words: ["process", "key"])
+    /// How requests move when a provider's answer changes.
+    package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
+    /// What stands for hosts in metrics: never they themselves, of which there is no bound.
+    package static let hostLabels = WordTable(words: ["routes"])
     package static let orders = WordTable(words: ["given", "fastest"])
     /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.
     package static let truth = WordTable(words: ["true", "false"])

@@ -12,15 +12,11 @@ extension SettingsReader {
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
         if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
         if let node = fields["trust"] { readTrust(node, into: &settings.trust) }
-        if let node = fields["connections"],
-            let connections = self.fields(of: node, .connections, path: "client.connections"),
-            let number = connections["max_idle"]
+        if let node = fields["connections"] { readConnections(node, into: &settings) }
+        if let node = fields["on_address_change"],
+            let word = word(of: node, .addressChanges, path: "client.on_address_change")
         {
-            settings.maximumIdleConnections = self.number(
-                of: number,
-                in: Self.idleConnections,
-                path: "client.connections.max_idle"
-            )
+            settings.connections.onAddressChange = word == "warm_then_move" ? .warmThenMove : .moveNow
         }
         if let node = fields["http"], let word = word(of: node, .httpVersions, path: "client.http") {
             settings.versions = word == "1.1" ? .http1Only : .automatic
@@ -30,6 +26,31 @@ extension SettingsReader {
                 text throws(ValueMistake) in text == "none" ? nil : try ByteCountText.parse(text)
             }
             settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
+        }
+    }
+
+    private mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        guard let fields = fields(of: node, .connections, path: "client.connections") else { return }
+        if let node = fields["max_idle"] {
+            settings.maximumIdleConnections = number(
+                of: node,
+                in: Self.idleConnections,
+                path: "client.connections.max_idle"
+            )
+        }
+        typealias Connections = HTTPDNSClient.Configuration.Connections
+        let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
+            ("idle", \.idle, .seconds(1)...(.seconds(24 * 3600))),
+            ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
+            ("attempt_delay", \.attemptDelay, .milliseconds(10)...(.seconds(60))),
+            ("address_hold", \.addressHold, .zero...(.seconds(24 * 3600))),
+        ]
+        for (key, property, range) in durations {
+            guard let node = fields[key] else { continue }
+            let duration = value(of: node, path: "client.connections.\(key)", "a duration such as 30s") {
+                text throws(ValueMistake) in try DurationText.parse(text, in: range)
+            }
+            if let duration { settings.connections[keyPath: property] = duration }
         }
     }
 

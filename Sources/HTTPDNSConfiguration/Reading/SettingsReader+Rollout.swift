@@ -9,6 +9,9 @@ extension SettingsReader {
         if let node = fields["mode"], let word = word(of: node, .modes, path: "\(path).mode") {
             route.mode = Route.Mode(rawValue: word) ?? .use
         }
+        if let node = fields["connect_fallback"] {
+            route.connectFallback = truth(of: node, path: "\(path).connect_fallback")
+        }
         route.rollout = fields["rollout"].flatMap { readRollout($0, path: "\(path).rollout") }
     }
 

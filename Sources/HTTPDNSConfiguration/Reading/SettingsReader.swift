@@ -46,6 +46,12 @@ struct SettingsReader {
         if let node = fields["cache"] { readCache(node, into: &settings) }
         if let node = fields["resolver"] { readResolver(node, into: &settings) }
         if let node = fields["client"] { readClient(node, into: &settings) }
+        if let node = fields["metrics"], let fields = self.fields(of: node, .metrics, path: "metrics"),
+            let label = fields["host_label"]
+        {
+            // There is one way; the key says so to who reads the file.
+            _ = word(of: label, .hostLabels, path: "metrics.host_label")
+        }
         return settings
     }
 

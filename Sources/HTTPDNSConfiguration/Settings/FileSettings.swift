@@ -26,6 +26,7 @@ package struct FileSettings: Sendable {
     /// Whom the client believes, apart from ``certificateFile``.
     package var trust = TrustSettings()
     package var maximumIdleConnections: Int?
+    package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
 
@@ -70,6 +71,7 @@ package struct FileSettings: Sendable {
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
+        configuration.connections = connections
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration
     }

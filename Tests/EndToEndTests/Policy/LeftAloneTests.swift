@@ -96,7 +96,7 @@ struct LeftAloneTests {
             #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.2"])
             try client.mappings.apply { $0["doh.test"] = HostMapping.addresses(["127.0.0.9"]) }
             #expect(try await client.resolve("own-101.wild.test").source == .provider)
-            try client.mappings.apply { $0["doh.test"] = nil }
+            try client.mappings.apply { $0.hide("doh.test") }
             #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.1"])
         }
         let asked = try rig.bindQueryLog(since: mark).filter { $0.contains(": query: own-") && $0.contains(" IN A ") }

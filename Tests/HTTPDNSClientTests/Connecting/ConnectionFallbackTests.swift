@@ -109,14 +109,19 @@ struct ConnectionFallbackTests {
     func hold() async throws {
         let rig = try Rig(timeToLive: .seconds(1))
         _ = try await rig.client.get("https://one.test/")
-        rig.provider.say(
-            .answer(.addresses([IPAddress(v4: 203, 0, 113, 8)], timeToLive: .seconds(3600))),
-            about: try HostName("one.test")
-        )
-        rig.clock.advance(by: .seconds(2))
-        let held = try await rig.client.get("https://one.test/")
-        #expect(held.exchanges.last?.isHeld == true)
-        #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.sick, IPAddress(v4: 203, 0, 113, 8)])
+        func rotate(to last: UInt8, timeToLive: Duration) async throws -> Exchange? {
+            rig.provider.say(
+                .answer(.addresses([IPAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
+                about: try HostName("one.test")
+            )
+            rig.clock.advance(by: .seconds(2))
+            return try await rig.client.get("https://one.test/").exchanges.last
+        }
+        let first = try await rotate(to: 7, timeToLive: .seconds(1))
+        #expect(first?.isHeld == false && first?.remote.address == IPAddress(v4: 203, 0, 113, 7), "one change alone")
+        #expect(try await rotate(to: 8, timeToLive: .seconds(3600))?.isHeld == true)
+        let addresses = [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)]
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == addresses)
         #expect(rig.client.connectionCounters.held == 1)
         try rig.client.mappings.apply { $0["other.test"] = .addresses(["203.0.113.9"]) }
         let moved = try await rig.client.get("https://one.test/")

@@ -153,7 +153,9 @@ struct SchemaTests {
             (providers.last??["encryption"], .alibabaEncryptions), (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
-            (route?["mode"], .modes), (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
+            (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
+            (top?["metrics"]?["properties"]?["host_label"], .hostLabels),
+            (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
@@ -187,7 +189,7 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness, .tlsVersions, .verifications,
+            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }

@@ -96,36 +96,36 @@ struct NearAnswersTests {
     }
 
     @Test("readers on many threads never go back to an older answer, and see the last one at the end")
-    func monotonic() async {
+    func monotonic() {
         let cache = AnswerCache(entries: 100, bytes: 1 << 20)
         put(0, for: key, into: cache)
         let end = End()
-        let faults = await withTaskGroup(of: Int.self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    var last: UInt8 = 0
-                    var faults = 0
-                    while !end.isReached.load(ordering: .acquiring) {
-                        for _ in 0..<100 {
-                            guard let seen = number(of: key, in: cache), seen >= last else {
-                                faults += 1
-                                continue
-                            }
-                            last = seen
-                        }
-                        await Task.yield()
-                    }
-                    return faults + (number(of: key, in: cache) == 250 ? 0 : 1)
+        let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let faults = Lock(0)
+        let threads = 3
+        for _ in 0..<threads {
+            let isStarted = DetachedThread.start {
+                var last: UInt8 = 0
+                var wrong = 0
+                func look() {
+                    guard let seen = number(of: key, in: cache), seen >= last else { return wrong += 1 }
+                    last = seen
                 }
+                look()
+                begun.signal()
+                while !end.isReached.load(ordering: .acquiring) { look() }
+                look()
+                if last != 250 { wrong += 1 }
+                faults.withLock { $0 += wrong }
+                ended.signal()
             }
-            for step in 1...250 {
-                put(UInt8(step), for: key, into: cache)
-                await Task.yield()
-            }
-            end.isReached.store(true, ordering: .releasing)
-            return await group.reduce(0, +)
+            #expect(isStarted)
         }
-        #expect(faults == 0)
+        for _ in 0..<threads { begun.wait() }
+        for step in 1...250 { put(UInt8(step), for: key, into: cache) }
+        end.isReached.store(true, ordering: .releasing)
+        for _ in 0..<threads { ended.wait() }
+        #expect(faults.withLock { $0 } == 0)
     }
 
     @Test("what a thread kept goes with the thread")

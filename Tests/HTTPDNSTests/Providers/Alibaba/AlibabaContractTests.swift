@@ -149,6 +149,9 @@ struct AlibabaContractTests {
         var configuration = ResolverConfiguration()
         configuration.providers = [try AlibabaProvider(settings, exchange: exchange)]
         configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        // A busy machine must not turn a batch into single names.
+        configuration.timeLimit = .seconds(60)
+        configuration.attemptLimit = .seconds(60)
         let resolver = try Resolver(configuration)
         let names = try (1...20).map { try HostName("h\($0).example.com") }
         #expect(await resolver.preresolve(names).isEmpty)
