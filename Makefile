@@ -54,11 +54,14 @@ scripts: ## Check the shell scripts' syntax
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
 
-# swift-crypto is fetched and built for this alone: apart from the main build, whose products it would change.
+# Packages are fetched and built for this alone: apart from the main build, whose products it would change.
+.PHONY: traits
+traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle
+	$(call step,all traits)
+	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|AES|HTTPDNSServiceLifecycleTests|DocumentationTests'
+
 .PHONY: signing
-signing: build-dependencies ## Tests of what needs the package trait Signing
-	$(call step,trait Signing)
-	swift test --traits YAML,Signing --scratch-path .build/signing --filter 'Alidns|Alibaba|AES'
+signing: traits ## The same
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds

@@ -19,10 +19,15 @@ let package = Package(
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
+        .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(
+            name: "ServiceLifecycle",
+            description: "A client's life in a service group (brings swift-service-lifecycle)"
+        ),
         .trait(name: "Signing", description: "Accounts of vendors that sign their queries (brings swift-crypto)"),
         .trait(name: "YAML", description: "Configuration files in YAML and JSON (brings Yams and full Foundation)"),
         .trait(name: "Metrics", description: "What a resolver does, as swift-metrics (brings swift-metrics)"),
@@ -35,6 +40,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+        .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
@@ -102,6 +108,23 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(
+            name: "HTTPDNSServiceLifecycle",
+            dependencies: [
+                "HTTPDNSClient",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "UnixSignals",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
         .target(name: "HTTPDNSTestKit", dependencies: ["HTTPDNS", "HTTPDNSPrimitives"], swiftSettings: settings),
         .executableTarget(
             name: "resolve-test",
@@ -146,6 +169,38 @@ let package = Package(
             name: "httpdns-linkage-probe",
             dependencies: ["HTTPDNSClient"],
             path: "Tests/LinkageProbe",
+            swiftSettings: settings
+        ),
+        // The paragraph about service groups in Docs/Operations.md, which HTTPDNSServiceLifecycleTests runs in a process of its
+        // own. As strangers write it: without the settings above.
+        .target(
+            name: "LifecycleExample",
+            dependencies: [
+                "HTTPDNSClient",
+                "HTTPDNSServiceLifecycle",
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            path: "Examples/Sources/Lifecycle"
+        ),
+        .executableTarget(
+            name: "httpdns-service-probe",
+            dependencies: [
+                "HTTPDNSClient",
+                "HTTPDNSConfiguration",
+                "LifecycleExample",
+                .product(name: "Logging", package: "swift-log"),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
+            path: "Tests/ServiceProbe",
             swiftSettings: settings
         ),
         .testTarget(
@@ -195,6 +250,24 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSControlTests",
             dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSServiceLifecycleTests",
+            dependencies: [
+                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSServiceLifecycle", "ServerRig",
+                "httpdns-service-probe",
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+                .product(
+                    name: "ServiceLifecycleTestKit",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["ServiceLifecycle"])
+                ),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -8,6 +8,9 @@ extension HTTPDNSClient {
     /// requests dial anew, and transfers in flight end where they are.
     public var killSwitch: KillSwitch { resolver.killSwitch }
 
+    /// Whether it reads its file again at SIGHUP, so that nothing else needs to.
+    package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
+
     /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
     /// them; transfers in flight finish where they are.
     ///

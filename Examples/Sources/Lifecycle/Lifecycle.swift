@@ -1,0 +1,18 @@
+// Needs the package trait ServiceLifecycle; `make traits` in the folder above compiles and runs it.
+#if ServiceLifecycle
+import HTTPDNSClient
+import HTTPDNSServiceLifecycle
+import Logging
+import ServiceLifecycle
+
+/// Runs until SIGTERM or SIGINT. What stands first ends last: the worker may send until it has ended.
+public func runService(_ worker: some Service, with client: HTTPDNSClient, logger: Logger) async throws {
+    let life = HTTPDNSService(client: client, drainingFor: .seconds(10))
+    let group = ServiceGroup(
+        services: [life, worker],
+        gracefulShutdownSignals: [.sigterm, .sigint],
+        logger: logger
+    )
+    try await group.run()
+}
+#endif

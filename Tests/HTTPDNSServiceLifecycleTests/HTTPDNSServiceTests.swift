@@ -1,0 +1,105 @@
+#if ServiceLifecycle
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSServiceLifecycle
+import ServerRig
+import ServiceLifecycle
+import ServiceLifecycleTestKit
+import Testing
+
+@Suite("ServiceLifecycle: service")
+struct HTTPDNSServiceTests {
+    /// One request that its server has, and answers when the gate opens.
+    private struct Waiting {
+        let gate = Gate()
+        let server: RawServer
+        let client: HTTPDNSClient
+
+        init() async throws {
+            server = try RawServer(
+                .readHead,
+                .wait(gate),
+                .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+            )
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
+            client = try await HTTPDNSClient(configuration: configuration)
+        }
+
+        /// The body, or the error's code.
+        func answer() async -> String {
+            do {
+                let response = try await client.get("http://one.test:\(server.port)/")
+                return String(decoding: try await response.body.collect(upTo: .kibibytes(1)), as: UTF8.self)
+            } catch {
+                return (error as? HTTPDNSClientError)?.code.description ?? "\(error)"
+            }
+        }
+
+        func arrival() async throws {
+            try await server.awaitConnections { $0.first?.text.hasSuffix("\r\n\r\n") == true }
+        }
+
+        /// Returns when the client takes no more requests. What it asks for goes to nobody.
+        func closing() async {
+            while (try? await client.rewrite("http://203.0.113.9/")) != nil { await Task.yield() }
+        }
+    }
+
+    @Test("a graceful shutdown refuses new requests and lets one in flight end")
+    func drains() async throws {
+        let waiting = try await Waiting()
+        try await testGracefulShutdown { trigger in
+            async let running: Void = HTTPDNSService(client: waiting.client, drainingFor: .seconds(3600)).run()
+            async let answer = waiting.answer()
+            try await waiting.arrival()
+            trigger.triggerGracefulShutdown()
+            await waiting.closing()
+            waiting.gate.open()
+            #expect(await answer == "hello")
+            try await running
+        }
+    }
+
+    @Test("when the draining time is over, what is in flight is cut, and the service ends well")
+    func cuts() async throws {
+        let waiting = try await Waiting()
+        try await testGracefulShutdown { trigger in
+            async let running: Void = HTTPDNSService(client: waiting.client, drainingFor: .milliseconds(20)).run()
+            async let answer = waiting.answer()
+            try await waiting.arrival()
+            trigger.triggerGracefulShutdown()
+            #expect(await answer == "shut-down")
+            try await running
+        }
+        waiting.gate.open()
+    }
+
+    @Test("a cancellation cuts what is in flight at once, also while it drains", arguments: [false, true])
+    func cancelled(whileDraining: Bool) async throws {
+        let waiting = try await Waiting()
+        await testGracefulShutdown { trigger in
+            let running = Task {
+                try await HTTPDNSService(client: waiting.client, drainingFor: .seconds(3600)).run()
+            }
+            async let answer = waiting.answer()
+            await #expect(throws: Never.self) { try await waiting.arrival() }
+            if whileDraining {
+                trigger.triggerGracefulShutdown()
+                await waiting.closing()
+            }
+            running.cancel()
+            #expect(await answer == "shut-down")
+            await #expect(throws: CancellationError.self) { try await running.value }
+        }
+        waiting.gate.open()
+    }
+
+    @Test("settings from code leave SIGHUP alone")
+    func code() async throws {
+        let client = try await HTTPDNSClient()
+        #expect(!HTTPDNSService(client: client).takesHangUp)
+        try await client.shutdown()
+    }
+}
+#endif

@@ -1,0 +1,117 @@
+#if ServiceLifecycle && YAML
+import Foundation
+import HTTPDNSClient
+import HTTPDNSConfiguration
+import HTTPDNSServiceLifecycle
+import ServerRig
+import Testing
+
+/// Signals to a process of their own: httpdns-service-probe.
+@Suite("ServiceLifecycle: signals", .timeLimit(.minutes(2)))
+struct ServiceSignalTests {
+    private let folder: URL
+    private var file: String { folder.appending(path: "httpdns.yaml").path }
+
+    init() throws {
+        folder = FileManager.default.temporaryDirectory.appending(path: "httpdns-service-\(UUID())")
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    }
+
+    private func write(port: UInt16) throws {
+        let text = "version: 1\nmappings: { one.test: '127.0.0.1:\(port)' }\n"
+        try text.write(toFile: file, atomically: true, encoding: .utf8)
+    }
+
+    private func probe() throws -> Command {
+        Command(try BuiltProduct.path("httpdns-service-probe"), [file, "http://one.test"])
+    }
+
+    /// The number of the process whose request `server` has.
+    private func client(of server: RawServer) async throws -> pid_t {
+        let connections = try await server.awaitConnections { $0.first?.text.hasSuffix("\r\n\r\n") == true }
+        let line = try #require(connections.first?.text.split(separator: " ").dropFirst().first)
+        return try #require(pid_t(line.dropFirst()))
+    }
+
+    private func answer(after gate: Gate) throws -> RawServer {
+        try RawServer(
+            .readHead,
+            .wait(gate),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\nConnection: close\r\n\r\nhello")
+        )
+    }
+
+    @Test("SIGTERM lets a request in flight end that nothing but the client waits for; then the process ends well")
+    func terminate() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let gate = Gate()
+        let server = try answer(after: gate)
+        try write(port: server.port)
+        let command = try probe()
+        async let result = command.run()
+        let process = try await client(of: server)
+        kill(process, SIGTERM)
+        await awaitState("0 closed")
+        gate.open()
+        let ended = try await result
+        #expect(ended.status == 0 && ended.error.isEmpty, "\(ended)")
+        #expect(ended.output == "200 5\nended\n")
+    }
+
+    @Test("SIGHUP makes the client read its file again, and the next request goes by it")
+    func hangUp() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let gate = Gate()
+        gate.open()
+        let (first, second) = (try answer(after: gate), try answer(after: gate))
+        try write(port: first.port)
+        let command = try probe()
+        async let result = command.run()
+        let process = try await client(of: first)
+        try write(port: second.port)
+        kill(process, SIGHUP)
+        #expect(try await client(of: second) == process)
+        kill(process, SIGTERM)
+        let ended = try await result
+        #expect(ended.status == 0 && ended.output.hasSuffix("ended\n"), "\(ended)")
+    }
+
+    @Test("a file that cannot be used does not end the process; what was in use stays")
+    func broken() async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        let gate = Gate()
+        gate.open()
+        let (first, second) = (try answer(after: gate), try answer(after: gate))
+        try write(port: first.port)
+        let command = try probe()
+        async let result = command.run()
+        let process = try await client(of: first)
+        try "version: 1\nmapings: {}\n".write(toFile: file, atomically: true, encoding: .utf8)
+        kill(process, SIGHUP)
+        await awaitState("1 open")
+        try write(port: second.port)
+        kill(process, SIGHUP)
+        #expect(try await client(of: second) == process)
+        kill(process, SIGTERM)
+        #expect(try await result.status == 0)
+    }
+
+    @Test("a client that takes SIGHUP by itself is left to it", arguments: [false, true])
+    func once(byItself: Bool) async throws {
+        defer { try? FileManager.default.removeItem(at: folder) }
+        try write(port: 1)
+        var configuration = try HTTPDNSClient.Configuration.file(file)
+        configuration.reloadsOnHangUp = byItself
+        let client = try await HTTPDNSClient(configuration: configuration)
+        #expect(HTTPDNSService(client: client).takesHangUp == !byItself)
+        try await client.shutdown()
+    }
+
+    /// Returns when the probe's state is this; it writes a new one within milliseconds.
+    private func awaitState(_ state: String) async {
+        while (try? String(contentsOfFile: file + ".state", encoding: .utf8)) != state {
+            try? await Task.sleep(for: .milliseconds(5))
+        }
+    }
+}
+#endif
