@@ -50,9 +50,9 @@ struct SwitchUnderLoadTests {
         func endTurn(isOn: Bool) { state.withLock { $0.word.isOn = isOn } }
 
         /// Returns once so many requests more have ended.
-        func rows(more count: Int) async {
+        func rows(more count: Int, on clock: SystemTimeSource) async throws {
             let target = rows.count + count
-            while rows.count < target, !Task.isCancelled { await Task.yield() }
+            while rows.count < target { try await clock.sleep(until: clock.now() + .milliseconds(5)) }
         }
     }
 
@@ -97,6 +97,7 @@ struct SwitchUnderLoadTests {
         try await withClient(configuration) { client in
             let socket = try ControlSocket(client: client, path: folder.path("s"))
             let ledger = Ledger()
+            let clock = SystemTimeSource()
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for _ in 0..<8 {
                     group.addTask {
@@ -104,6 +105,8 @@ struct SwitchUnderLoadTests {
                             let before = ledger.word
                             let ending = await ending(of: client, url)
                             ledger.add(Ledger.Row(ending: ending, before: before, after: ledger.word))
+                            // A path that fails at once would take all of the machine.
+                            try await clock.sleep(until: clock.now() + .milliseconds(10))
                         }
                     }
                 }
@@ -111,7 +114,7 @@ struct SwitchUnderLoadTests {
                     ledger.beginTurn()
                     try await body()
                     ledger.endTurn(isOn: isOn)
-                    await ledger.rows(more: 40)
+                    try await ledger.rows(more: 40, on: clock)
                 }
                 let program = try BuiltProduct.path("resolve-test")
                 func resolveTest(_ arguments: String...) async throws {
