@@ -158,7 +158,8 @@ let package = Package(
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSPrimitives",
+                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration",
+                "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             path: "Benchmarks/Resolver",
@@ -280,7 +281,8 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives",
+                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSControl",
+                "HTTPDNSPrimitives",
                 "HTTPDNSTestKit", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

@@ -34,6 +34,7 @@ struct ContenderResult: Codable, Sendable {
 struct Figures: Codable, Sendable {
     var results: [ContenderResult] = []
     var memory: [MemoryResult] = []
+    var reload: [ReloadFigures] = []
 }
 
 extension [Double] {

@@ -2,7 +2,7 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// Answers at once with two addresses for an hour, which the measured calls then find in the cache.
-struct FixedProvider: Provider {
+final class FixedProvider: Provider {
     let name = "bench"
     let serviceScope = AddressScope.public
 

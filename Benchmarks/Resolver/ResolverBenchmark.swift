@@ -20,7 +20,7 @@ struct ResolverBenchmark: AsyncParsableCommand {
     var rounds = 7
     @Option(help: "Seconds for each contender, load and round.")
     var seconds = 0.1
-    @Option(name: .customLong("only"), help: "Only this one: cache, resolver, stage, memory. May be repeated.")
+    @Option(name: .customLong("only"), help: "Only this one: cache, resolver, stage, memory, reload. May be repeated.")
     var names: [String] = []
     @Option(help: "Also write the figures to this file, as JSON.")
     var json: String?
@@ -28,8 +28,8 @@ struct ResolverBenchmark: AsyncParsableCommand {
     func validate() throws {
         if rounds < 1 { throw ValidationError("--rounds takes a number from 1.") }
         if seconds <= 0 { throw ValidationError("--seconds takes a number above 0.") }
-        for name in names where !["cache", "resolver", "stage", "memory"].contains(name) {
-            throw ValidationError("There is no scenario \"\(name)\"; there are cache, resolver, stage, memory.")
+        for name in names where !["cache", "resolver", "stage", "memory", "reload"].contains(name) {
+            throw ValidationError("There is no scenario \"\(name)\"; there are cache, resolver, stage, memory, reload.")
         }
     }
 
@@ -44,6 +44,10 @@ struct ResolverBenchmark: AsyncParsableCommand {
         if wants("cache") { await measure(CacheScenario.make(), into: &figures) }
         if wants("resolver") { await measure(try ResolverScenario.make(), into: &figures) }
         if wants("stage") { await measure(try StageScenario.make(), into: &figures) }
+        if wants("reload") {
+            figures.reload = try await ReloadScenario.run(replacements: rounds * 10)
+            print(Table.of(figures.reload))
+        }
         if let json {
             let encoder = JSONEncoder()
             encoder.outputFormatting = [.prettyPrinted, .sortedKeys]

@@ -29,6 +29,18 @@ enum Table {
         return lines.joined(separator: "\n")
     }
 
+    static func of(_ results: [ReloadFigures]) -> String {
+        let heading = ["p50 ms", "max ms", "look-up ns", "p99 ns", "p99.9 ns"]
+        var lines = [
+            "\n" + left("\(ReloadScenario.ruleCount) rules replaced", 26) + heading.map { right($0, 12) }.joined()
+        ]
+        for result in results {
+            let figures = [result.p50, result.longest, result.lookUp, result.lookUpP99, result.lookUpP999]
+            lines.append(left(result.way, 26) + figures.map { right($0.isNaN ? "-" : number($0), 12) }.joined())
+        }
+        return lines.joined(separator: "\n")
+    }
+
     private static func number(_ value: Double) -> String { String(format: "%.1f", value) }
     private static func left(_ text: String, _ width: Int) -> String {
         text.padding(toLength: max(width, text.count), withPad: " ", startingAt: 0)

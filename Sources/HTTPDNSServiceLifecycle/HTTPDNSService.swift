@@ -25,6 +25,7 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
         self.drainingTime = drainingTime
     }
 
+    /// The name that a service group logs it by.
     public var description: String { "HTTPDNSService" }
 
     /// Whether it takes the signal SIGHUP. Not so for settings from code, for which the signal has no meaning, and not when

@@ -271,7 +271,7 @@ struct ControlSocketTests {
             let connection = try BareConnection(rig.path)
             connection.send(#"{"version":1,"command":"switch","state":"off"}"# + "\n")
         }
-        while rig.client.killSwitch.isOn { await Task.yield() }
+        while rig.client.killSwitch.isOn, !Task.isCancelled { await Task.yield() }
         await socket.shutdown()
     }
 
@@ -285,7 +285,7 @@ struct ControlSocketTests {
             _ = try await call.next()
             #expect(rig.client.resolver.listenerCount == 1)
         }
-        while rig.client.resolver.listenerCount > 0 { await Task.yield() }
+        while rig.client.resolver.listenerCount > 0, !Task.isCancelled { await Task.yield() }
         await socket.shutdown()
     }
 
@@ -299,7 +299,7 @@ struct ControlSocketTests {
         if !drops { await socket?.shutdown() }
         socket = nil
         #expect(try await call.next() == nil)
-        while !rig.files.isEmpty { await Task.yield() }
+        while !rig.files.isEmpty, !Task.isCancelled { await Task.yield() }
         #expect(throws: ControlCallError.self) { try rig.call() }
     }
 

@@ -45,7 +45,7 @@ struct CardinalityTests {
         let backend = TestMetrics()
         let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
-        while resolver.listenerCount == 0 { await Task.yield() }
+        while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         for name in names { _ = try? await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) }
         await resolver.shutdown()
         await work.value

@@ -10,8 +10,8 @@ enum ChangingSettings {
     static func layers(_ client: HTTPDNSClient) throws {
         try client.mappings.apply { rules in
             rules["img.shop.example"] = .addresses(["203.0.113.9"])  // in place of the base's rule
-            rules["api.shop.example"] = nil                          // the base's rule counts again
-            rules.hide("old.shop.example")                           // no rule, whatever the base says
+            rules["api.shop.example"] = nil  // the base's rule counts again
+            rules.hide("old.shop.example")  // no rule, whatever the base says
         }
     }
 

@@ -1,6 +1,7 @@
 import HTTPDNSClient
 import HTTPDNSConfiguration
 
+// Mappings, providers, live reload: the client follows the file.
 let client = try await HTTPDNSClient(configuration: .file("httpdns.yaml"))
 let url = "https://img.shop.test:8443/a.jpg"
 

@@ -93,7 +93,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         events.end()
     }
 
-    /// Ends watching; nothing is applied after it. Idempotent.
+    /// Ends watching; nothing is applied after it, and nothing is watched any more. Idempotent.
     package func end() async {
         cancel()
         await running.withLock { $0 }?.value
@@ -107,6 +107,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             await round.handle(content)
         }
         round.end()
+        await events.ended()
         for waiter in inbox.takeWaiters() { waiter.deliver(.failure(Ended())) }
     }
 
@@ -149,7 +150,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 switch action {
                 case .look where actions.contains(.look): continue
                 case .look: actions += await look()
-                case .read(let isDemanded): actions += await read(isDemanded: isDemanded)
+                case .read(let expected): actions += await read(expected: expected)
                 case .warn: if let lastError { watcher.report(.warning(lastError)) }
                 case .tellRecovery: watcher.report(.recovered)
                 }
@@ -157,25 +158,26 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }
 
         private mutating func look() async -> [WatchState.Action] {
-            let (events, file) = (watcher.events, watcher.file)
-            // In this order: what happens after the look is told.
-            let seen = try? await watcher.work.run { (isTold: events.arm(), sight: file.sight()) }
+            let looker = watcher
+            let seen = try? await watcher.work.run { looker.sighting() }
             let isTold = seen?.isTold ?? false
             if seen != nil, !isTold, !isPolling, !watcher.isOnDemandOnly { watcher.report(.polling) }
             if seen != nil { isPolling = !isTold }
+            let now = watcher.clock.now()
+            // The looks that these ask for are this one.
+            for event in watcher.inbox.takeEvents() { _ = state.noticed(event, at: now) }
             // Without a thread to look on nothing is known; it is looked again as if there were no events.
-            guard let sight = seen?.sight ?? state.sight else { return [] }
-            return state.looked(sight, isTold: isTold, at: watcher.clock.now())
+            return state.looked(seen?.sight ?? state.sight ?? .absent(0), isTold: isTold, at: now)
         }
 
-        private mutating func read(isDemanded: Bool) async -> [WatchState.Action] {
+        private mutating func read(expected: FileSight?) async -> [WatchState.Action] {
             let waiters = watcher.inbox.takeWaiters()
-            let (reader, expected) = (watcher, state.sight)
+            let reader = watcher
             let result: Result<Applied?, any Error>
             let outcome: WatchState.Outcome
             do {
                 (outcome, result) = try await watcher.work.run {
-                    let (outcome, applied) = try reader.renewal(expected: isDemanded ? nil : expected)
+                    let (outcome, applied) = try reader.renewal(expected: expected)
                     return (outcome, .success(applied))
                 }
             } catch {
@@ -211,6 +213,23 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
                 return (deadline, task)
             }
         }
+    }
+
+    /// Looks at the file, on the watcher's thread. What happened before the look is in the inbox afterwards.
+    private func sighting() -> (isTold: Bool, sight: FileSight) {
+        var isTold = false
+        var sight = FileSight.absent(0)
+        events.catchUp()
+        for _ in 0..<Self.attempts {
+            let count = inbox.eventCount
+            // In this order: what happens after the look is told.
+            isTold = events.arm()
+            sight = file.sight()
+            events.catchUp()
+            // Something happened before the look or after it.
+            guard inbox.eventCount != count else { break }
+        }
+        return (isTold, sight)
     }
 
     /// Reads and applies, on the watcher's thread.

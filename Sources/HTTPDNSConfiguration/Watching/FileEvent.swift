@@ -8,8 +8,11 @@ package enum FileEvent: Hashable, Sendable {
     case modified
     /// A writer has closed it.
     case closed
-    /// Anything else, or nobody knows: rights, removal, a link or a folder on the way to it, lost events.
+    /// Anything else about the file that is or was there: rights, removal.
     case touched
+    /// A link or a folder on the way to it is another one, or events were lost: which file it is now, and whether somebody
+    /// writes to it, nobody knows before the next look.
+    case diverted
 }
 
 /// Tells what happens to one file.
@@ -22,8 +25,14 @@ package protocol FileEvents: Sendable {
     /// - Returns: Whether events will tell of every change. If not, the file has to be looked at now and then.
     func arm() -> Bool
 
+    /// Calls the handler with what happened until now and was not told yet. It may block, and returns after those calls.
+    func catchUp()
+
     /// Ends all watching. Idempotent.
     func end()
+
+    /// Waits for the end of all watching, after which nothing of it is left. To be called after ``end()``.
+    func ended() async
 }
 
 /// No events: for systems and file systems that tell nothing.
@@ -31,5 +40,7 @@ package struct NoFileEvents: FileEvents {
     package init() {}
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {}
     package func arm() -> Bool { false }
+    package func catchUp() {}
     package func end() {}
+    package func ended() async {}
 }

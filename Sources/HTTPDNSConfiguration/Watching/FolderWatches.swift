@@ -62,10 +62,10 @@ struct FolderWatches {
     /// What an event means for the file; nil when it is about something else.
     func event(watch: Int32, mask: UInt32, name: String) -> FileEvent? {
         func has(_ bit: Int32) -> Bool { mask & UInt32(bitPattern: bit) != 0 }
-        if has(IN_Q_OVERFLOW) { return .touched }
+        if has(IN_Q_OVERFLOW) { return .diverted }
         // A watch that was taken back still has events in the queue, and says so at their end.
         guard let purpose = purposes[watch], !has(IN_IGNORED) else { return nil }
-        if has(Self.goneMask) { return .touched }
+        if has(Self.goneMask) { return purpose.isFile ? .touched : .diverted }
         if name.isEmpty {
             guard purpose.isFile else { return nil }
             if has(IN_MODIFY) { return .modified }
@@ -73,7 +73,7 @@ struct FolderWatches {
         }
         guard let path = purpose.names[name] else { return nil }
         // A link or a folder leads to a file whose folder is watched from now on only: what is written there may go unseen.
-        if has(IN_ISDIR) || has(IN_MOVED_TO) || has(IN_CREATE), Self.leadsElsewhere(path) { return .touched }
+        if has(IN_ISDIR) || has(IN_MOVED_TO) || has(IN_CREATE), Self.leadsElsewhere(path) { return .diverted }
         if has(IN_MOVED_TO) { return .replaced }
         if has(IN_CREATE) { return Self.hasOtherNames(path) ? .replaced : .created }
         if has(IN_MODIFY) { return .modified }

@@ -13,7 +13,7 @@ internal import Musl
 /// It takes one descriptor, and no thread while nothing happens.
 package final class InotifyEvents: FileEvents {
     private let path: String
-    private let descriptor: Int32
+    private let instance: InotifyInstance
     private let watches = Lock(FolderWatches())
     private let source: Lock<Source>
 
@@ -27,20 +27,21 @@ package final class InotifyEvents: FileEvents {
     ///   others change it without this system's knowledge.
     package init?(_ path: String) {
         guard !RemoteFileSystem.holds(path) else { return nil }
-        let descriptor = inotify_init1(Int32(IN_NONBLOCK) | Int32(IN_CLOEXEC))
-        guard descriptor >= 0 else { return nil }
+        guard let instance = InotifyInstance() else { return nil }
         self.path = path
-        self.descriptor = descriptor
+        self.instance = instance
         source = Lock(Source())
     }
 
     package func begin(_ handler: @escaping @Sendable (FileEvent) -> Void) {
-        let descriptor = descriptor
-        // The descriptor is closed when no handler runs any more, and never before: its number may be another's by then.
-        let running = RunningSource.reading(descriptor) { [weak self] in
-            self?.drain(into: handler)
-        } close: {
-            close(descriptor)
+        instance.tell { [weak self] bytes in
+            guard let self else { return }
+            for event in watches.withLock({ $0.events(in: bytes) }) { handler(event) }
+        }
+        let running = RunningSource.reading(instance.descriptor) { [instance] in
+            instance.drain()
+        } close: { [instance] in
+            instance.close()
         }
         source.withLock { $0.readable = running }
     }
@@ -51,7 +52,7 @@ package final class InotifyEvents: FileEvents {
         for _ in 0..<5 {
             let isWhole = source.withLock { source in
                 guard !source.hasEnded else { return true }
-                return watches.withLock { $0.arm(chain, on: descriptor) }
+                return watches.withLock { $0.arm(chain, on: instance.descriptor) }
             }
             guard isWhole else { return false }
             let again = LinkChain(to: path)
@@ -67,25 +68,16 @@ package final class InotifyEvents: FileEvents {
             guard !source.hasEnded else { return }
             source.hasEnded = true
             // Cancelling waits for nobody; the handler runs on the source's queue.
-            if let readable = source.readable { readable.cancel() } else { close(descriptor) }
+            if let readable = source.readable { readable.cancel() } else { instance.close() }
             source.readable = nil
         }
     }
 
-    deinit { end() }
+    package func catchUp() { instance.drain() }
 
-    private func drain(into handler: (FileEvent) -> Void) {
-        withUnsafeTemporaryAllocation(byteCount: 4096, alignment: MemoryLayout<inotify_event>.alignment) { buffer in
-            while true {
-                let count = read(descriptor, buffer.baseAddress, buffer.count)
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return }
-                for event in watches.withLock({ $0.events(in: UnsafeRawBufferPointer(buffer)[..<count]) }) {
-                    handler(event)
-                }
-            }
-        }
-    }
+    package func ended() async { await instance.closed() }
+
+    deinit { end() }
 }
 
 extension FolderWatches {

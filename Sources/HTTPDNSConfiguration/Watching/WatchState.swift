@@ -4,14 +4,19 @@ package import HTTPDNSPrimitives
 ///
 /// - A file that was moved or linked into place is whole, and is read at once.
 /// - One that is written in place is read when its writer has closed it and nothing has happened for a moment.
+/// - One that is another than before, and nobody saw how it came to be what it is, is read when it has rested for a second.
+///
+/// Between an event and the look that follows the file may change again. So nothing is read before a look, events that
+/// come while looking are noticed before its result, and what is read must be what the look showed.
 /// - One that cannot be used is told about once for each cause, and not before it has been left alone for a second.
 package struct WatchState: Sendable {
     package enum Action: Hashable, Sendable {
-        /// Watch anew what leads to the file, and look at it: ``looked(_:isTold:at:)``.
+        /// Watch anew what leads to the file, look at it, notice what was told until then, and say what the look showed:
+        /// ``looked(_:isTold:at:)``. It follows always.
         case look
-        /// Read the file and apply it: ``finished(_:at:)``. Unless the reading is demanded, a file that is not as the last
-        /// look showed it is left alone.
-        case read(isDemanded: Bool)
+        /// Read the file and apply it: ``finished(_:at:)``. A file that is not what is expected is left alone; nil, when the
+        /// reading is demanded, takes it as it is.
+        case read(expected: FileSight?)
         /// Tell that the file cannot be used.
         case warn(String)
         /// Tell that it can be used again.
@@ -84,6 +89,12 @@ package struct WatchState: Sendable {
     private var isDemanded = false
     private var readsOnDemand = false
     private var lastChange: MonotonicTime
+    /// Whether a look was asked for and has shown nothing yet.
+    private var isLookDue = false
+    /// Whether anything was told since the last look.
+    private var isExplained = false
+    /// Whether the way to the file was another one since the last look.
+    private var isDiverted = false
     /// When to look without an event; nil while events tell of every change.
     private var lookAt: MonotonicTime?
 
@@ -119,14 +130,22 @@ package struct WatchState: Sendable {
             // A writer that wrote nothing leaves a whole file whole.
             case (.closed, .whole?), (.touched, .whole?): .whole
             case (.closed, _): .closed
-            case (.touched, let kind?): kind
-            case (.touched, nil): .touched
+            case (.touched, let kind?), (.diverted, let kind?): kind
+            case (.touched, nil), (.diverted, nil): .touched
             }
+        isExplained = true
+        // Until the way is watched anew, what is told may be about the file that it led to before.
+        if event == .diverted { isDiverted = true }
         // Who has it open writes many times; the first time was looked at.
-        let isNews = change?.kind != .open || kind != .open || event == .created
+        let isNews = event != .modified || change?.kind != .open
         change = Change(kind: kind, first: change?.first ?? now, last: now)
         failure?.lastChange = now
-        return isNews ? [.look] : []
+        return isNews ? askForLook() : []
+    }
+
+    private mutating func askForLook() -> [Action] {
+        isLookDue = true
+        return [.look]
     }
 
     /// - Parameter isTold: Whether events will tell of every change from now on.
@@ -135,27 +154,34 @@ package struct WatchState: Sendable {
         if sight != self.sight {
             let isOther = !sight.isSameFile(as: self.sight)
             self.sight = sight
-            if change == nil { change = Change(kind: .unseen, first: now, last: now) }
-            // Another file, and no event told how it came there: it may have a writer.
-            if isOther, case .file = sight, change?.kind == .touched { change?.kind = .unseen }
+            // What nobody told of may have a writer, and so may a file that the way leads to only now: it was not watched.
+            let isUnseen = !isExplained || !isTold || isDiverted || isOther && change?.kind == .touched
+            if change == nil { noteUnseen(at: now) } else if isUnseen, case .file = sight { noteUnseen(at: now) }
             change?.last = now
             failure?.lastChange = now
         }
+        (isLookDue, isExplained, isDiverted) = (false, false, false)
         return due(at: now)
+    }
+
+    private mutating func noteUnseen(at now: MonotonicTime) {
+        guard change?.kind != .unseen else { return }
+        // How long it was waited for other reasons does not count.
+        change = Change(kind: .unseen, first: now, last: now)
     }
 
     /// Somebody wants the file to be read now, settled or not.
     package mutating func demanded(at now: MonotonicTime) -> [Action] {
         isDemanded = true
         // A look first, so that the reading is known to be of what the look showed.
-        return [.look]
+        return askForLook()
     }
 
     package mutating func timePassed(at now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         if let lookAt, lookAt <= now {
             self.lookAt = now + pace.polling
-            actions.append(.look)
+            actions += askForLook()
         }
         return actions + due(at: now)
     }
@@ -165,7 +191,7 @@ package struct WatchState: Sendable {
         switch outcome {
         case .changedMeanwhile:
             if change == nil { change = Change(kind: .unseen, first: now, last: now) }
-            return [.look]
+            return askForLook()
         case .applied, .unchanged:
             // A file that is as it was in use before is in use; what was told about it is over.
             failure = nil
@@ -203,7 +229,7 @@ package struct WatchState: Sendable {
     private mutating func due(at now: MonotonicTime) -> [Action] {
         var actions: [Action] = []
         if let failure, failure.warnAt(pace) <= now { actions += warn() }
-        guard !isReading else { return actions }
+        guard !isReading, !isLookDue else { return actions }
         let isChangeDue = change.map { $0.readAt(pace) <= now } ?? false
         let isRetryDue = change == nil && failure.map { $0.retryAt <= now } ?? false
         guard isDemanded || !isOnDemandOnly && (isChangeDue || isRetryDue) else { return actions }
@@ -212,6 +238,6 @@ package struct WatchState: Sendable {
         isReading = true
         if let change { lastChange = change.last }
         change = nil
-        return actions + [.read(isDemanded: readsOnDemand)]
+        return actions + [.read(expected: readsOnDemand ? nil : sight)]
     }
 }

@@ -15,6 +15,7 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     private struct State: Sendable {
         var content = Content()
         var waiters: [Waiter] = []
+        var eventCount = 0
         var hasEnded = false
     }
 
@@ -26,8 +27,22 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     init() { (arrivals, bell) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1)) }
 
     func put(_ event: FileEvent) {
-        change { if $0.content.events.last != event { $0.content.events.append(event) } }
+        change {
+            $0.eventCount += 1
+            if $0.content.events.last != event { $0.content.events.append(event) }
+        }
     }
+
+    /// The events that have arrived; the rest stays.
+    func takeEvents() -> [FileEvent] {
+        state.withLock { state in
+            defer { state.content.events = [] }
+            return state.content.events
+        }
+    }
+
+    /// How many events have ever arrived.
+    var eventCount: Int { state.withLock { $0.eventCount } }
 
     func putTime() { change { $0.content.isTime = true } }
 

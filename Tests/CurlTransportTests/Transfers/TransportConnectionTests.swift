@@ -317,6 +317,6 @@ struct TransportConnectionTests {
             )
         }
         try await server.awaitConnections { $0[0].isClosedByClient }
-        while try threadNames().contains(name) { await Task.yield() }
+        while try threadNames().contains(name), !Task.isCancelled { await Task.yield() }
     }
 }

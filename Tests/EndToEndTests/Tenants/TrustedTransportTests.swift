@@ -91,7 +91,7 @@ struct TrustedTransportTests {
         for try await chunk in inFlight.body { body += chunk }
         #expect(String(decoding: body, as: UTF8.self) == "begin\nend\n")
         let deadline = ContinuousClock.now + .seconds(60)
-        while transport.loops > 1, ContinuousClock.now < deadline { await Task.yield() }
+        while transport.loops > 1, ContinuousClock.now < deadline, !Task.isCancelled { await Task.yield() }
         #expect(transport.loops == 1)
         await transport.shutdown()
     }

@@ -399,18 +399,16 @@ struct ProviderAndRouteMistakeTests {
                 """
             ),
             MistakeCase(
-                "A later key in a route",
+                "A fallback of connections that is no truth value",
                 """
                 version: 1
                 providers:
                   backup: { kind: doh, url: https://192.0.2.53/dns-query }
                 routes:
-                  shop.example: { providers: backup, connect_fallback: true }
+                  shop.example: { providers: backup, connect_fallback: system }
                 """,
                 """
-                f.yaml:5:38: "connect_fallback" comes in a later version; allowed now in a route: providers, fallback, \
-                families, order, second_opinion, stale, client_subnet, https_records, allow, only, enabled, rollout, \
-                mode (leave it out until then)
+                f.yaml:5:56: routes["shop.example"].connect_fallback: found "system"; allowed: true, false
                 """
             ),
             MistakeCase(

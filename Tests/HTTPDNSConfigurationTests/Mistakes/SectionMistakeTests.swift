@@ -14,7 +14,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client (begin with: version: 1)
+                policy, cache, resolver, client, metrics (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -24,7 +24,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client (begin with: version: 1)
+                mappings, policy, cache, resolver, client, metrics (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -34,7 +34,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client (put a space behind the colon)
+                mappings, policy, cache, resolver, client, metrics (put a space behind the colon)
                 """
             ),
             MistakeCase(
@@ -96,7 +96,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client (did you mean "mappings"?)
+                policy, cache, resolver, client, metrics (did you mean "mappings"?)
                 """
             ),
             MistakeCase(
@@ -108,7 +108,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client (a name belongs below mappings: or routes:, indented)
+                mappings, policy, cache, resolver, client, metrics (a name belongs below mappings: or routes:, indented)
                 """
             ),
             MistakeCase(
@@ -116,12 +116,14 @@ struct SectionMistakeTests {
                 """
                 version: 1
                 enabled: yes
-                metrics: { host_label: routes }
+                metrics: { host_label: hosts }
+                client: { connections: { total: 64 } }
                 """,
                 """
                 f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
-                f.yaml:3:1: "metrics" comes in a later version; allowed now in the top level: version, enabled, \
-                providers, routes, mappings, policy, cache, resolver, client (leave it out until then)
+                f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
+                f.yaml:4:26: "total" comes in a later version; allowed now in client.connections: max_idle, idle, \
+                max_age, attempt_delay, address_hold (leave it out until then)
                 """
             ),
             MistakeCase(
@@ -223,7 +225,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
-                http, max_response (it is a key of client.timeouts)
+                on_address_change, http, max_response (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -252,15 +254,14 @@ struct SectionMistakeTests {
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 2, connections: { per_host: 64, max_idle: 0 }, on_address_change: move_now }
+                client: { http: 2, connections: { per_host: 64, max_idle: 0 }, on_address_change: move }
                 """,
                 """
                 f.yaml:2:17: client.http: found "2"; allowed: auto, 1.1
-                f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle (leave it \
-                out until then)
+                f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle, idle, \
+                max_age, attempt_delay, address_hold (leave it out until then)
                 f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:2:64: "on_address_change" comes in a later version; allowed now in client: timeouts, ca_file, \
-                trust, connections, http, max_response (leave it out until then)
+                f.yaml:2:83: client.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
             ),
             MistakeCase(
@@ -310,8 +311,8 @@ struct SectionMistakeTests {
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
-                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, http, \
-                max_response
+                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, \
+                on_address_change, http, max_response
                 """
             ),
             MistakeCase(
@@ -324,8 +325,8 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, http, max_response \
-                (did you mean "http"?)
+                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, on_address_change, \
+                http, max_response (did you mean "http"?)
                 """
             ),
         ]

@@ -22,7 +22,8 @@ struct SchemaTests {
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
-            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: {}", "providers: [a]",
+            "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a: https://192.0.2.53/ }", "providers: { a: { url: https://192.0.2.53/ } }",
@@ -135,6 +136,7 @@ struct SchemaTests {
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
             (keys(client?["trust"]), .trust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
+            (keys(top["metrics"]), .metrics),
         ]
         #expect(pairs.count == KeyTable.all.count)
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }

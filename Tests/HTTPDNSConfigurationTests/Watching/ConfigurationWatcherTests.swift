@@ -156,7 +156,7 @@ struct ConfigurationWatcherTests {
         file.set("two")
         await #expect(throws: ConfigurationWatcher<String>.Ended.self) { try await watcher.renew() }
         #expect(file.reads == reads)
-        while clock.sleeperCount > 0 { await Task.yield() }
+        while clock.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
     @Test("A demand is answered when the watcher ends before it gets to it")

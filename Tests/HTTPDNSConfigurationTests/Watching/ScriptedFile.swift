@@ -47,6 +47,11 @@ final class ScriptedFile: WatchedFile, FileEvents {
         }
     }
 
+    /// Its events are told as they happen.
+    func catchUp() {}
+
+    func ended() async {}
+
     func end() {
         state.withLock { state in
             state.hasEnded = true

@@ -117,6 +117,75 @@ struct WatchStateTests {
         #expect(clock.journal.first == "5000 read", "\(clock.journal)")
     }
 
+    /// A file is moved into place (or closed), and before anybody had time for that, the link is swapped and the file behind
+    /// it, whose folder nobody watches yet, half written.
+    @Test(
+        "What happened to the file before the link was swapped says nothing about the file behind the link",
+        arguments: [[.replaced, .diverted], [.modified, .closed, .diverted], [.diverted, .replaced]] as [[FileEvent]]
+    )
+    func swapAfterChange(events: [FileEvent]) {
+        var clock = started()
+        clock.events(events, .version(2))
+        clock.pass(300)
+        // From here on the folder is watched.
+        clock.event(.modified, .version(3, inode: 102))
+        clock.event(.closed)
+        clock.pass(5000)
+        #expect(clock.journal == ["400 read"])
+    }
+
+    @Test(
+        "A writer that keeps a file open takes nothing from the second that the file behind a swapped link has to rest"
+    )
+    func swapWhileOpen() {
+        var clock = started()
+        clock.event(.modified, .version(2, inode: 1))
+        clock.pass(9000)
+        clock.events([.diverted], .version(3))
+        clock.pass(5000)
+        #expect(clock.journal == ["10000 read"])
+    }
+
+    @Test("A link that is swapped and leads to the very same file keeps nobody waiting")
+    func swapToSame() {
+        var clock = started(.version(1))
+        clock.events([.touched, .diverted], .version(1))
+        clock.pass(5000)
+        #expect(clock.journal == ["100 read"])
+    }
+
+    /// The file was moved into place, and written to again before anybody looked.
+    @Test("What a look shows is read by what was told until then, also at a deadline", arguments: [false, true])
+    func toldMeanwhile(isOnTime: Bool) {
+        var clock = started()
+        clock.toldMeanwhile = [.modified]
+        if isOnTime { clock.eventOnTime(.replaced, .version(2)) } else { clock.event(.replaced, .version(2)) }
+        clock.pass(300)
+        clock.event(.closed, .version(3, inode: 102))
+        clock.pass(5000)
+        #expect(clock.journal == ["400 read"])
+    }
+
+    @Test("A file that no event told of has changed unseen, whatever was told before")
+    func unexplained() {
+        var clock = started()
+        clock.event(.closed)
+        clock.pass(50)
+        clock.sight = .version(2, inode: 1)
+        clock.begin()
+        clock.pass(5000)
+        #expect(clock.journal == ["1050 read"])
+    }
+
+    @Test("Where not every change is told, a file that was moved into place rests for a second too")
+    func partlyTold() {
+        var clock = started()
+        clock.isTold = false
+        clock.event(.replaced, .version(2))
+        clock.pass(1500)
+        #expect(clock.journal == ["1000 read"])
+    }
+
     @Test("Without events the file is looked at every two seconds, and read when it has been the same for a second")
     func polling() {
         var clock = started()

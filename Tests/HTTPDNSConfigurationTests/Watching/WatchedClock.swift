@@ -9,6 +9,8 @@ struct WatchedClock {
     /// What a look shows.
     var sight: FileSight
     var isTold = true
+    /// What is told while the next look is under way.
+    var toldMeanwhile: [FileEvent] = []
     /// How readings end.
     var outcome = WatchState.Outcome.applied
 
@@ -26,6 +28,20 @@ struct WatchedClock {
     mutating func event(_ event: FileEvent, _ sight: FileSight? = nil) {
         if let sight { self.sight = sight }
         perform(state.noticed(event, at: now))
+    }
+
+    /// Several events, of which all are noticed before anything is done about the first.
+    mutating func events(_ events: [FileEvent], _ sight: FileSight) {
+        self.sight = sight
+        var actions: [WatchState.Action] = []
+        for event in events { actions += state.noticed(event, at: now) }
+        perform(actions)
+    }
+
+    /// An event that comes at the moment of a deadline: both are noticed before anything is done about either.
+    mutating func eventOnTime(_ event: FileEvent, _ sight: FileSight) {
+        self.sight = sight
+        perform(state.noticed(event, at: now) + state.timePassed(at: now))
     }
 
     mutating func demand() { perform(state.demanded(at: now)) }
@@ -48,9 +64,11 @@ struct WatchedClock {
         while !actions.isEmpty {
             switch actions.removeFirst() {
             case .look:
+                for event in toldMeanwhile { _ = state.noticed(event, at: now) }
+                toldMeanwhile = []
                 actions += state.looked(sight, isTold: isTold, at: now)
-            case .read(let isDemanded):
-                journal.append("\(milliseconds) read\(isDemanded ? " on demand" : "")")
+            case .read(let expected):
+                journal.append("\(milliseconds) read\(expected == nil ? " on demand" : "")")
                 actions += state.finished(outcome, at: now)
             case .warn(let cause): journal.append("\(milliseconds) warn \(cause)")
             case .tellRecovery: journal.append("\(milliseconds) recovered")

@@ -24,12 +24,18 @@ struct IdleTests {
         // Used shortly before its life ends: the last that is asked.
         fixture.time.advance(by: .milliseconds(1500))
         for number in 1..<10 { _ = try await fixture.resolve("n\(number).test") }
-        while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork { await Task.yield() }
+        while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
         // A provider in quarantine is tried on demand alone.
         fixture.provider.say(.failure(.unavailable), about: try HostName("bad.test"))
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: "bad.test", at: 1)
         _ = try await fixture.resolve("bad.test")
-        while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork { await Task.yield() }
+        while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
 
         let asked = fixture.providers.map(\.queries.count)
         let looked = fixture.system.questions.count

@@ -170,9 +170,9 @@ struct ReloadTests {
         fixture.provider.release()
         #expect(try await early.addresses == ["203.0.113.1"])
         #expect(try fixture.immediate("img.shop.test")?.addresses == ["203.0.113.2"], "and the late answer is not kept")
-        while !fixture.provider.isShutDown { await Task.yield() }
+        while !fixture.provider.isShutDown, !Task.isCancelled { await Task.yield() }
         #expect(!fresh.isShutDown)
-        while fixture.resolver.retired.count > 0 { await Task.yield() }
+        while fixture.resolver.retired.count > 0, !Task.isCancelled { await Task.yield() }
         await fixture.resolver.shutdown()
         #expect(fresh.isShutDown)
     }

@@ -58,7 +58,7 @@ struct ResolverEventsTests {
             withExtendedLifetime(iterator) {}
             return (last, count)
         }
-        while observation.broadcast.listenerCount == 0 { await Task.yield() }
+        while observation.broadcast.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         tell(0..<1)
         await ready.value()
         task.cancel()
@@ -75,7 +75,7 @@ struct ResolverEventsTests {
             for await _ in observation.events { count += 1 }
             return count
         }
-        while observation.broadcast.listenerCount == 0 { await Task.yield() }
+        while observation.broadcast.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         tell(0..<2)
         observation.end()
         #expect(await task.value == 2)

@@ -20,7 +20,7 @@ struct ShadowTests {
 
     /// What was counted, once nothing waits any more.
     private func counted(_ fixture: ResolverFixture) async -> [Int] {
-        while fixture.resolver.shadows.waitingCount > 0 { await Task.yield() }
+        while fixture.resolver.shadows.waitingCount > 0, !Task.isCancelled { await Task.yield() }
         let counters = fixture.resolver.counters
         return [counters.shadowAgreed, counters.shadowDiffered, counters.shadowFailed]
     }

@@ -51,7 +51,7 @@ struct SerialWorkTests {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, list) in answers.enumerated() {
                 group.addTask { try await store.save(list) }
-                while work.waitingCount <= index { await Task.yield() }
+                while work.waitingCount <= index, !Task.isCancelled { await Task.yield() }
             }
             #expect(threads.count == 1)
             threads.runFirst()
@@ -83,9 +83,9 @@ struct SerialWorkTests {
         let threads = Threads()
         let work = SerialWork(startThread: threads.start)
         let first = Task { try await work.run { 1 } }
-        while work.waitingCount < 1 { await Task.yield() }
+        while work.waitingCount < 1, !Task.isCancelled { await Task.yield() }
         let second = Task { try await work.run { 2 } }
-        while work.waitingCount < 2 { await Task.yield() }
+        while work.waitingCount < 2, !Task.isCancelled { await Task.yield() }
         first.cancel()
         await #expect(throws: CancellationError.self) { try await first.value }
         threads.runFirst()

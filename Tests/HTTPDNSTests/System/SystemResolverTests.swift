@@ -46,7 +46,7 @@ struct SystemResolverTests {
         let resolver = resolver { _, _ in .success(expected) }
         let addresses = try await resolver.resolve(host, families: .both, timeLimit: .seconds(1))
         #expect(addresses == expected)
-        while resolver.threads.active > 0 { await Task.yield() }
+        while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
         #expect(resolver.threads.abandoned == 0)
     }
 
@@ -80,7 +80,7 @@ struct SystemResolverTests {
         #expect(try await second == [loopback2])
         #expect(resolver.threads.abandoned == 1)
         gate.open()
-        while resolver.threads.abandoned > 0 || resolver.threads.active > 0 { await Task.yield() }
+        while resolver.threads.abandoned > 0 || resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
     }
 
     @Test("a hanging look-up ends at once when its task is cancelled, and no other does")
@@ -154,7 +154,7 @@ struct SystemResolverTests {
         #expect(gate.count == 5)
         #expect(resolver.threads.abandoned == 3)
         gate.open()
-        while resolver.threads.active + resolver.threads.abandoned > 0 { await Task.yield() }
+        while resolver.threads.active + resolver.threads.abandoned > 0, !Task.isCancelled { await Task.yield() }
         #expect(try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)) == [loopback2])
     }
 
@@ -227,6 +227,6 @@ final class ThreadGate: Sendable {
     var count: Int { waiters.withLock { $0 } }
 
     func waiting(_ count: Int) async {
-        while self.count < count { await Task.yield() }
+        while self.count < count, !Task.isCancelled { await Task.yield() }
     }
 }

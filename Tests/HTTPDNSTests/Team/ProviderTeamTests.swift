@@ -37,7 +37,7 @@ struct ProviderTeamTests {
         _ = try await first
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .milliseconds(949))
-        while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(
             fixture.team.health[0].state
                 == .quarantined(until: fixture.time.now() + .seconds(1), why: "no answer")
@@ -53,7 +53,7 @@ struct ProviderTeamTests {
         await fixture.providers[0].queries(atLeast: 2)
         #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
         fixture.providers[0].release()
-        while fixture.team.health[0].state != .healthy { await Task.yield() }
+        while fixture.team.health[0].state != .healthy, !Task.isCancelled { await Task.yield() }
         #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
         #expect(fixture.providers.map(\.queries.count) == [3, 3])
         let probes = fixture.reports.filter(\.isProbe)
@@ -75,7 +75,9 @@ struct ProviderTeamTests {
                 }
             }
             await fixture.providers[0].queries(atLeast: 8)
-            while fixture.team.health[0].inFlight + fixture.team.health[0].queued < 5000 { await Task.yield() }
+            while fixture.team.health[0].inFlight + fixture.team.health[0].queued < 5000, !Task.isCancelled {
+                await Task.yield()
+            }
             #expect(fixture.team.health[0].inFlight == 8)
             #expect(fixture.providers[0].queries.count == 8)
             fixture.providers[0].release()
@@ -85,10 +87,10 @@ struct ProviderTeamTests {
         #expect(fixture.providers[0].greatestUnderWay == 8)
         #expect(Set(fixture.providers[0].queries.map(\.host)).count == 5000)
         #expect(fixture.providers[0].queries.count == 5000)
-        while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(fixture.team.health[0].successes == 5000)
         // No alarm outlives its question: the time limit of this suite is what fails otherwise.
-        while fixture.time.sleeperCount > 0 { await Task.yield() }
+        while fixture.time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
     @Test(
@@ -118,10 +120,10 @@ struct ProviderTeamTests {
             #expect(await task.value.text == "cancelled")
             #expect(fixture.team.health[0].failures == 0)
             if !isStubborn {
-                while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+                while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             }
             fixture.providers[0].release()
-            while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+            while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
             #expect(fixture.reports.map(\.outcome) == [.cancelled])
             let early = Task { () -> String in
                 withUnsafeCurrentTask { $0?.cancel() }
@@ -143,7 +145,7 @@ struct ProviderTeamTests {
         #expect(fixture.team.health[0].inFlight == 1)
         await fixture.time.sleepers(atLeast: 1)
         fixture.time.advance(by: .seconds(1))
-        while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         fixture.providers[0].release()
         try fixture.say(.known, at: 0)
         #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
@@ -156,10 +158,10 @@ struct ProviderTeamTests {
         async let running = fixture.team.ask(fixture.assignment())
         await fixture.providers[0].queries(atLeast: 1)
         async let queued = fixture.team.ask(fixture.assignment("other.test"))
-        while fixture.team.health[0].queued == 0 { await Task.yield() }
+        while fixture.team.health[0].queued == 0, !Task.isCancelled { await Task.yield() }
         fixture.team.shutdown()
         #expect(try await [running.text, queued.text] == ["cancelled", "cancelled"])
-        while fixture.team.health[0].inFlight > 0 { await Task.yield() }
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
         #expect(try await fixture.team.ask(fixture.assignment()).text == "cancelled")
         fixture.team.shutdown()
         #expect(fixture.providers[0].queries.count == 1)
@@ -235,7 +237,7 @@ struct ProviderTeamTests {
             return await group.reduce(into: [ProviderTeam.Outcome]()) { $0.append($1) }
         }
         #expect(outcomes.count == cancelAfter.count)
-        while team.health.contains(where: { $0.inFlight > 0 }) { await Task.yield() }
+        while team.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }
         #expect(team.health.allSatisfy { $0.queued == 0 })
         #expect(providers[0].greatestUnderWay <= 3)
         #expect(providers[1].greatestUnderWay <= 5)

@@ -19,9 +19,10 @@ enum Program {
 
     /// Runs it as a user who owns nothing, where the tests run as root.
     static func asNobody(_ arguments: [String]) async throws -> CommandResult {
-        // A copy, since the build's folder may be closed to others.
+        // A copy, since the build's folder may be closed to others. Another program makes it: what this process had open for
+        // writing, children that other tests start just then would hold open too, and a file that is written cannot be run.
         let copy = "/tmp/resolve-test-\(UUID().uuidString.prefix(8))"
-        try FileManager.default.copyItem(atPath: path, toPath: copy)
+        _ = try await Command("install", ["-m", "0755", path, copy]).run()
         defer { try? FileManager.default.removeItem(atPath: copy) }
         return try await Command("runuser", ["-u", "nobody", "--", copy] + arguments).run()
     }

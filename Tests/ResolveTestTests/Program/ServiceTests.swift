@@ -155,7 +155,7 @@ struct ServiceTests {
         let output = try service.folder.write("", to: "output")
         let shell = "exec \"$0\" \"$@\" > \(output)"
         async let run = Program.shell(shell, ["watch", "--socket", service.socket.path, "--json"])
-        while service.client.resolver.listenerCount == 0 { await Task.yield() }
+        while service.client.resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
         await service.socket.shutdown()
         let ended = try await run
         #expect(ended.status == 1)
