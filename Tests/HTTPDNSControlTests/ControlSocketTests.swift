@@ -161,6 +161,19 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
+    @Test("its file deleted, operators cannot get in; the client goes on, and the path can be opened anew")
+    func deleted() async throws {
+        let rig = try await ControlRig()
+        let socket = try rig.open()
+        unlink(rig.path)
+        #expect(throws: ControlCallError.self) { try rig.call() }
+        #expect(try await rig.client.resolve("map.test").source == .mapping)
+        await socket.shutdown()
+        let again = try rig.open()
+        #expect(try await rig.call().ask(ControlRequest(.ping)).identity != nil)
+        await again.shutdown()
+    }
+
     @Test("what stands at the path when it ends, and is another one, stays")
     func replaced() async throws {
         let rig = try await ControlRig()
