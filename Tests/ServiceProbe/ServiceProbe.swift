@@ -100,7 +100,7 @@ private struct Worker: Service {
         } while unsafeBitCast(hangUp.__sigaction_handler.sa_handler, to: UInt.self) == 0
         await requests.begin()
         // It ends by cancellation, which is how the group's graceful shutdown reaches it.
-        try? await cancelWhenGracefulShutdown {
+        await cancelWhenGracefulShutdown {
             for await event in events where event.kind == .reloaded { await requests.begin() }
         }
     }
