@@ -14,7 +14,7 @@ extension HTTPDNSClient {
     /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
     /// them; transfers in flight finish where they are.
     ///
-    /// Live is what is live for the resolver (``Resolver/reload(_:)``), and besides ``Configuration/isEnabled``,
+    /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
     /// ``Configuration/timeouts``, ``Configuration/versions`` and ``Configuration/maximumResponseBody``. Interceptors are
     /// those that the client was made with.
     /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions and the limit of bodies

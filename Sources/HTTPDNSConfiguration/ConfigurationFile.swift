@@ -29,7 +29,7 @@ extension ConfigurationFile {
     /// Paths inside the file are relative to its folder.
     ///
     /// A client that is made of the settings follows the file while it runs, see
-    /// ``HTTPDNSClient/HTTPDNSClient/Configuration/watchesFile``; what code changes in the settings stays as code has it.
+    /// `HTTPDNSClient.Configuration.watchesFile`; what code changes in the settings stays as code has it.
     /// - Parameter path: The path of the file; a relative one is seen from the working directory.
     /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
     public static func read(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {

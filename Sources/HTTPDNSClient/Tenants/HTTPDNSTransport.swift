@@ -11,7 +11,7 @@ public import Logging
 /// ```
 ///
 /// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and end. Shared
-/// are loop threads, and by clients with equal ``TrustSettings`` connections. Clients whose trust settings differ in anything
+/// are loop threads, and by clients with equal `TrustSettings` connections. Clients whose trust settings differ in anything
 /// share no thread, no connection and no TLS session.
 ///
 /// **Life.** A loop starts with the first request of its trust settings, and ends when the last client with these is shut
