@@ -1,3 +1,4 @@
+import Foundation
 import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
@@ -133,7 +134,13 @@ struct ProviderSettingsTests {
     @Test("Tencent's provider is made with all that its file says")
     func tencentProvider() async throws {
         let token = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).token").path
-        #expect(FileManager.default.createFile(atPath: token, contents: Data("7".utf8), attributes: [.posixPermissions: 0o600]))
+        #expect(
+            FileManager.default.createFile(
+                atPath: token,
+                contents: Data("7".utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+        )
         defer { try? FileManager.default.removeItem(atPath: token) }
         let own = """
             version: 1

@@ -19,6 +19,13 @@ struct SchemaTests {
         #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
     }
 
+    @Test("The examples with vendors' accounts fit the schema, and are read", arguments: ["alibaba", "tencent"])
+    func vendors(name: String) throws {
+        let text = try String(contentsOf: Repository.file("Examples/\(name).yaml"), encoding: .utf8)
+        #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
+        #expect(try ConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
+    }
+
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
@@ -35,7 +42,8 @@ struct SchemaTests {
             "providers: { a: { kind: alibaba-v2, account: 1, parameters: [a] } }",
             "providers: { a: { kind: alibaba-v1, account: 1, discovery: often } }",
             "providers: { a: { kind: alibaba-v1, account: \"1/2\" } }", "providers: { a: { kind: doh } }",
-            "providers: { a: { kind: tencent, account: 1 } }", "providers: { a: { kind: tencent, secret: { env: A } } }",
+            "providers: { a: { kind: tencent, account: 1 } }",
+            "providers: { a: { kind: tencent, secret: { env: A } } }",
             "providers: { a: { kind: tencent, account: 1, secret: { env: A }, region: hk } }",
             "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: 500 } }",
             "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: [] } }",

@@ -22,7 +22,8 @@ struct TencentCipher: Sendable {
 
     private static let noKey = ProviderError(
         code: .notConfigured,
-        message: "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
+        message:
+            "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
     )
 
     /// A text as it stands in a URL, under a vector of its own.

@@ -19,7 +19,10 @@ struct TencentErrors: Sendable {
         )
         let refused = VendorErrorTable.Row(.account, "the account is refused; check its number, and its token or key")
         var rows = ["HTTP 401": notAllowed, "HTTP 403": notAllowed]
-        rows["HTTP 501"] = .init(.question, "the service does not take GET; check that the url is that of Tencent HTTPDNS")
+        rows["HTTP 501"] = .init(
+            .question,
+            "the service does not take GET; check that the url is that of Tencent HTTPDNS"
+        )
         for status in accountRefusals { rows[Self.code(status)] = refused }
         table = VendorErrorTable(rows: rows, words: Self.words)
     }

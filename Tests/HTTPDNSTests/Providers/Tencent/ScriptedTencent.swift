@@ -4,7 +4,7 @@ import HTTPTypes
 @testable import HTTPDNS
 
 /// A Tencent provider whose service is a function.
-struct ScriptedTencent {
+struct ScriptedTencent: ScriptedVendor {
     /// How the account asks.
     enum Access: CaseIterable {
         case token
@@ -53,34 +53,6 @@ struct ScriptedTencent {
             clock: WallClock { seconds() * 1000 },
             randomOctets: randomOctets
         )
-    }
-
-    func resolve(
-        _ name: String = "www.example.com",
-        _ families: AddressFamilies = .both,
-        clientSubnet: AddressBlock? = nil
-    ) async throws -> ProviderAnswer {
-        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(3))
-        query.clientSubnet = clientSubnet
-        return try await provider.resolve(query)
-    }
-
-    func batch(_ names: [String], _ families: AddressFamilies = .both) async throws -> [HostName: ProviderAnswer] {
-        let hosts = try names.map { try HostName($0) }
-        return try await provider.resolve(
-            ProviderQuery(host: hosts.first ?? .localhost, families: families, timeLimit: .seconds(3)),
-            batch: hosts
-        )
-    }
-
-    /// The error of a query; nil when it is answered.
-    func error(_ name: String = "www.example.com", _ families: AddressFamilies = .both) async throws -> ProviderError? {
-        do {
-            _ = try await resolve(name, families)
-            return nil
-        } catch let error as ProviderError {
-            return error
-        }
     }
 }
 

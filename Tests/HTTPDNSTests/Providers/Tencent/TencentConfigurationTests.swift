@@ -64,7 +64,10 @@ struct TencentConfigurationTests {
         }
     }
 
-    @Test("tokens that would break a URL are refused at once, and not repeated", arguments: [canary, "a&b", "a?", "é", "%41"])
+    @Test(
+        "tokens that would break a URL are refused at once, and not repeated",
+        arguments: [canary, "a&b", "a?", "é", "%41"]
+    )
     func tokens(text: String) throws {
         #expect(try refusal(secret: text)?.contains("token") == true)
     }
@@ -74,7 +77,10 @@ struct TencentConfigurationTests {
         #expect(try refusal { $0.credential.secret = .file("/nowhere/tc") }?.contains("/nowhere/tc") == true)
     }
 
-    @Test("statuses that pass by themselves cannot refuse an account", arguments: [200, 302, 399, 408, 429, 500, 501, 0, -1])
+    @Test(
+        "statuses that pass by themselves cannot refuse an account",
+        arguments: [200, 302, 399, 408, 429, 500, 501, 0, -1]
+    )
     func statuses(status: Int) throws {
         let message = try refusal { $0.accountRefusalStatuses = [401, status] }
         #expect(message?.contains("status \(status) ") == true)
@@ -87,7 +93,10 @@ struct TencentConfigurationTests {
         #expect(try refusal(.aes, secret: text)?.contains("1 to 16 octets") == true)
     }
 
-    @Test("the account of encrypted queries is a number; with a token it is not sent", arguments: ["", "a", "1&b", "12345678901"])
+    @Test(
+        "the account of encrypted queries is a number; with a token it is not sent",
+        arguments: ["", "a", "1&b", "12345678901"]
+    )
     func accounts(account: String) throws {
         #expect(try refusal(.aes) { $0.credential.account = account }?.contains("not a number") == true)
         #expect(try refusal(.token) { $0.credential.account = account } == nil)

@@ -73,7 +73,9 @@ struct TencentContractTests {
 
     @Test("a provider whose account is refused stands aside for the next one: requests go on, and one warning is told")
     func refusedAccount() async throws {
-        let scripted = try ScriptedTencent(settings: { $0.accountRefusalStatuses = [403] }) { $0.reply("", status: 403) }
+        let scripted = try ScriptedTencent(settings: { $0.accountRefusalStatuses = [403] }) {
+            $0.reply("", status: 403)
+        }
         let told = try await VendorWarnings.told(about: scripted.provider)
         // However often it is tried whether it is back, the service hears of one query.
         #expect(scripted.exchange.sent.count == 1)

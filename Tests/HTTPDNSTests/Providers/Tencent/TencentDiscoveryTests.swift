@@ -19,7 +19,9 @@ struct TencentDiscoveryTests {
 
     @Test(
         "a list holds for 1 to 1440 minutes, and for an hour where it says something else",
-        arguments: [("1", 1), ("1440", 1440), ("0", 60), ("1441", 60), ("-1", 60), ("", 60), ("x", 60), ("9999999999", 60)]
+        arguments: [
+            ("1", 1), ("1440", 1440), ("0", 60), ("1441", 60), ("-1", 60), ("", 60), ("x", 60), ("9999999999", 60),
+        ]
     )
     func lifetimes(text: String, minutes: Int64) throws {
         #expect(try list("ip:192.0.2.53|ttl:\(text)").lifetime == .seconds(60 * minutes))
@@ -34,7 +36,9 @@ struct TencentDiscoveryTests {
 
     @Test(
         "5 (14): what is no list is refused",
-        arguments: ["", "<html>", "ip", "ip:192.0.2.53", "ttl:60", "ip:192.0.2.53|ttl", "ip:1.1.1.1|ip:2.2.2.2|ttl:1", "é:"]
+        arguments: [
+            "", "<html>", "ip", "ip:192.0.2.53", "ttl:60", "ip:192.0.2.53|ttl", "ip:1.1.1.1|ip:2.2.2.2|ttl:1", "é:",
+        ]
     )
     func refused(text: String) {
         #expect(throws: VendorAnswerError.self) { try list(text) }

@@ -31,9 +31,11 @@ struct TencentErrorTests {
 
     /// What each status does: the kind of error, how many addresses one query asks, and whether they rest after it.
     static let table: [(status: Int, error: ProviderError.Code, addresses: Int, rests: Bool)] = [
-        (400, .httpStatus, 1, false), (401, .refused, 1, false), (403, .refused, 1, false), (404, .httpStatus, 1, false),
+        (400, .httpStatus, 1, false), (401, .refused, 1, false), (403, .refused, 1, false),
+        (404, .httpStatus, 1, false),
         (408, .httpStatus, 3, true), (429, .rateLimited, 1, false), (500, .httpStatus, 3, true),
-        (501, .refused, 1, false), (502, .httpStatus, 3, true), (302, .httpStatus, 1, false), (204, .httpStatus, 1, false),
+        (501, .refused, 1, false), (502, .httpStatus, 3, true), (302, .httpStatus, 1, false),
+        (204, .httpStatus, 1, false),
     ]
 
     @Test(

@@ -54,7 +54,9 @@ struct TencentHostileTests {
         let whole = try TencentServiceList.read(body, port: 443)
         let end = body.count - "60".utf8.count
         for count in 0..<end {
-            #expect(throws: VendorAnswerError.self) { try TencentServiceList.read(Array(body.prefix(count)), port: 443) }
+            #expect(throws: VendorAnswerError.self) {
+                try TencentServiceList.read(Array(body.prefix(count)), port: 443)
+            }
         }
         for count in end...body.count {
             #expect(try TencentServiceList.read(Array(body.prefix(count)), port: 443).endpoints == whole.endpoints)
@@ -73,7 +75,9 @@ struct TencentHostileTests {
 
     @Test(
         "other texts are refused, and never taken for an absence",
-        arguments: ["error", "err: bad token", "{\"code\":1}", "0", "-1", "null", "error|203.0.113.7", "a b|203.0.113.7"]
+        arguments: [
+            "error", "err: bad token", "{\"code\":1}", "0", "-1", "null", "error|203.0.113.7", "a b|203.0.113.7",
+        ]
     )
     func texts(text: String) async throws {
         #expect(try await error(text)?.code == .badResponse)
@@ -129,7 +133,9 @@ struct TencentHostileTests {
     @Test("what is encrypted well and is no answer is refused, every prefix of an answer too")
     func encryptedRubbish() async throws {
         let end = try #require(TencentBody.both.firstIndex(of: "|"))
-        for text in TencentBody.both[..<end].indices.map({ String(TencentBody.both[..<$0]) }) + ["\u{0}\u{1}", "<html>"] {
+        for text in TencentBody.both[..<end].indices.map({ String(TencentBody.both[..<$0]) }) + [
+            "\u{0}\u{1}", "<html>",
+        ] {
             let error = try await error(.aes, try TencentBody.written(text, .aes))
             #expect(error?.code == .badResponse, "\(text)")
         }

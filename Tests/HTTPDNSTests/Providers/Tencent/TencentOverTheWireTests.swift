@@ -7,44 +7,23 @@ import Testing
 /// The provider over its own transport, against a server that says what no real one would.
 @Suite("Tencent: over the wire", .timeLimit(.minutes(3)))
 struct TencentOverTheWireTests {
-    private func provider(_ server: RawServer) throws -> TencentProvider {
+    private func provider(port: UInt16) throws -> TencentProvider {
         var configuration = TencentProvider.Configuration(
             name: "raw",
             credential: VendorCredential(account: "100000", secret: Secret { ScriptedTencent.token })
         )
-        configuration.url = "http://127.0.0.1:\(server.port)"
+        configuration.url = "http://127.0.0.1:\(port)"
         configuration.discoversAddresses = false
         return try TencentProvider(configuration)
     }
 
     private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
-        let server = try RawServer { _ in steps }
-        defer { server.stop() }
-        let provider = try provider(server)
-        defer { Task { await provider.shutdown() } }
-        do {
-            let query = ProviderQuery(host: try HostName("www.example.com"), families: .both, timeLimit: timeLimit)
-            _ = try await provider.resolve(query)
-            return nil
-        } catch let error as ProviderError {
-            return error
-        }
-    }
-
-    private static func answer(_ body: String, status: String = "200 OK", length: Int? = nil) -> RawServer.Step {
-        .sendText("HTTP/1.1 \(status)\r\nContent-Length: \(length ?? body.utf8.count)\r\n\r\n\(body)")
+        try await VendorWire.error(steps, .both, timeLimit: timeLimit, provider)
     }
 
     @Test("the request is one line with the parameters, and the answer is read")
     func exchange() async throws {
-        let server = try RawServer { _ in [.readHead, Self.answer(TencentBody.both), .hang] }
-        defer { server.stop() }
-        let provider = try provider(server)
-        let query = ProviderQuery(host: try HostName("www.example.com"), families: .both, timeLimit: .seconds(30))
-        let answer = try await provider.resolve(query)
-        #expect(answer.v4 != nil && answer.v6 != nil)
-        await provider.shutdown()
-        let text = String(decoding: server.connections.first?.received ?? [], as: UTF8.self)
+        let text = try await VendorWire.request(answered: TencentBody.both, provider)
         #expect(text.hasPrefix("GET /d?dn=www.example.com;"))
         #expect(text.contains("&token=800900&type=addrs&ttl=1&clientip=1&query=1 HTTP/1.1\r\n"))
     }
@@ -53,15 +32,20 @@ struct TencentOverTheWireTests {
     func longBody() async throws {
         let chunk = String(repeating: "1", count: 64 * 1024)
         let length = 10 * 1024 * 1024
-        let long = try await error(.readHead, Self.answer("", length: length), .repeatForever([.sendText(chunk)]))
+        let long = try await error(.readHead, VendorWire.answer("", length: length), .repeatForever([.sendText(chunk)]))
         #expect(long?.code == .badResponse && long?.message.contains("longer than an answer") == true)
     }
 
     @Test("a body that breaks off, also where it could be whole, and one that stalls, are no answers")
     func broken() async throws {
         let body = TencentBody.both
-        #expect(try await error(.readHead, Self.answer(body, length: body.utf8.count + 1)) != nil)
-        let stalled = try await error(.readHead, Self.answer("w", length: 100), .hang, timeLimit: .milliseconds(300))
+        #expect(try await error(.readHead, VendorWire.answer(body, length: body.utf8.count + 1)) != nil)
+        let stalled = try await error(
+            .readHead,
+            VendorWire.answer("w", length: 100),
+            .hang,
+            timeLimit: .milliseconds(300)
+        )
         #expect(stalled?.code == .timedOut)
         let redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
         #expect(try await error(.readHead, .sendText(redirect), .hang)?.code == .httpStatus)
