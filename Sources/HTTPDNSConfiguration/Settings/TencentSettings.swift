@@ -1,4 +1,4 @@
-package import HTTPDNS
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 extension FileSettings {

@@ -2,6 +2,7 @@
 import CurlTransport
 import HTTPDNSPrimitives
 import HTTPTypes
+import Logging
 import Testing
 
 @testable import HTTPDNS

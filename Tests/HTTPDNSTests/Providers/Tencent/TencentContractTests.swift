@@ -83,6 +83,13 @@ struct TencentContractTests {
         #expect(told.first?.contains("HTTP 403") == true && told.first?.contains("account-refused") == true)
     }
 
+    @Test("by a 401 that the settings do not call final requests go on too, and the service is asked again")
+    func notAllowed() async throws {
+        let scripted = try ScriptedTencent { $0.reply("", status: 401) }
+        let told = try await VendorWarnings.told(about: scripted.provider)
+        #expect(scripted.exchange.sent.count > 1 && told.count <= 1)
+    }
+
     @Test("5 (7): twenty names are warmed with three queries, the fewest that the vendor allows")
     func warming() async throws {
         for access in ScriptedTencent.Access.allCases {

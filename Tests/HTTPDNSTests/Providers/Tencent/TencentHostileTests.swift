@@ -80,7 +80,7 @@ struct TencentHostileTests {
         ]
     )
     func texts(text: String) async throws {
-        #expect(try await error(text)?.code == .badResponse)
+        #expect(try await error(.token, text)?.code == .badResponse)
     }
 
     @Test("a batch whose answer has half of the names answers those; one with none fails")

@@ -1,3 +1,4 @@
+import CurlTransport
 import HTTPDNSPrimitives
 
 @testable import HTTPDNS

@@ -1,5 +1,6 @@
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
+import Logging
 import Testing
 
 @testable import HTTPDNS

@@ -32,9 +32,9 @@ enum VendorWire {
         defer { server.stop() }
         let provider = try make(server.port)
         let query = ProviderQuery(host: try HostName("www.example.com"), families: .both, timeLimit: .seconds(30))
-        let answer = try await provider.resolve(query)
+        let resolved = try await provider.resolve(query)
         await provider.shutdown()
-        guard answer.v4 != nil, answer.v6 != nil else { return "" }
+        guard resolved.v4 != nil, resolved.v6 != nil else { return "" }
         return String(decoding: server.connections.first?.received ?? [], as: UTF8.self)
     }
 
