@@ -135,7 +135,7 @@ struct ServiceAddressesTests {
         #expect(await !discovers(later))
         time.advance(by: .seconds(1))
         #expect(await discovers(later, discovery))
-        let late = addresses(store: store, wall: 1_700_000_000_000 + 3_600_000)
+        let late = addresses(store: store, wall: 1_700_000_000_000 + 3_000_000 + 3_600_000)
         #expect(await discovers(late))
         #expect(late.attempts() == Self.bootstrap)
     }
