@@ -16,6 +16,8 @@ package struct TransferRequest: Sendable {
     package var versions: HTTPVersionChoice
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.
     package var hostHeader: String?
+    /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
+    package var place: (any AnyObject & Sendable)?
     /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the
     /// request goes out.
     package var stopsBeforeSending = false

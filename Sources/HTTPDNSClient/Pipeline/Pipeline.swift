@@ -22,8 +22,18 @@ final class Pipeline: Sendable {
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
     private let logger: Logger?
+    /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
+    /// transport. Empty where nothing is limited.
+    let admissions: [Admission]
+    let member = Admission.Member()
 
-    init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
+    init(
+        _ configuration: HTTPDNSClient.Configuration,
+        rewriter: Rewriter,
+        sender: any HopSending,
+        sharedAdmission: Admission? = nil
+    ) {
+        admissions = [Admission(configuration.connections), sharedAdmission].compactMap(\.self)
         self.rewriter = rewriter
         self.sender = sender
         application = configuration.applicationInterceptors
@@ -161,7 +171,16 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        let rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        var rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
+            return try await connect(request, to: rewritten, context)
+        }
+        // Meanwhile the name may have moved, the answer may be too old, or the switch may have been turned.
+        if hasWaited {
+            rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        }
+        var context = context
+        context.place = place
         return try await connect(request, to: rewritten, context)
     }
 
@@ -186,13 +205,14 @@ final class Pipeline: Sendable {
         let answer: HopAnswer
         do {
             answer = try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, deadline: context.deadline)
+                transferRequest(request, to: rewritten, endpoints, deadline: context.deadline, context.place)
             )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
+        context.place?.note(answer.version)
         choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten)
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
@@ -221,7 +241,8 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
-        deadline: MonotonicTime?
+        deadline: MonotonicTime?,
+        _ place: AdmissionPlace?
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
         let settings = settings.withLock { $0 }
@@ -237,6 +258,7 @@ final class Pipeline: Sendable {
         )
         transfer.order = content.resolution.isOrdered ? .given : order
         transfer.limits.deadline = deadline
+        transfer.place = place
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {

@@ -20,6 +20,8 @@ public struct RequestOptions: Hashable, Sendable {
     public var maximumResponseBody: ByteCount?
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?
+    /// Which of the requests that wait for a connection goes first.
+    public var priority = RequestPriority.normal
     /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
     /// host's name.
     public var rolloutKey: String?

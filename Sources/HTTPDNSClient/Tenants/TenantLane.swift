@@ -33,6 +33,12 @@ final class TenantLane: HopSending {
         HopAnswer(try await trusted.execute(request, in: group))
     }
 
+    /// Where the hops of all clients of the transport wait; nil where nothing is limited.
+    var sharedAdmission: Admission? { transport.admission }
+
+    /// Runs tasks on the thread of the loop.
+    var executor: LoopExecutor { trusted.executor }
+
     /// The connections of all clients with the same trust settings: they share these.
     func retireConnections() { trusted.retireConnections() }
 
