@@ -1,4 +1,4 @@
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// A thread for one piece of work after the other. It is there while there is work and some seconds longer, asleep.
 package final class WorkThread: Sendable {

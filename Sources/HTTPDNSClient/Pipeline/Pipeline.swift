@@ -73,6 +73,8 @@ final class Pipeline: Sendable {
         } catch let error as HTTPDNSClientError {
             var error = error
             if error.elapsed == .zero { error.elapsed = time.elapsed }
+            // The resolver counts from its own start, the caller from the call's.
+            if error.isCallDeadline, let limit = time.limit { error.limit = limit }
             log(error)
             throw error
         }

@@ -92,8 +92,10 @@ package struct KeyTable: Sendable {
     )
     package static let connections = KeyTable(
         name: "client.connections",
-        keys: ["max_idle", "idle", "max_age", "attempt_delay", "address_hold"],
-        later: ["per_host", "total"]
+        keys: [
+            "per_host", "total", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
+            "address_hold",
+        ]
     )
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
