@@ -32,29 +32,43 @@ struct CallbackCallTests {
         try await client.shutdown()
     }
 
+    /// How many callbacks ran, and how many at once.
+    private final class Tally: Sendable {
+        private let counts = Lock([0, 0, 0])
+
+        var most: Int { counts.withLock { $0[1] } }
+        var all: Int { counts.withLock { $0[2] } }
+
+        func enter() {
+            counts.withLock { counts in
+                counts[0] += 1
+                counts[1] = max(counts[0], counts[1])
+                counts[2] += 1
+            }
+        }
+
+        func leave() { counts.withLock { $0[0] -= 1 } }
+    }
+
     @Test("callbacks run one after the other, however many calls there are, and each once")
     func serial() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)
-        let running = Lock((now: 0, most: 0, all: 0))
+        let (tally, request) = (Tally(), request)
         await withTaskGroup(of: Void.self) { tasks in
             for _ in 0..<200 {
                 tasks.addTask {
                     await withCheckedContinuation { continuation in
                         client.execute(request) { _ in
-                            running.withLock { running in
-                                running.now += 1
-                                running.most = max(running.most, running.now)
-                                running.all += 1
-                            }
-                            running.withLock { $0.now -= 1 }
+                            tally.enter()
+                            tally.leave()
                             continuation.resume()
                         }
                     }
                 }
             }
         }
-        #expect(running.withLock { $0.most } == 1 && running.withLock { $0.all } == 200)
+        #expect(tally.most == 1 && tally.all == 200)
         try await client.shutdown()
     }
 
