@@ -86,6 +86,14 @@ extension HTTPDNSClient {
         }
         /// Time limits.
         public var timeouts = Timeouts()
+        /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
+        public var redirects = RedirectPolicy()
+        /// Asked before each redirect is followed, in the caller's task, never on the loop thread: it may let it be followed, refuse it
+        /// or send another request. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        /// Nil means that the policy decides alone.
+        public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
+        /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
+        public var retries = RetryPolicy.none
         /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
         public var maximumResponseBody: ByteCount?
         /// The HTTP versions allowed.
@@ -119,6 +127,10 @@ extension HTTPDNSClient {
         package var environment: @Sendable (String) -> String? = { name in
             getenv(name).map { String(cString: $0) }
         }
+        /// A number from 0 to 1, for the jitter of retries.
+        package var random: @Sendable () -> Double = { .random(in: 0...1) }
+        /// What time it is to a `Retry-After` with a date.
+        package var wallClock = WallClock.system
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 
@@ -169,6 +181,8 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
+        try redirects.validate()
+        try retries.validate()
         if case .file(let path) = trustRoots.source, access(path, R_OK) != 0 {
             throw .configuration(
                 "the CA file \(path.escaped(limit: 200)) cannot be read: \(String(cString: strerror(errno)))",

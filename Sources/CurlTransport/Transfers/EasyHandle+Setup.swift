@@ -10,6 +10,11 @@ extension EasyHandle {
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
         self.pin = pin
+        if transfer.request.withholdsCertificate {
+            // There is no way to take a certificate out of a handle again but to begin anew.
+            if configuredFor != nil { forgetOptions() }
+            needsReset = true
+        }
         if !isConfigured { configure() }
         let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
@@ -66,7 +71,7 @@ extension EasyHandle {
         _ versions: HTTPVersionChoice
     ) throws(TransferFailure) {
         if scheme == .https {
-            try loop.trust.get().apply(to: curl)
+            try loop.trust.get().apply(to: curl, withCertificate: transfer?.request.withholdsCertificate != true)
             _ = ccurl_set_tls_context_function(curl, securingCallback)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             // The names in a refused certificate are what its error must tell.

@@ -94,12 +94,17 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
+    /// Unsets all options. Connections, and what else a handle has besides options, stay.
+    func forgetOptions() {
+        curl_easy_reset(curl)
+        isConfigured = false
+        configuredFor = nil
+    }
+
     /// Forgets the last transfer. Connections stay in the loop's pool.
     func reset() {
         if needsReset {
-            curl_easy_reset(curl)
-            isConfigured = false
-            configuredFor = nil
+            forgetOptions()
             needsReset = false
         }
         curl_slist_free_all(headerList)

@@ -19,6 +19,8 @@ package struct TransferRequest: Sendable {
     /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the
     /// request goes out.
     package var stopsBeforeSending = false
+    /// Whether the server learns nothing of the client's own certificate. Such a transfer shares no connection with others.
+    package var withholdsCertificate = false
 
     package init(
         method: HTTPRequest.Method = .get,

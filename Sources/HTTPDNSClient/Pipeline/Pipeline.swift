@@ -5,7 +5,8 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// The way of every request: call, application interceptors, hops, network interceptors, stage, transfer, and back.
+/// The way of every request: call, application interceptors, retries, redirects, hops, network interceptors, stage, transfer,
+/// and back.
 ///
 /// Each step is a function that knows the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the stage.
@@ -21,7 +22,10 @@ final class Pipeline: Sendable {
     private let order: EndpointOrder
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
-    private let logger: Logger?
+    let logger: Logger?
+    /// Asked before a redirect is followed.
+    let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
+    let retrying: RetryCentre
 
     init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
         self.rewriter = rewriter
@@ -31,6 +35,8 @@ final class Pipeline: Sendable {
         order = .adaptive(first: configuration.connections.firstFamily)
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
+        redirectHook = configuration.redirectHook
+        retrying = RetryCentre(configuration)
         settings = Lock(CallSettings(configuration))
     }
 
@@ -48,6 +54,11 @@ final class Pipeline: Sendable {
     var limits: TransferLimits { settings.withLock { $0.limits } }
     /// The time limit of a call that has none of its own.
     var total: Duration? { settings.withLock { $0.total } }
+
+    /// Which redirects are followed by a request without a policy of its own.
+    var redirects: RedirectPolicy { settings.withLock { $0.redirects } }
+    /// When a request without a policy of its own is sent again.
+    var retries: RetryPolicy { settings.withLock { $0.retries } }
 
     // MARK: call
 
@@ -75,7 +86,7 @@ final class Pipeline: Sendable {
     ) async throws -> ClientResponse {
         try gate.enter()
         defer { gate.leave() }
-        return try await follow(
+        return try await sendAgain(
             request,
             InterceptionContext(
                 callID: 0,
@@ -127,7 +138,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        guard index < application.count else { return try await follow(request, context) }
+        guard index < application.count else { return try await sendAgain(request, context) }
         return try await application[index].intercept(request, context: context) { request, context in
             try await self.apply(index + 1, request, context)
         }
@@ -135,8 +146,8 @@ final class Pipeline: Sendable {
 
     // MARK: hops
 
-    /// Sends the hops of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
-    private func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+    /// Sends one hop of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
+    func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
         return try await hop(0, request, context)
@@ -161,7 +172,15 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        let rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        var rewritten = try await rewriter.rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.deadline,
+            freshAfter: context.way.freshAfter
+        )
+        if let scope = context.way.redirectedFrom {
+            rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
+        }
         return try await connect(request, to: rewritten, context)
     }
 
@@ -186,7 +205,7 @@ final class Pipeline: Sendable {
         let answer: HopAnswer
         do {
             answer = try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, deadline: context.deadline)
+                transferRequest(request, to: rewritten, endpoints, context)
             )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
@@ -203,6 +222,7 @@ final class Pipeline: Sendable {
             fellBack: fellBack,
             isHeld: isHeld,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
+            droppedFields: context.way.droppedFields,
             reusedConnection: answer.reusedConnection,
             version: answer.version,
             status: answer.head.status,
@@ -221,7 +241,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
-        deadline: MonotonicTime?
+        _ context: InterceptionContext
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
         let settings = settings.withLock { $0 }
@@ -236,7 +256,8 @@ final class Pipeline: Sendable {
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.order = content.resolution.isOrdered ? .given : order
-        transfer.limits.deadline = deadline
+        transfer.limits.deadline = context.deadline
+        transfer.withholdsCertificate = context.way.isForeign
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {

@@ -19,6 +19,8 @@ extension HTTPDNSClient.Configuration {
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)
+        take(\.redirects)
+        take(\.retries)
         take(\.maximumIdleConnections)
         take(\.connections)
         take(\.timeouts.connect)

@@ -15,6 +15,8 @@ public struct Exchange: Sendable {
     public var isHeld = false
     /// The addresses that were tried before it and failed, in order. One that was only slower is not among them.
     public var failedAttempts: [HTTPDNSClientError.Attempt] = []
+    /// The header fields that were not sent on this hop, because a redirect to it changed the origin or the method.
+    public var droppedFields: [HTTPField.Name] = []
     /// Whether the connection had been used before.
     public var reusedConnection: Bool
     /// The HTTP version.
