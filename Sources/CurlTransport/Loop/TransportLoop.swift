@@ -446,7 +446,7 @@ final class TransportLoop {
     private func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         failure.endpoint = handle.pin?.key.endpoint
-        failure.requestMayHaveBeenSent = handle.mayHaveBeenSent
+        failure.requestMayHaveBeenSent = handle.mayHaveArrived
         failure.elapsed = elapsed(handle)
         return withTrail(failure, handle)
     }

@@ -135,8 +135,10 @@ extension EasyHandle {
         if let pin { loop.socketOpened(descriptor, for: pin) }
     }
 
-    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, or nothing that is wanted here.
+    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, what becomes of an HTTP/2 stream, or
+    /// nothing that is wanted here.
     func trace(_ line: UnsafeRawBufferPointer) {
+        if mayHaveBeenSent { return refusal.read(line) }
         let mark = " public key hash: "
         guard line.starts(with: mark.utf8) else { return }
         serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
@@ -152,11 +154,14 @@ extension EasyHandle {
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if mayHaveBeenSent, !transfer.mayBeSentTwice {
-            // A reused connection died without a byte of an answer; libcurl would send the request once more.
+            // A reused connection died without a byte of an answer, or the server refused the stream; libcurl would send the
+            // request once more.
             failure = TransferFailure(
                 code: .connectionLost,
                 phase: .firstByte,
-                message: "the server closed the kept connection without an answer; the request was not sent again"
+                message: refusal.isCertain
+                    ? "the server refused the HTTP/2 stream and did nothing of the request"
+                    : "the server closed the kept connection without an answer; the request was not sent again"
             )
             return false
         }

@@ -37,7 +37,7 @@ extension EasyHandle {
         failure.curlCode = Int32(code.rawValue)
         failure.endpoint = pin?.key.endpoint
         failure.elapsed = elapsed
-        failure.requestMayHaveBeenSent = mayHaveBeenSent
+        failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
     }
 

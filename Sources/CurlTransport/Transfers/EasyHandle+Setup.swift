@@ -27,6 +27,7 @@ extension EasyHandle {
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
+            if scheme == .https, versions == .automatic, !transfer.mayBeSentTwice { traceRefusals() }
         }
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
@@ -98,6 +99,13 @@ extension EasyHandle {
         set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         _ = ccurl_set_debug_function(curl, traceCallback)
         set(CURLOPT_VERBOSE, pins == nil ? 0 : 1)
+    }
+
+    /// Listens for what the server says of an HTTP/2 stream: whether a request that must not be sent twice was sent at all.
+    private func traceRefusals() {
+        set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+        _ = ccurl_set_debug_function(curl, traceCallback)
+        set(CURLOPT_VERBOSE, 1)
     }
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {

@@ -55,6 +55,10 @@ final class EasyHandle: HeapMember {
     /// When the phase began, or bytes last moved.
     var activeAt: Int64 = 0
     var mayHaveBeenSent = false
+    /// What the server said of the stream.
+    var refusal = StreamRefusal()
+    /// Whether the server may have done something of the request, for what is known.
+    var mayHaveArrived: Bool { mayHaveBeenSent && !(refusal.isCertain && head.isEmpty && !isHeadComplete) }
     /// Why the system gave no socket; 0 when it did.
     var socketError: Int32 = 0
     /// The pin of the server's public key, as libcurl compared it.
@@ -119,6 +123,7 @@ final class EasyHandle: HeapMember {
         localPort = 0
         phase = .connecting
         mayHaveBeenSent = false
+        refusal = StreamRefusal()
         socketError = 0
         serverKeyPin = nil
         failure = nil

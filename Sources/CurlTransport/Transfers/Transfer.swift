@@ -89,7 +89,7 @@ final class Transfer: @unchecked Sendable {
             phase: .total,
             message: "the client was shut down during the transfer"
         )
-        failure.requestMayHaveBeenSent = handle?.mayHaveBeenSent ?? false
+        failure.requestMayHaveBeenSent = handle?.mayHaveArrived ?? false
         return .failure(failure)
     }
 }

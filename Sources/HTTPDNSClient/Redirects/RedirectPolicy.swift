@@ -36,7 +36,7 @@ public struct RedirectPolicy: Hashable, Sendable {
             "Api-Key", "Apikey", "X-Api-Key", "X-Auth-Token", "X-Access-Token", "X-Amz-Security-Token", "X-Csrf-Token",
             "X-Goog-Api-Key", "X-Goog-Iam-Authorization-Token", "X-Ms-Client-Principal", "X-Session-Token",
             "X-Vault-Token", "X-Xsrf-Token", "Private-Token", "Job-Token",
-        ].compactMap(HTTPField.Name.init)
+        ].compactMap { HTTPField.Name($0) }
     )
 
     /// Whether a field stays behind when the origin changes.
@@ -47,6 +47,6 @@ public struct RedirectPolicy: Hashable, Sendable {
 
     /// RFC 9110 section 15.4 names these; `Cookie2` is obsolete, and some servers still read it.
     private static let standardSecretFields: Set<HTTPField.Name> = Set(
-        ["Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"].compactMap(HTTPField.Name.init)
+        ["Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"].compactMap { HTTPField.Name($0) }
     )
 }

@@ -104,6 +104,6 @@ extension HTTPField.Name {
         [
             "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Digest",
             "Content-Disposition", "Content-Range", "Digest", "Repr-Digest", "Expect", "Last-Modified", "Trailer",
-        ].compactMap(HTTPField.Name.init)
+        ].compactMap { HTTPField.Name($0) }
     )
 }

@@ -76,7 +76,10 @@ package struct KeyTable: Sendable {
     package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
-        keys: ["timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response"]
+        keys: [
+            "timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response", "redirects",
+            "retries",
+        ]
     )
     package static let timeouts = KeyTable(
         name: "client.timeouts",
@@ -87,13 +90,19 @@ package struct KeyTable: Sendable {
         keys: ["max_idle", "idle", "max_age", "attempt_delay", "address_hold"],
         later: ["per_host", "total"]
     )
+    package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])
+    package static let retries = KeyTable(
+        name: "client.retries",
+        keys: ["limit", "delay", "max_delay", "max_retry_after", "statuses", "budget"]
+    )
+    package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
         rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
-        trust, clientCertificate, metrics,
+        trust, clientCertificate, redirects, retries, retryBudget, metrics,
     ]
 }
 

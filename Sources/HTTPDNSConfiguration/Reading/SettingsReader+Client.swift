@@ -27,6 +27,8 @@ extension SettingsReader {
             }
             settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
         }
+        if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
+        if let node = fields["retries"] { settings.retries = readRetries(node) }
     }
 
     private mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {

@@ -29,6 +29,8 @@ package struct FileSettings: Sendable {
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
+    package var redirects = RedirectPolicy()
+    package var retries = RetryPolicy.none
 
     package init() {}
 
@@ -71,6 +73,8 @@ package struct FileSettings: Sendable {
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
+        configuration.redirects = redirects
+        configuration.retries = retries
         configuration.connections = connections
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration

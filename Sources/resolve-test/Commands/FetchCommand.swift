@@ -116,6 +116,7 @@ struct FetchCommand: Subcommand {
             request.method = parsed
         }
         request.headerFields = header.fields
+        request.options.redirects = RedirectPolicy.none
         if let hostHeader = header.hostHeader {
             request.options.hostHeader = hostHeader
             settings.notes.append(

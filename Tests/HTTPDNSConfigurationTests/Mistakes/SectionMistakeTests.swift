@@ -225,7 +225,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response (it is a key of client.timeouts)
+                on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -262,6 +262,27 @@ struct SectionMistakeTests {
                 max_age, attempt_delay, address_hold (leave it out until then)
                 f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:2:83: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                """
+            ),
+            MistakeCase(
+                "Wrong redirects and retries",
+                """
+                version: 1
+                client:
+                  redirects: { limit: 101, downgrade: yes, secret_fields: ["a b"], follow: 1 }
+                  retries: { limit: -1, delay: 2h, statuses: [200], budget: { percent: 1001, share: 1 } }
+                """,
+                """
+                f.yaml:3:23: client.redirects.limit: "101" is out of range; allowed: a whole number from 0 to 100
+                f.yaml:3:39: client.redirects.downgrade: found "yes"; allowed: true, false
+                f.yaml:3:60: client.redirects.secret_fields: "a b" is no name of a header field; allowed: such as \
+                X-Tenant-Token
+                f.yaml:3:68: "follow" is not a key of client.redirects; allowed: limit, downgrade, secret_fields
+                f.yaml:4:21: client.retries.limit: "-1" is not a whole number; allowed: a whole number from 0 to 100
+                f.yaml:4:32: client.retries.delay: "2h" is out of range; allowed: 0s to 1h
+                f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
+                f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
+                f.yaml:4:78: "share" is not a key of client.retries.budget; allowed: percent, per_second
                 """
             ),
             MistakeCase(
@@ -312,7 +333,7 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response
+                on_address_change, http, max_response, redirects, retries
                 """
             ),
             MistakeCase(
@@ -326,7 +347,7 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, on_address_change, \
-                http, max_response (did you mean "http"?)
+                http, max_response, redirects, retries (did you mean "http"?)
                 """
             ),
         ]

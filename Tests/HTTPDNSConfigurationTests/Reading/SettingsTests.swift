@@ -2,6 +2,7 @@ import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
+import HTTPTypes
 import Testing
 
 #if YAML
@@ -193,6 +194,40 @@ struct SettingsTests {
         #expect(settings.maximumIdleConnections == 7)
         #expect(settings.versions == .http1Only)
         #expect(settings.maximumResponseBody == .kibibytes(64))
+    }
+
+    @Test("Redirects and retries: what is written, over the defaults; without the key nothing is retried")
+    func hops() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            client:
+              redirects: { limit: 5, downgrade: true, secret_fields: [X-Tenant-Token, x-b] }
+              retries:
+                limit: 1
+                delay: 50ms
+                max_delay: 1s
+                max_retry_after: 0s
+                statuses: 503
+                budget: { percent: 5, per_second: 0 }
+            """,
+            name: "f.yaml"
+        )
+        let configuration = try settings.clientConfiguration(file: "f.yaml")
+        #expect(configuration.redirects == settings.redirects && configuration.retries == settings.retries)
+        #expect(settings.redirects.limit == 5 && settings.redirects.allowsDowngrade)
+        let own = try ["X-Tenant-Token", "X-B"].map { try #require(HTTPField.Name($0)) }
+        #expect(settings.redirects.secretFields == RedirectPolicy.commonSecretFields.union(own))
+        var retries = RetryPolicy()
+        (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
+        (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
+        (retries.budget.percent, retries.budget.perSecond) = (5, 0)
+        #expect(settings.retries == retries)
+        for (text, expected) in [("{}", RetryPolicy.standard), ("", .none)] {
+            let text = "version: 1\nclient: { http: auto, retries: \(text) }"
+            #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
+        }
+        #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .none)
     }
 
     @Test("Values become a client's configuration")

@@ -92,7 +92,10 @@ struct SchemaTests {
             "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
-            "client: { on_address_change: x }",
+            "client: { on_address_change: x }", "client: { redirects: none }", "client: { redirects: { limit: 101 } }",
+            "client: { redirects: { secret_fields: a b } }", "client: { retries: 2 }",
+            "client: { retries: { statuses: [302] } }", "client: { retries: { budget: { percent: -1 } } }",
+            "client: { retries: { delay: 100 } }",
             "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
             "client: { trust: { minimum_tls: 1.1 } }", "client: { trust: { verification: false } }",
             "client: { trust: { client_certificate: { key: x.pem } } }",
@@ -136,6 +139,8 @@ struct SchemaTests {
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
             (keys(client?["trust"]), .trust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
+            (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
+            (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
             (keys(top["metrics"]), .metrics),
         ]
         #expect(pairs.count == KeyTable.all.count)
