@@ -25,7 +25,12 @@ public final class Rewriter: Interceptor {
         next: (ClientRequest, InterceptionContext) async throws -> ClientResponse
     ) async throws -> ClientResponse {
         var context = context
-        context.rewritten = try await rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        context.rewritten = try await rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.deadline,
+            freshAfter: context.way.freshAfter
+        )
         return try await next(request, context)
     }
 

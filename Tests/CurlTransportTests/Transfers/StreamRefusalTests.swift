@@ -1,4 +1,5 @@
 import HTTPDNSPrimitives
+import HTTPTypes
 import ServerRig
 import Testing
 

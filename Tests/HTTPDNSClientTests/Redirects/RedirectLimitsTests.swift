@@ -2,6 +2,7 @@ import CurlTransport
 import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSPrimitives
+import HTTPDNSTestKit
 import HTTPTypes
 import Testing
 
@@ -121,7 +122,7 @@ struct RedirectLimitsTests {
             let rig = try Rig(wire: wire) {
                 guard isAllowed else { return }
                 $0.resolver.policy.allowed = try ["10.0.0.0/8", "127.0.0.0/8", "::1/128", "fd00::/8"]
-                    .map { try AddressBlock($0) }
+                    .map { try #require(AddressBlock($0)) }
             }
             rig.system.say(.success([IPAddress(v4: 10, 0, 0, 9)]), about: try HostName("sys.test"))
             let error = await clientError { try await rig.client.get("http://8.8.8.8/") }

@@ -1,5 +1,6 @@
 import CurlTransport
 import HTTPDNSClient
+import HTTPDNSTestKit
 import HTTPTypes
 import Testing
 
