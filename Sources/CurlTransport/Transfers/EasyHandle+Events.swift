@@ -160,7 +160,7 @@ extension EasyHandle {
                 code: .connectionLost,
                 phase: .firstByte,
                 message: refusal.isCertain
-                    ? "the server refused the HTTP/2 stream and did nothing of the request"
+                    ? EasyHandle.streamRefused
                     : "the server closed the kept connection without an answer; the request was not sent again"
             )
             return false

@@ -41,6 +41,8 @@ extension EasyHandle {
         return failure
     }
 
+    static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
+
     private func describe(_ code: CURLcode) -> TransferFailure {
         if isHeadTooLong(code) {
             return TransferFailure(
@@ -53,6 +55,8 @@ extension EasyHandle {
         {
             TransferFailure(code: code, phase: phase, message: message)
         }
+        // libcurl has several codes for it, by what it tried next.
+        if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
         switch code {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
@@ -82,7 +86,8 @@ extension EasyHandle {
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
-            if phase == .connecting || phase == .securing {
+            // After a request went out libcurl may be on its way to send it again.
+            if phase == .connecting || phase == .securing, !mayHaveBeenSent {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
             // libcurl has no code of its own for a chunk without a size.

@@ -9,6 +9,8 @@ extension ParsedURL {
     /// for, so that whoever judges addresses sees it.
     package func following(_ reference: String) throws(URLFailure) -> ParsedURL {
         try ParsedURL.checkReference(reference)
+        // libcurl 7.88 takes a fragment alone for a path.
+        if reference.utf8.first == UInt8(ascii: "#") { return try ParsedURL(byCurl: description + reference) }
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
         defer { curl_url_cleanup(handle) }
         var code = curl_url_set(handle, CURLUPART_URL, description, UInt32(CURLU_PATH_AS_IS))

@@ -24,7 +24,8 @@ extension Resolver {
     private func plainHit(_ question: ResolutionQuestion) -> Resolution? {
         let word = live.word
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
-            question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true, question.families?.intersection(.both).isEmpty != true,
+            question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true,
+            question.families?.intersection(.both).isEmpty != true,
             !isShutDown.load(ordering: .sequentiallyConsistent), !host.isLocalhost
         else { return nil }
         let bypass = question.bypass

@@ -25,7 +25,8 @@ extension HTTPDNSClientError {
             stage: .redirect,
             message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
             host: base.hostText,
-            hint: "look where they lead with redirects .none; options.redirects and client.redirects.limit set the number"
+            hint:
+                "look where they lead with redirects .none; options.redirects and client.redirects.limit set the number"
         )
         error.requestMayHaveBeenSent = true
         return error
@@ -44,11 +45,14 @@ extension HTTPDNSClientError {
     }
 
     /// A redirect that leads inside, by a name or an address that nobody but the server vouches for.
-    static func redirectInside(_ address: IPAddress, _ what: String, from scope: String, host: String) -> HTTPDNSClientError {
+    static func redirectInside(_ address: IPAddress, _ what: String, from scope: String, host: String)
+        -> HTTPDNSClientError
+    {
         HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,
-            message: "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
+            message:
+                "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
             host: host,
             hint: "allow it with policy.allow or --allow \(address), or map the name"
         )

@@ -34,7 +34,13 @@ extension Pipeline {
         while let status = RedirectStatus(response.status), let location = response.headerFields[.location],
             !location.isEmpty
         {
-            let redirected = try RedirectedRequest(request, at: base, status: status, location: location, policy: policy)
+            let redirected = try RedirectedRequest(
+                request,
+                at: base,
+                status: status,
+                location: location,
+                policy: policy
+            )
             var next = redirected.request
             var dropped = redirected.droppedFields
             var target: ParsedURL? = redirected.target

@@ -26,9 +26,14 @@ struct RedirectedRequest {
         do {
             target = try base.following(location)
         } catch {
-            throw .redirectRefused(base, status, "the Location \"\(URLText.forErrors(location))\" cannot be followed: \(error)")
+            throw .redirectRefused(
+                base,
+                status,
+                "the Location \"\(URLText.forErrors(location))\" cannot be followed: \(error)"
+            )
         }
-        guard target.credential == nil || target.credential == base.credential && URLOrigin(target) == URLOrigin(base) else {
+        guard target.credential == nil || target.credential == base.credential && URLOrigin(target) == URLOrigin(base)
+        else {
             throw .redirectRefused(
                 base,
                 status,

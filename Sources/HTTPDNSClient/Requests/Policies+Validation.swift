@@ -18,7 +18,9 @@ extension RetryPolicy {
         ] where !range.contains(value) {
             throw .configuration("retries.\(name) is \(value)", hint: "\(range.lowerBound) to \(range.upperBound)")
         }
-        for (name, value) in [("delay", delay), ("maximumDelay", maximumDelay), ("maximumRetryAfter", maximumRetryAfter)]
+        for (name, value) in [
+            ("delay", delay), ("maximumDelay", maximumDelay), ("maximumRetryAfter", maximumRetryAfter),
+        ]
         where value < .zero {
             throw .configuration("retries.\(name) is \(value.shortText)", hint: "zero is the least")
         }

@@ -35,7 +35,8 @@ struct RetryBudget {
     private mutating func turn(calls: UInt64, at now: MonotonicTime) {
         let elapsed = now - begun
         guard elapsed >= .seconds(RetryBudget.window) else { return }
-        last = elapsed < .seconds(2 * RetryBudget.window) ? Count(calls: calls - callsBefore, retries: retries) : Count()
+        last =
+            elapsed < .seconds(2 * RetryBudget.window) ? Count(calls: calls - callsBefore, retries: retries) : Count()
         begun = now
         callsBefore = calls
         retries = 0

@@ -17,9 +17,18 @@ struct StreamRefusalTests {
             ([own, "received GOAWAY, error=0, last_stream=3\n"], true),
             ([own, "recveived GOAWAY, error=0, last_stream=5\n"], false),
             ([own, "recveived GOAWAY, error=0, last_stream=2147483647\n"], false),
-            ([own, "recveived GOAWAY, error=0, last_stream=2147483647\n", "recveived GOAWAY, error=0, last_stream=1\n"], true),
-            (["recveived GOAWAY, error=0, last_stream=3\n"], false), ([own, "recveived GOAWAY, error=0, last_stream="], false),
-            ([own, "recveived GOAWAY, error=0, last_stream=x\n", "Connection died, retrying a fresh connect\n"], false),
+            (
+                [
+                    own, "recveived GOAWAY, error=0, last_stream=2147483647\n",
+                    "recveived GOAWAY, error=0, last_stream=1\n",
+                ], true
+            ),
+            (["recveived GOAWAY, error=0, last_stream=3\n"], false),
+            ([own, "recveived GOAWAY, error=0, last_stream="], false),
+            (
+                [own, "recveived GOAWAY, error=0, last_stream=x\n", "Connection died, retrying a fresh connect\n"],
+                false
+            ),
             ([own, "x received GOAWAY, error=0, last_stream=1\n"], false), ([""], false),
         ]
     )

@@ -13,7 +13,8 @@ struct ReferenceTests {
             ("#part", "https://one.test:8443/a/b/c?q=1"), ("//two.test/x", "https://two.test/x"),
             ("//two.test", "https://two.test/"), ("http://TWO.test:80/", "http://two.test/"),
             ("HTTPS://two.test.:443/a/../b", "https://two.test/b"), ("/a b", "https://one.test:8443/a%20b"),
-            ("/caf\u{e9}", "https://one.test:8443/caf%c3%a9"), ("/x?u=http://two.test/", "https://one.test:8443/x?u=http://two.test/"),
+            ("/caf\u{e9}", "https://one.test:8443/caf%c3%a9"),
+            ("/x?u=http://two.test/", "https://one.test:8443/x?u=http://two.test/"),
             ("http://2852039166/", "http://169.254.169.254/"), ("http://0xa9fea9fe/", "http://169.254.169.254/"),
             ("https://b\u{fc}cher.test/", "https://xn--bcher-kva.test/"),
         ]

@@ -46,7 +46,9 @@ struct RedirectHookTests {
 
     @Test("changing sends another request, which the address policy still judges")
     func changes() async throws {
-        for (url, code) in [("https://map.test/x", nil), ("http://169.254.169.254/", HTTPDNSClientError.Code.policyRefused)] {
+        for (url, code) in [
+            ("https://map.test/x", nil), ("http://169.254.169.254/", HTTPDNSClientError.Code.policyRefused),
+        ] {
             let rig = try Rig(wire: wire()) {
                 $0.redirectHook = { redirect in
                     var next = redirect.next
@@ -102,7 +104,8 @@ struct RedirectHookTests {
     func hops() async throws {
         let journal = Journal()
         let wire = ScriptedWire { request, number in
-            number < 2 ? .redirect(302, to: number == 0 ? "https://two.test/" : "https://one.test/b", from: request)
+            number < 2
+                ? .redirect(302, to: number == 0 ? "https://two.test/" : "https://one.test/b", from: request)
                 : .ok(from: request)
         }
         let rig = try Rig(wire: wire) { configuration in

@@ -112,7 +112,9 @@ struct RedirectLimitsTests {
 
     @Test(
         "a public server cannot lead inside: private and loopback addresses, localhost, names of the system resolver",
-        arguments: ["http://10.0.0.1/", "http://127.0.0.1/", "http://localhost/", "http://[fd00::1]/", "http://sys.test/"]
+        arguments: [
+            "http://10.0.0.1/", "http://127.0.0.1/", "http://localhost/", "http://[fd00::1]/", "http://sys.test/",
+        ]
     )
     func inside(location: String) async throws {
         for isAllowed in [false, true] {

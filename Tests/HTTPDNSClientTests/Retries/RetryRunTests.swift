@@ -81,7 +81,9 @@ struct RetryRunTests {
     func backoff() throws {
         var policy = RetryPolicy()
         (policy.limit, policy.delay, policy.maximumDelay) = (5, .milliseconds(100), .milliseconds(500))
-        for (random, expected) in [(1.0, [100, 200, 400, 500, 500]), (0.5, [50, 100, 200, 250, 250]), (0, [0, 0, 0, 0, 0])] {
+        for (random, expected) in [
+            (1.0, [100, 200, 400, 500, 500]), (0.5, [50, 100, 200, 250, 250]), (0, [0, 0, 0, 0, 0]),
+        ] {
             var run = RetryRun(policy, try request(.get))
             for milliseconds in expected {
                 let wait = run.next(after: Self.unsent, isBodySpent: false, left: nil, random: random)
@@ -113,7 +115,8 @@ struct RetryRunTests {
     @Test(
         "Retry-After: seconds, a date by the server's own clock, nothing else",
         arguments: [
-            ("0", nil, Duration.zero), ("120", nil, .seconds(120)), ("99999999999999999999", nil, .seconds(4_294_967_295)),
+            ("0", nil, Duration.zero), ("120", nil, .seconds(120)),
+            ("99999999999999999999", nil, .seconds(4_294_967_295)),
             ("Sun, 06 Nov 1994 08:49:47 GMT", "Sun, 06 Nov 1994 08:49:37 GMT", .seconds(10)),
             ("Sun, 06 Nov 1994 08:49:40 GMT", nil, .seconds(3)), ("Sun, 06 Nov 1994 08:49:30 GMT", nil, .zero),
             ("-1", nil, nil), ("soon", nil, nil), ("", nil, nil), ("1.5", nil, nil),
@@ -131,7 +134,9 @@ struct RetryRunTests {
 struct RetryBudgetTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    private func taken(_ budget: inout RetryBudget, _ settings: RetryPolicy.Budget, calls: UInt64, at second: Int) -> Int {
+    private func taken(_ budget: inout RetryBudget, _ settings: RetryPolicy.Budget, calls: UInt64, at second: Int)
+        -> Int
+    {
         var count = 0
         while count < 10_000, budget.take(settings, calls: calls, at: start + .seconds(second)) { count += 1 }
         return count
@@ -145,7 +150,9 @@ struct RetryBudgetTests {
 
     @Test("a share of the calls, and some for each of ten seconds")
     func share() {
-        for (percent, perSecond, calls, expected) in [(20, 10, 0, 100), (20, 0, 1000, 200), (20, 10, 1000, 300), (0, 0, 1000, 0)] {
+        for (percent, perSecond, calls, expected) in [
+            (20, 10, 0, 100), (20, 0, 1000, 200), (20, 10, 1000, 300), (0, 0, 1000, 0),
+        ] {
             var budget = RetryBudget(at: start)
             #expect(taken(&budget, settings(percent, perSecond), calls: UInt64(calls), at: 0) == expected)
         }

@@ -54,7 +54,9 @@ struct SentOnceTests {
             #expect(try await client.execute(request).status == .ok)
             try await client.shutdown()
             #expect(count(method.rawValue, at: server) == 2)
-            #expect(server.connections.allSatisfy { $0.text.contains("charge") })
+            // libcurl dials anew before it is stopped, and leaves that connection without a byte.
+            let used = server.connections.filter { !$0.received.isEmpty }
+            #expect(used.count == 2 && used.allSatisfy { $0.text.contains("charge") })
         }
     }
 

@@ -274,11 +274,11 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:3:23: client.redirects.limit: "101" is out of range; allowed: a whole number from 0 to 100
-                f.yaml:3:39: client.redirects.downgrade: found "yes"; allowed: true, false
+                f.yaml:3:39: client.redirects.downgrade: found "yes"; allowed: true, false (write true)
                 f.yaml:3:60: client.redirects.secret_fields: "a b" is no name of a header field; allowed: such as \
                 X-Tenant-Token
                 f.yaml:3:68: "follow" is not a key of client.redirects; allowed: limit, downgrade, secret_fields
-                f.yaml:4:21: client.retries.limit: "-1" is not a whole number; allowed: a whole number from 0 to 100
+                f.yaml:4:21: client.retries.limit: "-1" is out of range; allowed: a whole number from 0 to 100
                 f.yaml:4:32: client.retries.delay: "2h" is out of range; allowed: 0s to 1h
                 f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
                 f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
