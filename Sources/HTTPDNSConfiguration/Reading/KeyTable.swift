@@ -11,6 +11,7 @@ package struct KeyTable: Sendable {
         name: "the top level",
         keys: [
             "version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client", "metrics",
+            "serve",
         ]
     )
     package static let dohProvider = KeyTable(
@@ -89,11 +90,20 @@ package struct KeyTable: Sendable {
     )
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
+    package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])
+    package static let servedAlibaba = KeyTable(
+        name: "serve.alibaba",
+        keys: ["account", "secret", "encryption_key", "unsigned", "rows_by", "disabled"]
+    )
+    package static let servedTencent = KeyTable(name: "serve.tencent", keys: ["id", "token", "encryption_key"])
+    package static let servedAlidns = KeyTable(name: "serve.alidns", keys: ["account", "access_key", "secret"])
+    package static let servedHost = KeyTable(name: "a host of serve", keys: ["delay", "fail", "garbage", "rotate"])
+
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
         rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
-        trust, clientCertificate, metrics,
+        trust, clientCertificate, metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }
 
@@ -129,4 +139,14 @@ package struct WordTable: Sendable {
     /// Whether names that nobody asks for are kept alive.
     package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
     package static let httpVersions = WordTable(words: ["auto", "1.1"])
+    /// What the rows of a batch of Alibaba's version 1 are for.
+    package static let servedRows = WordTable(words: ["host", "type"])
+    package static let servedGarbage = WordTable(words: ServeSettings.Garbage.allCases.map(\.rawValue))
+    package static let servedRotations = WordTable(words: ServeSettings.Rotation.allCases.map(\.rawValue))
+    /// The response codes that DNS has a word for, and the errors of Alibaba's table that the local provider knows.
+    package static let servedFailures = WordTable(words: [
+        "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature", "SignatureExpired",
+        "InvalidDuration", "ServiceLevelDeny", "InvalidHost", "TooManyHosts", "SdnsNotSupported", "MissingArgument",
+        "InternalError",
+    ])
 }
