@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
+internal import Hummingbird
 internal import NIOCore
 internal import ServiceLifecycle
 
@@ -30,7 +31,7 @@ public final class LocalProvider: Sendable {
     private let ruleCount: Int
 
     /// Reads the file and the certificate. Nothing listens yet.
-    /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; errors of NIOSSL or Foundation when a
+    /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a
     ///   certificate or key cannot be used.
     public init(_ configuration: Configuration) throws {
         self.configuration = configuration
@@ -51,10 +52,7 @@ public final class LocalProvider: Sendable {
                 let others = [configuration.address].filter { !loopback.contains($0) }
                 return try ServerCertificate.generated(names: ["localhost"] + names, addresses: loopback + others)
             case .files(let certificate, let key):
-                return try ServerCertificate(
-                    certificate: String(contentsOfFile: certificate, encoding: .utf8),
-                    key: String(contentsOfFile: key, encoding: .utf8)
-                )
+                return try ServerCertificate(certificateFile: certificate, keyFile: key)
             }
         }
     }
@@ -68,7 +66,7 @@ public final class LocalProvider: Sendable {
     /// Listens and answers until the task is cancelled. Then nothing new is accepted, and queries under way are answered for
     /// as long as ``Configuration/drainLimit``. Called once.
     /// - Parameter listening: Called as soon as queries are accepted.
-    /// - Throws: Errors of NIO when the address and port cannot be listened on.
+    /// - Throws: ``LocalProviderError`` when the address and port cannot be listened on.
     public func run(listening: @escaping @Sendable (Listening) async -> Void = { _ in }) async throws {
         let application = try HTTPService.application(
             core,
@@ -103,7 +101,22 @@ public final class LocalProvider: Sendable {
             Task { await group.triggerGracefulShutdown() }
         }
         await watcher?.end()
-        try outcome.get()
+        do {
+            try outcome.get()
+        } catch is CancellationError {
+            // Queries that were under way for longer than the limit were cut.
+        } catch let error as IOError {
+            throw LocalProviderError(.cannotListen, "cannot listen on \(place(nil).url): \(Self.reason(error))")
+        }
+    }
+
+    private static func reason(_ error: IOError) -> String {
+        switch error.errnoCode {
+        case EADDRINUSE: "another program listens there; give another port, or 0 for one that is free"
+        case EADDRNOTAVAIL: "this machine does not have the address"
+        case EACCES: "ports below 1024 are for root"
+        default: "\(error)"
+        }
     }
 
     /// Serves while `body` runs.

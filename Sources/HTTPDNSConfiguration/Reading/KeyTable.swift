@@ -97,7 +97,7 @@ package struct KeyTable: Sendable {
     )
     package static let servedTencent = KeyTable(name: "serve.tencent", keys: ["id", "token", "encryption_key"])
     package static let servedAlidns = KeyTable(name: "serve.alidns", keys: ["account", "access_key", "secret"])
-    package static let servedHost = KeyTable(name: "a host of serve", keys: ["delay", "fail", "garbage", "rotate"])
+    package static let servedHost = KeyTable(name: "a host of serve", keys: ["delay", "fail", "garbage", "cut", "rotate"])
 
     /// Every part.
     package static let all = [

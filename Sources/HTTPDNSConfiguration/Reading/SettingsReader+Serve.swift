@@ -5,6 +5,8 @@ extension SettingsReader {
     package static let servedTimeToLive: ClosedRange<Duration> = .zero...(.seconds(7 * 24 * 3600))
     /// The bounds of a delay.
     package static let servedDelay: ClosedRange<Duration> = .zero...(.seconds(60))
+    /// The bounds of what is sent of a body.
+    package static let servedOctets = 0...1_000_000
     /// The statuses that an answer may fail with.
     package static let failureStatuses = 400...599
 
@@ -85,6 +87,7 @@ extension SettingsReader {
         fault.garbage = fields["garbage"]
             .flatMap { word(of: $0, .servedGarbage, path: "\(path).garbage") }
             .flatMap(ServeSettings.Garbage.init(rawValue:))
+        fault.cut = fields["cut"].flatMap { number(of: $0, in: Self.servedOctets, path: "\(path).cut") }
         fault.rotation = fields["rotate"]
             .flatMap { word(of: $0, .servedRotations, path: "\(path).rotate") }
             .flatMap(ServeSettings.Rotation.init(rawValue:))

@@ -48,6 +48,8 @@ package struct ServeSettings: Hashable, Sendable {
         package var delay: Duration?
         package var failure: Failure?
         package var garbage: Garbage?
+        /// How many octets of the body are sent; nil sends all.
+        package var cut: Int?
         package var rotation: Rotation?
 
         package init() {}

@@ -48,6 +48,21 @@ struct ServerCertificate: Sendable {
         return try ServerCertificate(certificate: text, key: key.pemRepresentation)
     }
 
+    /// Those in two PEM files.
+    init(certificateFile: String, keyFile: String) throws {
+        do {
+            try self.init(
+                certificate: String(contentsOfFile: certificateFile, encoding: .utf8),
+                key: String(contentsOfFile: keyFile, encoding: .utf8)
+            )
+        } catch {
+            throw LocalProviderError(
+                .badCertificate,
+                "the certificate \(certificateFile) and the key \(keyFile) cannot be used: both must be PEM files that can be read"
+            )
+        }
+    }
+
     /// A certificate with its chain, and its key, both in PEM.
     init(certificate: String, key: String) throws {
         text = certificate

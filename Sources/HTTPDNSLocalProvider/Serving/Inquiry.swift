@@ -31,6 +31,7 @@ struct Inquiry {
             if let delay = own?.delay { fault.delay = max(fault.delay ?? .zero, delay) }
             fault.failure = fault.failure ?? own?.failure
             fault.garbage = fault.garbage ?? own?.garbage
+            fault.cut = fault.cut ?? own?.cut
             answers.append(rotations.turned(zone.answer(for: host), own?.rotation))
         }
         if let failure = fault.failure { throw Refusal(failure) }

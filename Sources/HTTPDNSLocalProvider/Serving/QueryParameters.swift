@@ -9,8 +9,7 @@ struct QueryParameters: Sendable {
     init(_ text: String) throws(Refusal) {
         for pair in text.utf8.split(separator: UInt8(ascii: "&"), omittingEmptySubsequences: true) {
             let parts = pair.split(separator: UInt8(ascii: "="), maxSplits: 1, omittingEmptySubsequences: false)
-            let value = parts.count == 2 ? parts[1] : Substring.UTF8View("")
-            pairs.append((name: try Self.decoded(parts[0]), value: try Self.decoded(value)))
+            pairs.append((name: try Self.decoded(parts[0]), value: parts.count == 2 ? try Self.decoded(parts[1]) : ""))
         }
     }
 

@@ -48,6 +48,10 @@ final class ServiceCore: Sendable {
                 Garbage.spoil(&reply, garbage, isEncrypted: inquiry.record.encryption != nil)
                 inquiry.record.outcome = "garbage-\(garbage.rawValue)"
             }
+            if let cut = inquiry.fault.cut {
+                reply.body = Array(reply.body.prefix(cut))
+                inquiry.record.outcome = "cut-\(cut)"
+            }
         } catch {
             reply = spoken.reply(to: error, inquiry)
             if error.status == 429 { reply.headerFields[.retryAfter] = "1" }

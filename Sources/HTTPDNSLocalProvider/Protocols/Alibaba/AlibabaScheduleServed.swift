@@ -1,15 +1,22 @@
 #if LocalProvider
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// Where Alibaba's service is (`/{account}/ss`): here.
 struct AlibabaScheduleServed: AlibabaProtocol {
     private struct Body: Encodable {
-        var service_ip: [String] = []
-        var service_ipv6: [String] = []
-        var service_ip_port: [UInt16]?
-        var service_ipv6_port: [UInt16]?
-        var service_status: String?
+        var v4: [String] = []
+        var v6: [String] = []
+        var v4Ports: [UInt16]?
+        var v6Ports: [UInt16]?
+
+        enum CodingKeys: String, CodingKey {
+            case v4 = "service_ip"
+            case v6 = "service_ipv6"
+            case v4Ports = "service_ip_port"
+            case v6Ports = "service_ipv6_port"
+        }
     }
 
     private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
@@ -34,11 +41,11 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         let endpoint = request.service
         var body = Body()
         if endpoint.address.family == .v4 {
-            body.service_ip = ["\(endpoint.address)"]
-            body.service_ip_port = [endpoint.port]
+            body.v4 = ["\(endpoint.address)"]
+            body.v4Ports = [endpoint.port]
         } else {
-            body.service_ipv6 = ["\(endpoint.address)"]
-            body.service_ipv6_port = [endpoint.port]
+            body.v6 = ["\(endpoint.address)"]
+            body.v6Ports = [endpoint.port]
         }
         return try ServedReply(json: body)
     }

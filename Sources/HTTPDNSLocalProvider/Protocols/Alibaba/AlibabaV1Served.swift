@@ -2,6 +2,7 @@
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// Version 1 of Alibaba's protocol: `/{account}/d` and `/{account}/resolve`, and both signed by MD5.
 struct AlibabaV1Served: AlibabaProtocol {
@@ -88,20 +89,27 @@ struct AlibabaV1Row: Encodable {
     private static let originFactor = 10
 
     var host: String
-    var client_ip: String
+    var client: String
     var ips: [String]
     var ipsv6: [String]?
     var type: UInt16?
-    var ttl: Int
-    var origin_ttl: Int
+    var timeToLive: Int
+    var originTimeToLive: Int
+
+    enum CodingKeys: String, CodingKey {
+        case host, ips, ipsv6, type
+        case client = "client_ip"
+        case timeToLive = "ttl"
+        case originTimeToLive = "origin_ttl"
+    }
 
     init(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String, _ zone: Zone) {
         host = "\(answer.host)"
-        client_ip = client
+        self.client = client
         ips = families.contains(.v4) ? answer.v4.map { "\($0)" } : []
         ipsv6 = families.contains(.v6) ? answer.v6.map { "\($0)" } : nil
-        ttl = ips.isEmpty && ipsv6?.isEmpty != false ? zone.absence(answer.timeToLive) : answer.timeToLive
-        origin_ttl = ttl * Self.originFactor
+        timeToLive = ips.isEmpty && ipsv6?.isEmpty != false ? zone.absence(answer.timeToLive) : answer.timeToLive
+        originTimeToLive = timeToLive * Self.originFactor
     }
 
     /// A row for each family, both with their addresses in `ips`.

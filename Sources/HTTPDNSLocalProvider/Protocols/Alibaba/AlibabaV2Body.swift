@@ -25,12 +25,17 @@ struct AlibabaV2Body: Encodable {
         var ips: [String]
         var ttl: Int
         /// The two words that were seen of the vendor; the full list is UNCONFIRMED.
-        var no_ip_code: String?
+        var absenceCode: String?
+
+        enum CodingKeys: String, CodingKey {
+            case ips, ttl
+            case absenceCode = "no_ip_code"
+        }
 
         init(_ answer: ZoneAnswer, _ family: IPAddress.Family, absence: (Int) -> Int) {
             ips = answer.addresses(family).map { "\($0)" }
             ttl = ips.isEmpty ? absence(answer.timeToLive) : answer.timeToLive
-            if ips.isEmpty { no_ip_code = answer.exists ? "RRNotExist" : "DomainNotExist" }
+            if ips.isEmpty { absenceCode = answer.exists ? "RRNotExist" : "DomainNotExist" }
         }
     }
 

@@ -3,6 +3,7 @@ internal import Foundation
 internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// Version 2 of Alibaba's protocol (`/v2/d`): plain, AES-128-CBC and AES-128-GCM, signed by HMAC-SHA256.
 struct AlibabaV2Served: AlibabaProtocol {

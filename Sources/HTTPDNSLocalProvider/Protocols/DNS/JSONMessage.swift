@@ -12,8 +12,13 @@ struct JSONMessage: Encodable {
     struct Record: Encodable {
         var name: String
         var type: UInt16
-        var TTL: Int
+        var timeToLive: Int
         var data: String
+
+        enum CodingKeys: String, CodingKey {
+            case name, type, data
+            case timeToLive = "TTL"
+        }
     }
 
     /// A list, or what Alidns' sample shows: the one question without a list around it.
@@ -29,21 +34,33 @@ struct JSONMessage: Encodable {
         }
     }
 
-    var Status: UInt16
-    var TC = false
-    var RD = true
-    var RA = true
-    var AD = false
-    var CD = false
-    var Question: Questions
-    var Answer: [Record]?
-    var Authority: [Record]?
+    var status: UInt16
+    var isTruncated = false
+    var recursionDesired = true
+    var recursionAvailable = true
+    var isAuthenticated = false
+    var checkingDisabled = false
+    var questions: Questions
+    var answers: [Record]?
+    var authorities: [Record]?
+
+    enum CodingKeys: String, CodingKey {
+        case status = "Status"
+        case isTruncated = "TC"
+        case recursionDesired = "RD"
+        case recursionAvailable = "RA"
+        case isAuthenticated = "AD"
+        case checkingDisabled = "CD"
+        case questions = "Question"
+        case answers = "Answer"
+        case authorities = "Authority"
+    }
 
     /// A response code alone.
     init(_ host: HostName, _ type: DNSRecordType, status: DNSResponseCode, shape: JSONDNS.Shape) {
-        Status = status.number
-        let question = JSONMessage.Question(name: "\(host).", type: type.number)
-        Question = shape == .alidns ? .bare(question) : .list(question)
+        self.status = status.number
+        let question = Question(name: "\(host).", type: type.number)
+        questions = shape == .alidns ? .bare(question) : .list(question)
     }
 
     init(_ host: HostName, _ type: DNSRecordType, answer: ZoneAnswer, shape: JSONDNS.Shape) {
@@ -52,7 +69,7 @@ struct JSONMessage: Encodable {
         var owner = "\(host)."
         var records: [Record] = []
         for alias in answer.aliases {
-            records.append(Record(name: owner, type: DNSRecordType.cname.number, TTL: life, data: "\(alias)."))
+            records.append(Record(name: owner, type: DNSRecordType.cname.number, timeToLive: life, data: "\(alias)."))
             owner = "\(alias)."
         }
         let addresses: [IPAddress] =
@@ -61,21 +78,21 @@ struct JSONMessage: Encodable {
             case .aaaa: answer.v6
             default: []
             }
-        records += addresses.map { Record(name: owner, type: type.number, TTL: life, data: "\($0)") }
-        if !records.isEmpty { Answer = records }
+        records += addresses.map { Record(name: owner, type: type.number, timeToLive: life, data: "\($0)") }
+        if !records.isEmpty { answers = records }
         guard addresses.isEmpty else { return }
         let absence = min(life, 60)
-        Authority = [
+        authorities = [
             Record(
                 name: owner,
                 type: DNSRecordType.soa.number,
-                TTL: absence,
+                timeToLive: absence,
                 data: "\(owner) \(owner) 1 7200 3600 1209600 \(absence)"
             )
         ]
     }
 
     /// The addresses alone, as Alidns' `short=1` is reported to send them (UNCONFIRMED).
-    var values: [String] { (Answer ?? []).filter { $0.type != DNSRecordType.cname.number }.map(\.data) }
+    var values: [String] { (answers ?? []).filter { $0.type != DNSRecordType.cname.number }.map(\.data) }
 }
 #endif

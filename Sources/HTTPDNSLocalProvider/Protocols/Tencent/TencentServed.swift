@@ -61,7 +61,8 @@ struct TencentServed: ServedProtocol {
         _ request: ServedRequest
     ) throws(Refusal) -> String {
         guard let text else { return request.client.map { "\($0)" } ?? "" }
-        guard let address = IPAddress(text) ?? IPAddress(try entry.opened(text, "ip")) else {
+        let plain = IPAddress(text) == nil ? try entry.opened(text, "ip") : text
+        guard let address = IPAddress(plain) else {
             throw Refusal(.invalidIP, "ip is no address")
         }
         return "\(address)"
