@@ -223,6 +223,12 @@ let package = Package(
             ],
             path: "Examples/Sources/Lifecycle"
         ),
+        // The program in Docs/Providers.md, which HTTPDNSLocalProviderTests runs. As strangers write it, likewise.
+        .target(
+            name: "LocalProviderExample",
+            dependencies: ["HTTPDNSClient", "HTTPDNSLocalProvider"],
+            path: "Examples/Sources/LocalProvider"
+        ),
         .executableTarget(
             name: "httpdns-service-probe",
             dependencies: [
@@ -292,7 +298,8 @@ let package = Package(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
                 "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
-                "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig", "resolve-test",
+                "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

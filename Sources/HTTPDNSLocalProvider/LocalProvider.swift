@@ -15,13 +15,7 @@ internal import ServiceLifecycle
 /// `/{account}/ss`, and Tencent's (`/d`, `/conf`). Accounts, secrets and what goes wrong stand in the file's part `serve`.
 ///
 /// Signatures, their times and ciphers are checked strictly, by code that shares nothing with the clients of this package.
-///
-/// ```swift
-/// let provider = try LocalProvider(.init(.text("version: 1\nmappings: { img.shop.test: 127.0.0.2 }")))
-/// try await provider.serving { listening in
-///     print(listening.url)
-/// }
-/// ```
+/// `Docs/Providers.md` has an example.
 public final class LocalProvider: Sendable {
     private let configuration: Configuration
     private let certificate: ServerCertificate?

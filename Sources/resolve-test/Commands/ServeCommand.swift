@@ -75,13 +75,13 @@ struct ServeCommand: Subcommand {
         let report = ServeReport(file: file, output: output, console: console)
         configuration.onQuery = { report.tell($0) }
         configuration.onReload = { report.tell(reloadError: $0) }
-        let provider = try LocalProvider(configuration)
         do {
-            try await provider.run { [certificateOutput] listening in
+            try await LocalProvider(configuration).run { [certificateOutput] listening in
                 report.tell(listening, certificateFile: certificateOutput)
             }
         } catch let error as LocalProviderError {
-            throw CommandFailure.failed(code: "\(error.code)", "\(error)")
+            let kind: CommandFailure.Kind = error.code == .badCertificate ? .usage : .failed
+            throw CommandFailure(kind: kind, code: "\(error.code)", message: "\(error)")
         }
         return ExitStatus.done
         #else

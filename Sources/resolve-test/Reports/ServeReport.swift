@@ -30,7 +30,8 @@ struct ServeReport: Sendable {
             )
             return
         }
-        write("listening  \(listening.url)   \(listening.ruleCount) mappings of \(PrintableText.line(file))\n")
+        let count = listening.ruleCount
+        write("listening  \(listening.url)   \(count) mapping\(count == 1 ? "" : "s") of \(PrintableText.line(file))\n")
         write("  DoH /dns-query   JSON /resolve /dns-query /alidns/resolve   Alibaba /v2/d /ACCOUNT/d   Tencent /d\n")
         if AddressScope(of: listening.address) != .loopback {
             console.standardError.say("note: \(listening.address) may be reached by other machines\n")

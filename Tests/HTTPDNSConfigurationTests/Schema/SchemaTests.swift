@@ -23,6 +23,12 @@ struct SchemaTests {
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
+            "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }", "serve: { tencent: { id: \"\" } }",
+            "serve: { alidns: { account: b } }", "serve: { hosts: { x: { fail: 200 } } }",
+            "serve: { hosts: { x: { fail: Oops } } }", "serve: { hosts: { x: { delay: 1 } } }",
+            "serve: { hosts: { x: { garbage: yes } } }", "serve: { hosts: { x: { cut: -1 } } }",
+            "serve: { hosts: { x: { rotate: true } } }", "serve: { hosts: { \"x:443\": { cut: 1 } } }",
             "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
@@ -136,7 +142,10 @@ struct SchemaTests {
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
             (keys(client?["trust"]), .trust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
-            (keys(top["metrics"]), .metrics),
+            (keys(top["metrics"]), .metrics), (keys(top["serve"]), .serve),
+            (keys(top["serve"]?["properties"]?["alibaba"]), .servedAlibaba),
+            (keys(top["serve"]?["properties"]?["tencent"]), .servedTencent),
+            (keys(top["serve"]?["properties"]?["alidns"]), .servedAlidns), (keys(definitions["fault"]), .servedHost),
         ]
         #expect(pairs.count == KeyTable.all.count)
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
@@ -162,6 +171,10 @@ struct SchemaTests {
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
+            (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
+            (schema.root["$defs"]?["fault"]?["properties"]?["garbage"], .servedGarbage),
+            (schema.root["$defs"]?["fault"]?["properties"]?["rotate"], .servedRotations),
+            (schema.root["$defs"]?["fault"]?["properties"]?["fail"]?["anyOf"]?.items?.last, .servedFailures),
         ]
         for (node, table) in pairs {
             #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
@@ -192,6 +205,7 @@ struct ReferenceTests {
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
             .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications,
+            .servedRows, .servedGarbage, .servedRotations, .servedFailures,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }
