@@ -1,4 +1,5 @@
 #if LocalProvider && Signing
+import CurlTransport
 import HTTPDNS
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
@@ -23,7 +24,7 @@ struct AlibabaClientTests {
             let v4Only = try await provider.resolve(Serving.query("v4.shop.test"))
             #expect(v4Only.addresses == ["192.0.2.20"])
             #expect(v4Only.v6 == .noData(timeToLive: .seconds(60)) || client.version == .v1)
-            let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map(HostName.init)
+            let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map { try HostName($0) }
             let batch = try await provider.resolve(Serving.query("both.shop.test"), batch: names)
             #expect(batch.mapValues { $0.addresses.count } == Dictionary(uniqueKeysWithValues: zip(names, [3, 1, 1, 0, 1])))
             await provider.shutdown()

@@ -95,24 +95,23 @@ struct ContractTests {
     }
 
     #if Signing
+    private static func alidns(_ url: String, secret: String) throws -> JSONDNSProvider {
+        let service = JSONDNSProvider.Service.alidns(account: "9999", accessKey: "test", secret: Secret { secret })
+        return try JSONDNSProvider(
+            JSONDNSProvider.Configuration(name: "ali", service: service, url: url + "/resolve")
+        )
+    }
+
     @Test("Alidns with an account: signed, and refused with another secret")
     func alidnsAccount() async throws {
         let place = try Secrets.shared.place("topsecret")
         try await Serving.run("alidns: { account: \"9999\", access_key: test, secret: \(place) }") { serving in
-            func provider(_ secret: String) throws -> JSONDNSProvider {
-                let service = JSONDNSProvider.Service.alidns(
-                    account: "9999",
-                    accessKey: "test",
-                    secret: Secret { secret }
-                )
-                return try JSONDNSProvider(
-                    JSONDNSProvider.Configuration(name: "ali", service: service, url: serving.url + "/resolve")
-                )
-            }
-            #expect(try await provider("topsecret").outcome("v4.shop.test", .v4).addresses == ["192.0.2.20"])
-            #expect(try await provider("wrong").outcome("v4.shop.test", .v4).addresses.isEmpty)
+            let good = try await Self.alidns(serving.url, secret: "topsecret").outcome("v4.shop.test", .v4)
+            #expect(good.addresses == ["192.0.2.20"])
+            let wrong = try await Self.alidns(serving.url, secret: "wrong").outcome("v4.shop.test", .v4)
+            #expect(wrong.addresses.isEmpty)
             #expect(serving.queries.all.map(\.outcome) == ["ok", "InvalidSignature"])
-            #expect(serving.queries.all.allSatisfy(\.isSigned))
+            #expect(serving.queries.all.allSatisfy { $0.isSigned })
         }
     }
     #endif

@@ -1,4 +1,5 @@
 #if LocalProvider
+import HTTPTypes
 import Testing
 
 @testable import HTTPDNSLocalProvider

@@ -44,7 +44,7 @@ struct ServeCommandTests {
             #expect(objects.last??["status"] as? Int == 503)
             #expect((objects.last??["hosts"] as? [String]) == ["slow.test"])
         } else {
-            #expect(result.output.contains(/listening  http:.* 1 mappings? of /))
+            #expect(result.output.contains(#/listening  http:.* 1 mapping of /#))
             #expect(result.output.contains(/[0-9:]{8} doh img\.shop\.test A 200 ok 1 address\n/), "\(result)")
             #expect(result.output.contains(/alibaba-v2 slow\.test v4 503 status-503 after 1\.0 ms \(as the file says\)\n/), "\(result)")
         }
