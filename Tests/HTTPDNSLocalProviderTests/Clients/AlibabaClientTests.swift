@@ -7,7 +7,7 @@ import Logging
 import Testing
 
 /// Alibaba's client end to end: its transport, its signatures and ciphers, against checks that share no code with it.
-@Suite("Local provider: Alibaba's client", .timeLimit(.minutes(5)))
+@Suite("Local provider: Alibaba's client", .serialized, .timeLimit(.minutes(10)))
 struct AlibabaClientTests {
     typealias Client = AlibabaAccount.Client
 

@@ -3,7 +3,7 @@ import ServerRig
 import Testing
 
 /// `resolve-test serve`, as a program of its own.
-@Suite("resolve-test serve", .timeLimit(.minutes(3)))
+@Suite("resolve-test serve", .serialized, .timeLimit(.minutes(10)))
 struct ServeCommandTests {
     private static func run(_ arguments: String...) async throws -> CommandResult {
         try await Command(try BuiltProduct.path("resolve-test"), ["serve"] + arguments).run()

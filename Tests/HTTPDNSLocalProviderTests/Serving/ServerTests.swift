@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// The server itself, asked by curl, which is nobody here.
-@Suite("Local provider: the server", .enabled(if: Command.find("curl") != nil), .timeLimit(.minutes(3)))
+@Suite("Local provider: the server", .enabled(if: Command.find("curl") != nil), .serialized, .timeLimit(.minutes(10)))
 struct ServerTests {
     private static func curl(_ arguments: String...) async throws -> CommandResult {
         try await Command("curl", ["-sS", "--noproxy", "*", "--max-time", "60"] + arguments).run(within: .seconds(90))
