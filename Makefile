@@ -59,7 +59,7 @@ scripts: ## Check the shell scripts' syntax
 .PHONY: traits
 traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle, LocalProvider
 	$(call step,all traits)
-	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|AES|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests'
+	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|Tencent|AES|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests'
 
 .PHONY: signing
 signing: traits ## The same

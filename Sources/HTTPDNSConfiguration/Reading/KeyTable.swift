@@ -37,6 +37,13 @@ package struct KeyTable: Sendable {
         name: "a provider of kind alibaba-v2",
         keys: alibabaV1Provider.keys + ["encryption", "encryption_key"]
     )
+    package static let tencentProvider = KeyTable(
+        name: "a provider of kind tencent",
+        keys: jsonProvider.keys + [
+            "account", "secret", "encryption_key", "region", "expiry", "encrypt_client_subnet", "account_refused_by",
+            "discovery", "addresses_file",
+        ]
+    )
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
     package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
 
@@ -47,6 +54,7 @@ package struct KeyTable: Sendable {
         case "json-alidns": alidnsProvider
         case "alibaba-v1": alibabaV1Provider
         case "alibaba-v2": alibabaV2Provider
+        case "tencent": tencentProvider
         default: dohProvider
         }
     }
@@ -101,8 +109,9 @@ package struct KeyTable: Sendable {
 
     /// Every part.
     package static let all = [
-        top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
-        rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
+        top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
+        limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
+        connections,
         trust, clientCertificate, metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }
@@ -115,11 +124,11 @@ package struct WordTable: Sendable {
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
-        words: ["doh", "json-google", "json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2"],
-        later: ["tencent"]
+        words: ["doh", "json-google", "json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2", "tencent"]
     )
     package static let alibabaRegions = WordTable(words: ["cn", "hk", "sg", "de", "us", "global"])
     package static let alibabaEncryptions = WordTable(words: ["cbc", "gcm"])
+    package static let tencentRegions = WordTable(words: ["cn", "intl"])
     package static let methods = WordTable(words: ["get", "post"])
     package static let fallbacks = WordTable(words: ["none", "system"])
     package static let families = WordTable(words: ["v4", "v6", "both"])

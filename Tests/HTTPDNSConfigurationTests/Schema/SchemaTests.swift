@@ -19,6 +19,13 @@ struct SchemaTests {
         #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
     }
 
+    @Test("The examples with vendors' accounts fit the schema, and are read", arguments: ["alibaba", "tencent"])
+    func vendors(name: String) throws {
+        let text = try String(contentsOf: Repository.file("Examples/\(name).yaml"), encoding: .utf8)
+        #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
+        #expect(try ConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
+    }
+
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
@@ -41,6 +48,13 @@ struct SchemaTests {
             "providers: { a: { kind: alibaba-v2, account: 1, parameters: [a] } }",
             "providers: { a: { kind: alibaba-v1, account: 1, discovery: often } }",
             "providers: { a: { kind: alibaba-v1, account: \"1/2\" } }", "providers: { a: { kind: doh } }",
+            "providers: { a: { kind: tencent, account: 1 } }",
+            "providers: { a: { kind: tencent, secret: { env: A } } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, region: hk } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: 500 } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: [] } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, expiry: 600 } }",
+            "providers: { a: { kind: tencent, account: 1, encryption_key: abc } }",
             "providers: { a: { kind: doh, url: 192.0.2.53 } }",
             "providers: { a: { kind: doh, url: https://me:x@192.0.2.53/ } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [] } }",
@@ -126,11 +140,12 @@ struct SchemaTests {
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
         let providers = objects(definitions["provider"])
-        try #require(providers.count == 5)
+        try #require(providers.count == 6)
         let pairs: [(Set<String>, KeyTable)] = [
             (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
             (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
             (keys(providers[3]), .alibabaV1Provider), (keys(providers[4]), .alibabaV2Provider),
+            (keys(providers[5]), .tencentProvider),
             (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
             (keys(definitions["limits"]), .limits), (keys(definitions["rollout"]), .rollout),
             (keys(objects(definitions["route"]).first), .route),
@@ -157,11 +172,15 @@ struct SchemaTests {
         let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
         #expect(kinds == WordTable.providerKinds.words)
         let provider = providers.first ?? nil
+        func own(_ kind: String) -> ConfigurationNode? {
+            providers.compactMap { $0 }.first { $0["kind"]?["enum"]?.items?.map(\.text) == [kind] }
+        }
         let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
         let top = schema.root["properties"]
         let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["method"], .methods), (providers.last??["region"], .alibabaRegions),
-            (providers.last??["encryption"], .alibabaEncryptions), (route?["fallback"], .fallbacks),
+            (provider?["method"], .methods), (own("alibaba-v2")?["region"], .alibabaRegions),
+            (own("alibaba-v2")?["encryption"], .alibabaEncryptions), (own("tencent")?["region"], .tencentRegions),
+            (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
