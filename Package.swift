@@ -184,7 +184,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdns-demo",
-            dependencies: ["HTTPDNSClient", "ServerRig"],
+            dependencies: ["HTTPDNSClient", "HTTPDNSConfiguration", "ServerRig"],
             path: "demo/Sources",
             swiftSettings: settings
         ),

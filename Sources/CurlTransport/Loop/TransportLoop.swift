@@ -384,10 +384,11 @@ final class TransportLoop {
     func socketOpened(_ descriptor: Int32, for pin: Pin) {
         scheduleSweep()
         pins.socketOpened(descriptor, for: pin)
+        mailbox.pools.withLock { $0.opened(pin.key) }
     }
 
     func socketClosed(_ descriptor: Int32) {
-        pins.socketClosed(descriptor)
+        if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
         shutSockets.remove(descriptor)
         driver?.socketClosed(descriptor)
     }

@@ -40,6 +40,11 @@ final class TenantLane: HopSending {
 
     var endpointRecords: [EndpointRecord] { trusted.endpointRecords }
 
+    /// Those of all clients with the same trust settings: they share these.
+    var connectionPools: [ConnectionPoolRecord] { trusted.connectionPools }
+
+    var transfersInFlight: Int { group.inFlight }
+
     func shutdown(drainingFor duration: Duration) async {
         await group.close(drainingUntil: SystemTimeSource().now() + duration)
         if giveBack() { await trusted.shutdown() }
