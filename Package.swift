@@ -27,7 +27,8 @@ let package = Package(
     traits: [
         .trait(
             name: "LocalProvider",
-            description: "A local HTTP-DNS provider and resolve-test serve (brings Hummingbird, swift-certificates, swift-crypto)",
+            description:
+                "A local HTTP-DNS provider and resolve-test serve (brings Hummingbird, swift-certificates, swift-crypto)",
             enabledTraits: ["YAML"]
         ),
         .trait(

@@ -9,7 +9,7 @@ extension LocalProvider {
         public internal(set) var protocolName = "-"
         /// The names that were asked about; empty when the query was refused before they were read.
         public internal(set) var hosts: [String] = []
-        /// The families, `v4`, `v6` or both; with `doh` and JSON DNS the record type.
+        /// The families, `v4`, `v6` or `v4,v6`; with `doh` and JSON DNS the record type.
         public internal(set) var families = "-"
         /// The address that it came from.
         public internal(set) var client: String?

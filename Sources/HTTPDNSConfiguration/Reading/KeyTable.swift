@@ -105,7 +105,10 @@ package struct KeyTable: Sendable {
     )
     package static let servedTencent = KeyTable(name: "serve.tencent", keys: ["id", "token", "encryption_key"])
     package static let servedAlidns = KeyTable(name: "serve.alidns", keys: ["account", "access_key", "secret"])
-    package static let servedHost = KeyTable(name: "a host of serve", keys: ["delay", "fail", "garbage", "cut", "rotate"])
+    package static let servedHost = KeyTable(
+        name: "a host of serve",
+        keys: ["delay", "fail", "garbage", "cut", "rotate"]
+    )
 
     /// Every part.
     package static let all = [
@@ -154,7 +157,8 @@ package struct WordTable: Sendable {
     package static let servedRotations = WordTable(words: ServeSettings.Rotation.allCases.map(\.rawValue))
     /// The response codes that DNS has a word for, and the errors of Alibaba's table that the local provider knows.
     package static let servedFailures = WordTable(words: [
-        "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature", "SignatureExpired",
+        "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature",
+        "SignatureExpired",
         "InvalidDuration", "ServiceLevelDeny", "InvalidHost", "TooManyHosts", "SdnsNotSupported", "MissingArgument",
         "InternalError",
     ])

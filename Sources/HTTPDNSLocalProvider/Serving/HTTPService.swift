@@ -21,7 +21,8 @@ enum HTTPService {
         init(source: ApplicationRequestContextSource) {
             coreContext = .init(source: source)
             // A stream of HTTP/2 is a channel of its own, with the addresses of its connection.
-            let connection = source.channel.remoteAddress == nil ? source.channel.parent ?? source.channel : source.channel
+            let connection =
+                source.channel.remoteAddress == nil ? source.channel.parent ?? source.channel : source.channel
             client = connection.remoteAddress
             service = connection.localAddress
         }

@@ -24,7 +24,8 @@ struct Inquiry {
     /// What there is about names, unless the file wants one of them to fail.
     mutating func answers(about hosts: [HostName], _ families: AddressFamilies) throws(Refusal) -> [ZoneAnswer] {
         record.hosts = hosts.map(\.description)
-        record.families = families.description
+        record.families = [(AddressFamilies.v4, "v4"), (.v6, "v6")].filter { families.contains($0.0) }.map(\.1)
+            .joined(separator: ",")
         var answers: [ZoneAnswer] = []
         for host in hosts {
             let own = zone.settings.fault(for: host)

@@ -21,7 +21,9 @@ enum ProtocolChoice {
 
     /// Cloudflare has both under one path.
     private static func speaksJSON(_ request: ServedRequest) -> Bool {
-        if request.method == .get, request.headerFields[.accept]?.contains("application/dns-json") == true { return true }
+        if request.method == .get, request.headerFields[.accept]?.contains("application/dns-json") == true {
+            return true
+        }
         return (try? QueryParameters(request.query))?["ct"] == "application/dns-json"
     }
 

@@ -41,7 +41,10 @@ struct ServeCommand: Subcommand {
     @Option(
         name: .customLong("name"),
         parsing: .singleValue,
-        help: ArgumentHelp("With --tls: a name that the certificate is for, beside localhost. Repeatable.", valueName: "NAME")
+        help: ArgumentHelp(
+            "With --tls: a name that the certificate is for, beside localhost. Repeatable.",
+            valueName: "NAME"
+        )
     )
     var names: [String] = []
 
@@ -67,7 +70,9 @@ struct ServeCommand: Subcommand {
         #if LocalProvider
         var configuration = LocalProvider.Configuration(.file(file))
         guard let address = IPAddress(addressText) else {
-            throw CommandFailure.usage("--listen \(PrintableText.line(addressText)): it takes an address of this machine")
+            throw CommandFailure.usage(
+                "--listen \(PrintableText.line(addressText)): it takes an address of this machine"
+            )
         }
         configuration.address = address
         configuration.port = port
@@ -104,7 +109,10 @@ struct ServeCommand: Subcommand {
             return .files(certificate: certificate, key: key)
         case (nil, nil):
             guard usesTLS || names.isEmpty && certificateOutput == nil else {
-                throw .usage("--name and --write-certificate are for the certificate that --tls makes", hint: "add --tls")
+                throw .usage(
+                    "--name and --write-certificate are for the certificate that --tls makes",
+                    hint: "add --tls"
+                )
             }
             return usesTLS ? .generated(names: names) : nil
         default: throw .usage("--certificate and --key belong together, and one is missing")

@@ -31,7 +31,8 @@ struct SchemaTests {
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
             "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
-            "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }", "serve: { tencent: { id: \"\" } }",
+            "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }",
+            "serve: { tencent: { id: \"\" } }",
             "serve: { alidns: { account: b } }", "serve: { hosts: { x: { fail: 200 } } }",
             "serve: { hosts: { x: { fail: Oops } } }", "serve: { hosts: { x: { delay: 1 } } }",
             "serve: { hosts: { x: { garbage: yes } } }", "serve: { hosts: { x: { cut: -1 } } }",

@@ -87,7 +87,10 @@ struct VectorTests {
             + "&key=2f6398a1dab29e5bd6f2fd9a3e3ddca5b2a5f8309c3fb4522db3aa563586f0ed"
         #expect(try Served(serve, at: 1_614_927_253).refusal(target) == "200 ok")
         #expect(try Served(serve, at: 1_614_927_253 + 301).refusal(target) == "403 SignatureExpired")
-        #expect(try Served(serve, at: 1_614_927_253).refusal(target.replacing("=test", with: "=best")) == "403 InvalidAccount")
+        #expect(
+            try Served(serve, at: 1_614_927_253).refusal(target.replacing("=test", with: "=best"))
+                == "403 InvalidAccount"
+        )
         #expect(try Served(serve, at: 1_614_927_253).refusal(String(target.dropLast()) + "c") == "403 InvalidSignature")
         #expect(try Served(at: 1_614_927_253).refusal(target) == "403 InvalidAccount")
     }

@@ -133,12 +133,18 @@ struct AlibabaServedTests {
         let key = try Secrets.shared.place("f0e0d0c0b0a090807060504030201000")
         let other = try Secrets.shared.place("f0e0d0c0b0a090807060504030201001")
         #expect(try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=1&enc=\(good)") == "200 ok")
-        #expect(try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=2&enc=\(good)") == "400 InvalidEncryption")
+        #expect(
+            try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=2&enc=\(good)")
+                == "400 InvalidEncryption"
+        )
         #expect(
             try Served("alibaba: { encryption_key: \(key) }").refusal("/v2/d?id=1&m=1&dn=a.test&enc=\(good)")
                 == "400 InvalidEncryption"
         )
-        #expect(try Served("alibaba: { encryption_key: \(other) }").refusal("/v2/d?id=1&m=1&enc=\(good)") == "400 InvalidEncryption")
+        #expect(
+            try Served("alibaba: { encryption_key: \(other) }").refusal("/v2/d?id=1&m=1&enc=\(good)")
+                == "400 InvalidEncryption"
+        )
         #expect(try Served().refusal("/v2/d?id=1&m=1&enc=\(good)") == "400 InvalidEncryption")
     }
 }

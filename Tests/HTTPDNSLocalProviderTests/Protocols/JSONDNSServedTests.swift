@@ -44,7 +44,10 @@ struct JSONDNSServedTests {
         let fields: HTTPFields = [.accept: "application/dns-json"]
         let chosen = try Served().outcome("/dns-query?name=v4.shop.test&type=A", fields: fields)
         #expect(chosen.record.protocolName == "json-cloudflare" && chosen.reply.status == 200)
-        #expect(try Served().outcome("/dns-query?name=a.test&ct=application/dns-json").record.protocolName == "json-cloudflare")
+        #expect(
+            try Served().outcome("/dns-query?name=a.test&ct=application/dns-json").record.protocolName
+                == "json-cloudflare"
+        )
         #expect(try Served().refusal("/dns-query?name=a.test") == "400 MissingArgument")
     }
 

@@ -45,7 +45,9 @@ struct Serving: Sendable {
 
 extension Provider {
     /// The answer about a name, or the error; the provider is shut down afterwards.
-    func outcome(_ name: String, _ families: AddressFamilies = .both) async throws -> Result<ProviderAnswer, ProviderError> {
+    func outcome(_ name: String, _ families: AddressFamilies = .both) async throws -> Result<
+        ProviderAnswer, ProviderError
+    > {
         defer { Task { await shutdown() } }
         do {
             return .success(try await resolve(try Serving.query(name, families)))

@@ -64,7 +64,10 @@ struct AlibabaScheduleServed: AlibabaProtocol {
             throw Refusal(.invalidSignature, "s is not the MD5 of n-secret-t")
         }
         guard let seconds = Int64(time), Self.window.contains(seconds - inquiry.seconds) else {
-            throw Refusal(.signatureExpired, "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s")
+            throw Refusal(
+                .signatureExpired,
+                "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s"
+            )
         }
     }
 }

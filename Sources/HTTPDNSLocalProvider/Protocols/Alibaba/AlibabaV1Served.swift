@@ -57,7 +57,10 @@ struct AlibabaV1Served: AlibabaProtocol {
         let secret = try inquiry.secret(settings.secret)
         guard isSigned else {
             guard secret == nil || settings.takesUnsigned else {
-                throw Refusal(.unsignedInterfaceDisabled, "the account takes signed queries alone (sign_d, sign_resolve)")
+                throw Refusal(
+                    .unsignedInterfaceDisabled,
+                    "the account takes signed queries alone (sign_d, sign_resolve)"
+                )
             }
             return
         }
@@ -113,7 +116,9 @@ struct AlibabaV1Row: Encodable {
     }
 
     /// A row for each family, both with their addresses in `ips`.
-    static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String, _ zone: Zone) -> [AlibabaV1Row] {
+    static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String, _ zone: Zone)
+        -> [AlibabaV1Row]
+    {
         [IPAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
             var row = AlibabaV1Row(answer, families, client: client, zone)
             row.ips = answer.addresses(family).map { "\($0)" }

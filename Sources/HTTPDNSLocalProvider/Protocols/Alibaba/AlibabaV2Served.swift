@@ -73,7 +73,8 @@ struct AlibabaV2Served: AlibabaProtocol {
     }
 
     /// The parameters in the cipher text.
-    private static func opened(_ parameters: QueryParameters, _ cipher: BlockCipher) throws(Refusal) -> QueryParameters {
+    private static func opened(_ parameters: QueryParameters, _ cipher: BlockCipher) throws(Refusal) -> QueryParameters
+    {
         guard !parameters.pairs.contains(where: { encrypted.contains($0.name) || $0.name.hasPrefix("sdns-") }) else {
             throw Refusal(.invalidEncryption, "what belongs into enc is beside it, in clear")
         }

@@ -18,9 +18,14 @@ struct WireDNS: ServedProtocol {
         }
         let families = query.type.families
         do throws(Refusal) {
-            guard let answer = try inquiry.answers(about: [host], families).first else { throw Refusal(.internalError, "") }
+            guard let answer = try inquiry.answers(about: [host], families).first else {
+                throw Refusal(.internalError, "")
+            }
             inquiry.record.families = "\(query.type)"
-            return Self.reply(query.response(answer.exists ? .noError : .nameError, answer), timeToLive: answer.timeToLive)
+            return Self.reply(
+                query.response(answer.exists ? .noError : .nameError, answer),
+                timeToLive: answer.timeToLive
+            )
         } catch {
             switch error.code {
             case .serverFailure?: return Self.reply(query.response(.serverFailure, nil), timeToLive: nil)

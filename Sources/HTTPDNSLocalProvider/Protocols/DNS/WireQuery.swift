@@ -25,7 +25,9 @@ struct WireQuery {
             let type = DNSRecordType(number: try reader.readUInt16())
             let questionClass = try reader.readUInt16()
             var hasOptions = false
-            guard counts[1] == 0, counts[2] == 0 else { throw DNSMessageError(.wrongQuestion, "a query has no answers") }
+            guard counts[1] == 0, counts[2] == 0 else {
+                throw DNSMessageError(.wrongQuestion, "a query has no answers")
+            }
             for _ in 0..<counts[3] {
                 _ = try reader.readName()
                 if try reader.readUInt16() == DNSRecordType.opt.number { hasOptions = true }

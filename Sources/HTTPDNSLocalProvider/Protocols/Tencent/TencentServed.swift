@@ -40,7 +40,10 @@ struct TencentServed: ServedProtocol {
         }
         let names = parts[0].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard names.count <= (entry.isFree ? 1 : Self.batchLimit) else {
-            throw Refusal(.tooManyHosts, "\(names.count) names; the limit is \(Self.batchLimit), and 1 for the free service")
+            throw Refusal(
+                .tooManyHosts,
+                "\(names.count) names; the limit is \(Self.batchLimit), and 1 for the free service"
+            )
         }
         return try Inquiry.hosts(names)
     }
