@@ -99,6 +99,8 @@ public final class LocalProvider: Sendable {
             try outcome.get()
         } catch is CancellationError {
             // Queries that were under way for longer than the limit were cut.
+        } catch _ where Task.isCancelled {
+            // The end was wanted before the beginning.
         } catch let error as IOError {
             throw LocalProviderError(.cannotListen, "cannot listen on \(place(nil).url): \(Self.reason(error))")
         }

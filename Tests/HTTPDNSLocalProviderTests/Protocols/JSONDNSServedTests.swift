@@ -6,9 +6,6 @@ import Testing
 
 @Suite("Local provider: JSON DNS")
 struct JSONDNSServedTests {
-    private static let head = #""AD":false,"#
-    private static let tail = #""RA":true,"RD":true,"#
-
     @Test("an alias is told with its end, and a list holds the question")
     func alias() throws {
         #expect(
