@@ -31,6 +31,8 @@ package struct FileSettings: Sendable {
     package var maximumResponseBody: ByteCount?
     package var redirects = RedirectPolicy()
     package var retries = RetryPolicy.none
+    /// What a local provider does with the file. Clients have no use for it.
+    package var serve = ServeSettings()
 
     package init() {}
 
