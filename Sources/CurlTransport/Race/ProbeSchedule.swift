@@ -77,14 +77,16 @@ struct ProbeSchedule {
     /// The endpoints to connect to now. Whoever gets them tells their end.
     mutating func due(at now: Int64, random: () -> Double) -> [ProbeTarget] {
         var due: [ProbeTarget] = []
-        for (target, entry) in entries.sorted(by: { $0.value.nextAt < $1.value.nextAt }) where entry.nextAt <= now {
+        let candidates = entries.filter { $0.value.nextAt <= now }.sorted { $0.value.nextAt < $1.value.nextAt }
+        for (target, entry) in candidates {
             guard now - entry.usedAt <= Self.memory || entry.isRunning else {
                 entries[target] = nil
                 continue
             }
             guard !entry.isRunning, running < maximumAtOnce else { continue }
+            let next = next(after: now, random)
             entries[target]?.isRunning = true
-            entries[target]?.nextAt = next(after: now, random)
+            entries[target]?.nextAt = next
             running += 1
             due.append(target)
         }

@@ -1,4 +1,5 @@
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 // Which of a request's endpoints is tried first, and which ones are tried beside it.
 extension TransportLoop {

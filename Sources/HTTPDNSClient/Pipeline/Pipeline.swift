@@ -17,8 +17,9 @@ final class Pipeline: Sendable {
     private let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
-    /// The order for addresses that nobody has put in one.
-    private let order: EndpointOrder
+    /// The order for addresses, as far as their source has a say in it.
+    private let order: AddressOrder
+    private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
     private let logger: Logger?
@@ -28,7 +29,8 @@ final class Pipeline: Sendable {
         self.sender = sender
         application = configuration.applicationInterceptors
         network = configuration.networkInterceptors
-        order = .adaptive(first: configuration.connections.firstFamily)
+        order = AddressOrder(configuration.connections)
+        hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
         settings = Lock(CallSettings(configuration))
@@ -118,7 +120,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    private static let lastCallID = Atomic<UInt64>(0)
+    static let lastCallID = Atomic<UInt64>(0)
 
     // MARK: application interceptors, once per call
 
@@ -204,6 +206,8 @@ final class Pipeline: Sendable {
             isHeld: isHeld,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             reusedConnection: answer.reusedConnection,
+            isHedged: answer.hedges > 0,
+            peerCertificates: answer.peerCertificates,
             version: answer.version,
             status: answer.head.status,
             resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
@@ -235,9 +239,11 @@ final class Pipeline: Sendable {
             versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
-        transfer.order = content.resolution.isOrdered ? .given : order
+        transfer.order = order.order(of: content.resolution)
+        transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = deadline
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
+        transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))
