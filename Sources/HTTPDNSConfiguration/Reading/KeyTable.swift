@@ -76,7 +76,9 @@ package struct KeyTable: Sendable {
     package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
-        keys: ["timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response"]
+        keys: [
+            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
+        ]
     )
     package static let timeouts = KeyTable(
         name: "client.timeouts",
@@ -84,16 +86,24 @@ package struct KeyTable: Sendable {
     )
     package static let connections = KeyTable(
         name: "client.connections",
-        keys: ["max_idle", "idle", "max_age", "attempt_delay", "address_hold"],
+        keys: [
+            "max_idle", "idle", "max_age", "attempt_delay", "address_hold", "unacknowledged", "selection", "hedge_after",
+            "ejection", "probing", "peer_certificates",
+        ],
         later: ["per_host", "total"]
     )
+    package static let ejection = KeyTable(
+        name: "client.connections.ejection",
+        keys: ["statuses", "consecutive", "rest", "longest_rest"]
+    )
+    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "at_once"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
         rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
-        trust, clientCertificate, metrics,
+        ejection, probing, trust, clientCertificate, hostTrust, metrics,
     ]
 }
 
@@ -121,6 +131,8 @@ package struct WordTable: Sendable {
     package static let stickiness = WordTable(words: ["process", "key"])
     /// How requests move when a provider's answer changes.
     package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
+    /// Which address of several is tried first.
+    package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
     /// What stands for hosts in metrics: never they themselves, of which there is no bound.
     package static let hostLabels = WordTable(words: ["routes"])
     package static let orders = WordTable(words: ["given", "fastest"])

@@ -92,6 +92,16 @@ struct SchemaTests {
             "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 5 } }",
+            "client: { connections: { selection: fast } }", "client: { connections: { hedge_after: 5 } }",
+            "client: { connections: { unacknowledged: 0 } }", "client: { connections: { ejection: on } }",
+            "client: { connections: { ejection: { statuses: [200] } } }",
+            "client: { connections: { ejection: { statuses: [500, 500] } } }",
+            "client: { connections: { ejection: { consecutive: 0 } } }",
+            "client: { connections: { probing: { at_once: 0 } } }", "client: { connections: { probing: { every: 5s } } }",
+            "client: { connections: { peer_certificates: all } }",
+            "client: { trust_by_host: [a.example] }", "client: { trust_by_host: { a.example: { pins: [] } } }",
+            "client: { trust_by_host: { \"*\": { minimum_tls: 1.3 } } }",
+            "client: { trust_by_host: { a.example: { pins_by_host: {} } } }",
             "client: { on_address_change: x }",
             "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
             "client: { trust: { minimum_tls: 1.1 } }", "client: { trust: { verification: false } }",
@@ -119,6 +129,7 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
+        let connections = client?["connections"]?["properties"]
         let providers = objects(definitions["provider"])
         try #require(providers.count == 5)
         let pairs: [(Set<String>, KeyTable)] = [
@@ -134,7 +145,9 @@ struct SchemaTests {
             (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
             (keys(top["client"]), .client),
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
+            (keys(connections?["ejection"]), .ejection), (keys(connections?["probing"]), .probing),
             (keys(client?["trust"]), .trust),
+            (keys(client?["trust_by_host"]?["additionalProperties"]), .hostTrust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
             (keys(top["metrics"]), .metrics),
         ]
@@ -157,6 +170,7 @@ struct SchemaTests {
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
             (top?["metrics"]?["properties"]?["host_label"], .hostLabels),
+            (top?["client"]?["properties"]?["connections"]?["properties"]?["selection"], .selections),
             (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
@@ -191,7 +205,7 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications,
+            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications, .selections,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }
