@@ -55,7 +55,9 @@ extension TransportLoop {
     /// Endpoints that requests went to of late are connected to from time to time.
     func probeIfDue() {
         guard let nextAt = probing?.nextAt, now >= nextAt else { return }
-        for target in probing?.due(at: now, random: configuration.random) ?? [] { beginProbe(target, isScheduled: true) }
+        for target in probing?.due(at: now, random: configuration.random) ?? [] {
+            beginProbe(target, isScheduled: true)
+        }
     }
 
     private func beginProbe(_ target: ProbeTarget, isScheduled: Bool = false) {
@@ -94,7 +96,9 @@ extension TransportLoop {
 
     /// A head has come: its status may be one that its endpoint is left for.
     func noteStatus(_ handle: EasyHandle) {
-        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status else { return }
+        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status else {
+            return
+        }
         mailbox.health.withLock { [time] in
             $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)
         }

@@ -87,7 +87,8 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "max_idle", "idle", "max_age", "attempt_delay", "address_hold", "unacknowledged", "selection", "hedge_after",
+            "max_idle", "idle", "max_age", "attempt_delay", "address_hold", "unacknowledged", "selection",
+            "hedge_after",
             "ejection", "probing", "peer_certificates",
         ],
         later: ["per_host", "total"]

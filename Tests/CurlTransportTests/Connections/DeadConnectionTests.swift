@@ -50,7 +50,8 @@ struct DeadConnectionTests {
     }
 
     /// - Parameter steps: What the old server does after its first answer.
-    private func pair(_ driver: Driver, delay: Duration = .milliseconds(250), _ steps: RawServer.Step...) throws -> Pair {
+    private func pair(_ driver: Driver, delay: Duration = .milliseconds(250), _ steps: RawServer.Step...) throws -> Pair
+    {
         var configuration = TransportConfiguration()
         configuration.driver = driver
         configuration.attemptDelay = delay
@@ -85,7 +86,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("the same when its endpoint is a black hole by now: after the delay, and not after a time-out", arguments: Driver.allCases)
+    @Test(
+        "the same when its endpoint is a black hole by now: after the delay, and not after a time-out",
+        arguments: Driver.allCases
+    )
     func blackHoleBehind(driver: Driver) async throws {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(driver, .readHead, .open(reached), .wait(end))
@@ -100,7 +104,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("with nowhere else to go it fails as what it is: the endpoint refuses, and it may have been sent", arguments: Driver.allCases)
+    @Test(
+        "with nowhere else to go it fails as what it is: the endpoint refuses, and it may have been sent",
+        arguments: Driver.allCases
+    )
     func refusedAlone(driver: Driver) async throws {
         let (reached, end) = (Gate(), Gate())
         let pair = try pair(driver, .readHead, .open(reached), .wait(end))
@@ -115,7 +122,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("a POST stays at what it is: counted once, a typed error, and no other endpoint sees it", arguments: Driver.allCases)
+    @Test(
+        "a POST stays at what it is: counted once, a typed error, and no other endpoint sees it",
+        arguments: Driver.allCases
+    )
     func post(driver: Driver) async throws {
         let pair = try pair(driver, .readHead, .read(1))
         let request = try pair.request(.post)
@@ -194,7 +204,14 @@ struct DeadConnectionTests {
     @Test("a server that is only slow keeps its request", arguments: Driver.allCases)
     func slow(driver: Driver) async throws {
         let (reached, answer) = (Gate(), Gate())
-        let pair = try pair(driver, delay: .milliseconds(20), .readHead, .open(reached), .wait(answer), .sendText(Self.ok))
+        let pair = try pair(
+            driver,
+            delay: .milliseconds(20),
+            .readHead,
+            .open(reached),
+            .wait(answer),
+            .sendText(Self.ok)
+        )
         let request = try pair.request()
         try await pair.fetch(request)
         async let response = pair.fetch(request)
@@ -209,7 +226,10 @@ struct DeadConnectionTests {
 
     // MARK: hedges
 
-    @Test("a hedge: without an answer in time a GET goes to the next endpoint too, and the first answer counts", arguments: Driver.allCases)
+    @Test(
+        "a hedge: without an answer in time a GET goes to the next endpoint too, and the first answer counts",
+        arguments: Driver.allCases
+    )
     func hedge(driver: Driver) async throws {
         let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
         var request = try pair.request()
@@ -253,7 +273,10 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("when everything is slow, at most four of a few requests are sent twice at a time", arguments: Driver.allCases)
+    @Test(
+        "when everything is slow, at most four of a few requests are sent twice at a time",
+        arguments: Driver.allCases
+    )
     func budget(driver: Driver) async throws {
         let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
         let second = try RawServer(address: "127.0.0.3", .readHead, .hang)

@@ -85,7 +85,10 @@ struct SelectionTests {
         await three.transport.shutdown()
     }
 
-    @Test("an address that answers with errors is left for the others, and is in the records", arguments: Driver.allCases)
+    @Test(
+        "an address that answers with errors is left for the others, and is in the records",
+        arguments: Driver.allCases
+    )
     func ejection(driver: Driver) async throws {
         var ejection = OutlierEjection()
         ejection.consecutive = 3
@@ -101,7 +104,10 @@ struct SelectionTests {
         for three in [three, without] { await three.transport.shutdown() }
     }
 
-    @Test("with probes an address that comes back is healthy before another request, and nothing is sent to it", arguments: Driver.allCases)
+    @Test(
+        "with probes an address that comes back is healthy before another request, and nothing is sent to it",
+        arguments: Driver.allCases
+    )
     func probes(driver: Driver) async throws {
         let three = try three(driver, .given) { configuration in
             var probing = ActiveProbing()
