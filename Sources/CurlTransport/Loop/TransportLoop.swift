@@ -43,7 +43,7 @@ final class TransportLoop {
     var sweepAt = Int64.max
     /// Sockets that were shut down and that libcurl has yet to close.
     var shutSockets: Set<Int32> = []
-    private var isDraining = false
+    private(set) var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
@@ -148,7 +148,7 @@ final class TransportLoop {
         let first = min(
             deadlines.first?.heapKey ?? .max,
             sweepAt,
-            probing?.nextAt ?? .max,
+            isDraining ? .max : probing?.nextAt ?? .max,
             isDraining ? drainDeadline : .max
         )
         return first == .max ? nil : max(0, first - now)

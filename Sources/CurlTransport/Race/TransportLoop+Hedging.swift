@@ -23,9 +23,8 @@ extension TransportLoop {
     /// The time has come to see why a request has no answer.
     func look(at handle: EasyHandle) {
         if now >= handle.looksAt { lookAtConnection(of: handle) }
-        // The transfer may have ended meanwhile.
-        guard handle.transfer != nil else { return }
-        if now >= handle.hedgesAt {
+        // The transfer may have ended meanwhile, here and below.
+        if handle.transfer != nil, now >= handle.hedgesAt {
             handle.hedgesAt = .max
             let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
             if hedgesRunning < limit, sendAgain(handle) {
@@ -33,7 +32,8 @@ extension TransportLoop {
                 handle.transfer?.hedges += 1
             }
         }
-        deadlines.move(handle, to: PhaseBound.next(for: handle, handle.transfer?.limits ?? TransferLimits()).deadline)
+        guard let limits = handle.transfer?.limits else { return }
+        deadlines.move(handle, to: PhaseBound.next(for: handle, limits).deadline)
     }
 
     /// A slow server acknowledges what it gets; a host that has gone does not. Then the connection is left, and a request that

@@ -54,7 +54,7 @@ extension TransportLoop {
 
     /// Endpoints that requests went to of late are connected to from time to time.
     func probeIfDue() {
-        guard let nextAt = probing?.nextAt, now >= nextAt else { return }
+        guard let nextAt = probing?.nextAt, now >= nextAt, !isDraining else { return }
         for target in probing?.due(at: now, random: configuration.random) ?? [] {
             beginProbe(target, isScheduled: true)
         }

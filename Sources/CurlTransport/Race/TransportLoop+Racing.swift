@@ -6,7 +6,9 @@ internal import HTTPTypes
 struct RaceOrigin: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
+}
 
+extension RaceOrigin {
     init(_ transfer: Transfer) {
         host = transfer.request.url.host
         port = transfer.request.url.port
