@@ -327,6 +327,8 @@ final class TransportLoop {
 
     /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
+        // libcurl closes the connection of a transfer that is removed while it says that it only connects.
+        if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }

@@ -217,8 +217,11 @@ extension EasyHandle {
     /// Ends the transfer well, before its request is sent, so that libcurl keeps the connection: it looks at this option of the
     /// transfer between asking for approval and sending. Set when the transfer began it would have kept the connection from
     /// everybody else (7.88.1).
+    ///
+    /// Seen in libcurl 7.88.1; `PreconnectTests` tell whether another version does the same.
     private func endsWithoutSending() -> Bool {
         needsReset = true
+        onlyConnects = true
         return ccurl_set_long(curl, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
 

@@ -43,7 +43,9 @@ final class EasyHandle: HeapMember {
     var hedgesAt = Int64.max
     /// Whether its kept connection died, and libcurl dials anew.
     var isRedialled = false
-    /// Whether it is a probe of the loop's own, which nobody waits for.
+    /// Whether it was told not to send, see ``endsWithoutSending()``.
+    var onlyConnects = false
+    /// The probe of the loop's own that it carries, which nobody waits for.
     var probe: ProbeTarget?
     /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
     var socket: Int32 = -1
@@ -125,6 +127,7 @@ final class EasyHandle: HeapMember {
         looksAt = .max
         hedgesAt = .max
         isRedialled = false
+        onlyConnects = false
         probe = nil
         socket = -1
         localPort = 0

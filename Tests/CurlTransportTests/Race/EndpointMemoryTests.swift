@@ -56,6 +56,7 @@ struct EndpointMemoryTests {
         #expect(first(after: 120) == endpoints[1])
         memory.answered(endpoints[1], origin, in: 3_000_000, at: 120 * Self.second)
         #expect(first(after: 200) == endpoints[0])
+        memory.answered(endpoints[1], origin, in: 3_000_000, at: 400 * Self.second)
         #expect(first(after: 400) == endpoints[2])
     }
 

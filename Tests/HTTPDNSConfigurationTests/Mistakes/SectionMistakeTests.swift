@@ -280,14 +280,14 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:4:16: client.connections.selection: found "fast"; allowed: automatic, given, round_robin, random, \
-                fastest (did you mean "fastest"?)
-                f.yaml:5:18: client.connections.hedge_after: "1ms" is out of range; allowed: 10ms to 60s
+                fastest
+                f.yaml:5:18: client.connections.hedge_after: "1ms" is out of range; allowed: 10ms to 1m
                 f.yaml:6:28: client.connections.ejection.statuses: "200" is out of range; allowed: a whole number from 400 to \
                 599
                 f.yaml:6:38: client.connections.ejection.statuses: 503 is listed twice
                 f.yaml:6:57: client.connections.ejection.consecutive: "0" is out of range; allowed: a whole number from 1 to \
                 1000
-                f.yaml:6:80: client.connections.ejection.longest_rest: "30s" is out of range; allowed: 60s to 24h
+                f.yaml:6:84: client.connections.ejection.longest_rest: "30s" is out of range; allowed: 1m to 24h
                 f.yaml:7:26: client.connections.probing.interval: "1ms" is out of range; allowed: 1s to 24h
                 f.yaml:7:40: client.connections.probing.at_once: "many" is not a whole number; allowed: a whole number from \
                 1 to 1000
@@ -306,6 +306,14 @@ struct SectionMistakeTests {
                     "a b": {}
                 """,
                 """
+                f.yaml:4:5: client.trust_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for all \
+                hosts belongs to client.trust and client.ca_file)
+                f.yaml:5:18: "pins_by_host" is not a key of a host's trust; allowed: ca_file, client_certificate, pins, \
+                minimum_tls, verification (it is a key of client.trust)
+                f.yaml:6:5: client.trust_by_host["a.example"] is written twice (keep one of them)
+                f.yaml:6:31: client.trust_by_host["a.example"].minimum_tls: found "1.1"; allowed: 1.2, 1.3 (did you mean "1.2"?)
+                f.yaml:7:5: client.trust_by_host["a b"]: "a b" is not a host name: it has a space; allowed are letters, digits, \
+                "-", "_" and dots between labels
                 """
             ),
             MistakeCase(
