@@ -105,6 +105,8 @@ struct ManyRequestsTests {
     @Test("64 descriptors and 500 requests at once: 500 results; with more descriptors all is well, without a restart")
     func manyRequests() async throws {
         let port = try await ServerRig.shared().httpPort
-        await #expect(processExitsWith: .success) { [port] in try await Self.failThenRecover(port: port) }
+        await #expect(processExitsWith: .success) { [port = port as UInt16] in
+            try await Self.failThenRecover(port: port)
+        }
     }
 }
