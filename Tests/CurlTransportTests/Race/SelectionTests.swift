@@ -115,8 +115,10 @@ struct SelectionTests {
             configuration.activeProbing = probing
         }
         let (first, port) = (three.request.endpoints[0], three.servers[0].port)
+        // Refused first: a request must not meet the end of a connection that was let in.
+        try await three.servers[0].refuse()
         three.servers[0].stop()
-        while try await three.fetch(1) == [first] {}
+        #expect(try await three.fetch(1) != [first])
         #expect(three.transport.endpointRecords.first { $0.endpoint == first }?.state == .cooling)
         let back = try await listening(port)
         // The others are connected to as well.
