@@ -37,6 +37,13 @@ let package = Package(
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
             ]
         ),
+        .executableTarget(
+            name: "Tencent",
+            dependencies: [
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+            ]
+        ),
         .target(
             name: "Guide",
             dependencies: [

@@ -131,6 +131,11 @@ package final class Transport: Sendable {
         mailbox.health.withLock { $0.records(at: SystemTimeSource().now()) }
     }
 
+    /// The connections that are open, in no order.
+    package var connectionPools: [ConnectionPoolRecord] {
+        mailbox.pools.withLock { $0.records }
+    }
+
     /// Connections made before this are used for no transfer that begins after it. Idle ones are closed, transfers in flight
     /// end as they began.
     package func retireConnections() {

@@ -19,6 +19,10 @@ extension HTTPDNSClient {
     /// What connecting to addresses has shown: at most 4,096 records, sorted by address.
     public var endpointRecords: [EndpointRecord] { sender.endpointRecords }
 
+    /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too, with
+    /// the same trust settings, tells theirs as well: they share these.
+    public var connectionPools: [ConnectionPoolRecord] { sender.connectionPools }
+
     /// How often requests went elsewhere than to the first address they were given.
     public var connectionCounters: ConnectionCounters { pipeline.choice.counters }
 }

@@ -91,6 +91,10 @@ extension ResolverCondition {
             reading(.reloadFailing, value: isReloadFailing ? 1 : 0),
             reading(.reloads, "succeeded", value: reloadsSucceeded),
             reading(.reloads, "failed", value: reloadsFailed),
+            reading(.connectionFallbacks, "served", value: connectionFallbacks),
+            reading(.connectionFallbacks, "failed", value: connectionFallbacksFailed),
+            reading(.connectionFallbacks, "ahead", value: connectionFallbacksAhead),
+            reading(.fallenBackHosts, value: fallenBackHosts),
         ] + quarantined.map { reading(.providerQuarantined, $0.key, value: $0.value ? 1 : 0) }
     }
 }

@@ -34,6 +34,8 @@ package enum MetricName: String, CaseIterable, Sendable {
     case switchState = "httpdns.switch.off"
     case reloads = "httpdns.reloads"
     case reloadFailing = "httpdns.reload.failing"
+    case connectionFallbacks = "httpdns.connect.fallbacks"
+    case fallenBackHosts = "httpdns.connect.fallen_back_hosts"
     case systemQueries = "httpdns.system.queries"
     case systemFailures = "httpdns.system.failures"
     case eventsMissed = "httpdns.events.missed"
@@ -49,7 +51,7 @@ package enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .lookupDuration: .timer
         case .cacheEntries, .cacheBytes, .refreshesActive, .providerActive, .switchState, .reloadFailing,
-            .providerQuarantined:
+            .providerQuarantined, .fallenBackHosts:
             .meter
         case .providerAnswerTime: .floatingPointCounter
         default: .counter
@@ -61,7 +63,8 @@ package enum MetricName: String, CaseIterable, Sendable {
         switch self {
         case .lookupDuration:
             [Dimension.cause, Dimension.route, Dimension.source, Dimension.provider, Dimension.errorType]
-        case .cacheLookups, .refreshes, .shadowComparisons, .rollouts, .reloads: [Dimension.result]
+        case .cacheLookups, .refreshes, .shadowComparisons, .rollouts, .reloads, .connectionFallbacks:
+            [Dimension.result]
         case .routeAnswers: [Dimension.route, Dimension.freshness]
         case .routeFailures: [Dimension.route, Dimension.errorType]
         case .staleServed: [Dimension.waited]

@@ -2,6 +2,7 @@ extension String {
     /// The text on one line, fit for an error, a log or a terminal whoever wrote it: control characters, line separators,
     /// direction marks, backslash and quotation mark are escaped, and what is longer than `limit` characters is cut.
     package func escaped(limit: Int) -> String {
+        if utf8.count <= limit, utf8.allSatisfy(String.isPlain) { return self }
         var result = ""
         var count = 0
         for scalar in unicodeScalars {
@@ -12,6 +13,15 @@ extension String {
             count += piece.unicodeScalars.count
         }
         return result
+    }
+
+    /// Printable ASCII that stands for itself: what nearly all names are made of.
+    private static func isPlain(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "\\"), UInt8(ascii: "\""): false
+        case 0x20...0x7e: true
+        default: false
+        }
     }
 }
 

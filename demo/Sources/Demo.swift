@@ -24,7 +24,8 @@ struct Demo {
         -> Int32
     {
         let steps: [any DemoStep] = [
-            UnknownName(), UsualTrick(), PinnedFetch(), MoveUnderLoad(), StoppedProvider(), LyingProvider(),
+            UnknownName(), UsualTrick(), PinnedFetch(), MoveUnderLoad(), SilentAddress(), StoppedProvider(),
+            LyingProvider(), KillSwitchTurned(),
         ]
         var held = 0
         var total = DemoOutcome(held: true)

@@ -1,5 +1,6 @@
 internal import Foundation
 internal import HTTPDNSClient
+internal import HTTPDNSConfiguration
 internal import ServerRig
 
 /// The servers, the program and the settings that the steps share.
@@ -48,6 +49,21 @@ struct DemoStage: Sendable {
         configuration.resolver.providers = [try DoHProvider(provider)]
         configuration.resolver.routes = [Route(try HostPattern("*.test"), .providers(["doh"], fallback: .none))]
         return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    /// A client whose settings are a file's, and follow it.
+    func newClient(file: String) async throws -> HTTPDNSClient {
+        var configuration = try ConfigurationFile.read(file)
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    /// Writes a file into the folder that goes with the servers.
+    /// - Returns: Its path.
+    func write(_ text: String, to name: String) throws -> String {
+        let path = "\(rig.folder)/\(name)"
+        try text.write(toFile: path, atomically: true, encoding: .utf8)
+        return path
     }
 
     private func address(_ text: String) throws -> IPAddress {

@@ -2,7 +2,7 @@ internal import Foundation
 internal import HTTPDNSClient
 internal import ServerRig
 
-/// One change of a mapping while requests are running over a living connection.
+/// One edit of the configuration file while requests are running over a living connection.
 struct MoveUnderLoad: DemoStep {
     private let perSecond = 200
     private let before = 400
@@ -10,19 +10,28 @@ struct MoveUnderLoad: DemoStep {
     private let first = "127.0.0.2"
     private let second = "127.0.0.3"
 
+    /// What a client whose mapping was moved has seen.
+    private struct Load: Sendable {
+        /// The requests that were sent once the edit was in use, by their numbers.
+        var moved: Set<Int> = []
+        var failures: [String] = []
+        /// From writing the file until requests went by it.
+        var delay: Duration?
+    }
+
     func title(on stage: DemoStage) -> String {
-        "Move it under load (\(perSecond) req/s, connection alive, mapping changed once through the API)"
+        "Move it under load (\(perSecond) req/s, connection alive, mapping file edited once)"
     }
 
     func play(on stage: DemoStage, _ screen: Screen) async throws -> DemoOutcome {
-        let client = try await stage.newClient()
+        let file = try stage.write(settings(first), to: "moving.yaml")
+        let client = try await stage.newClient(file: file)
         let mark = stage.rig.accessLogMark()
-        try client.mappings.apply { $0[DemoStage.host] = .addresses([first]) }
-        let failures = try await load(client, on: stage)
+        let load = try await load(client, on: stage)
         try await client.shutdown(drainingFor: .seconds(2))
 
         let total = before + after
-        let lines = try await stage.rig.awaitAccessLog(since: mark, count: total - failures.count) {
+        let lines = try await stage.rig.awaitAccessLog(since: mark, count: total - load.failures.count) {
             number(of: $0) != nil
         }
         let begin = lines.map(\.started).min() ?? 0
@@ -33,30 +42,46 @@ struct MoveUnderLoad: DemoStep {
                 ? there.last.map { "last one at" + stamp($0) } : there.first.map { "first one at" + stamp($0) }
             screen.detail("\(address) \(bar(there))   \(there.count) requests   \(edge ?? "")")
         }
-        // Requests sent before the change may still have been on their way to either address; later ones may not.
+        // Those sent while the edit was being read may go to either address; later ones may not.
         let wrong = lines.filter { line in
-            (number(of: line) ?? 0) >= before ? line.address != second : ![first, second].contains(line.address)
+            number(of: line).map { load.moved.contains($0) } ?? false
+                ? line.address != second : ![first, second].contains(line.address)
         }
         let moved = Set(lines.filter { $0.address == second }.map(\.connection)).count
-        let answered = total - failures.count
-        let held = failures.isEmpty && wrong.isEmpty && lines.count == total && moved <= after / 10
+        let answered = total - load.failures.count
+        let held =
+            load.failures.isEmpty && wrong.isEmpty && lines.count == total && moved <= after / 10
+            && load.moved.count > after / 2
         let noun = moved == 1 ? "connection" : "connections"
         screen.detail(
             "\(held ? screen.green("ok") : screen.red("x "))  \(total) sent, \(answered) answered, "
-                + "\(wrong.count) on the wrong address after the change, \(moved) new \(noun)"
+                + "\(wrong.count) on the wrong address after the edit, \(moved) new \(noun), "
+                + "edit in use after \(load.delay.map { String(format: "%.0f ms", $0 / .milliseconds(1)) } ?? "-")"
         )
-        if let failure = failures.first { screen.detail("first failure: \(failure)") }
-        return DemoOutcome(held: held, requests: total, lost: failures.count)
+        if let failure = load.failures.first { screen.detail("first failure: \(failure)") }
+        return DemoOutcome(held: held, requests: total, lost: load.failures.count)
     }
 
-    /// Sends the requests at their times and changes the mapping between two of them.
-    private func load(_ client: HTTPDNSClient, on stage: DemoStage) async throws -> [String] {
+    private func settings(_ address: String) -> String {
+        "version: 1\nmappings:\n  \(DemoStage.host): \(address)\n"
+    }
+
+    /// Sends the requests at their times and edits the file between two of them.
+    private func load(_ client: HTTPDNSClient, on stage: DemoStage) async throws -> Load {
         let start = ContinuousClock.now
+        let generation = client.mappings.current.generation
+        var load = Load()
+        var edited: ContinuousClock.Instant?
         return try await withThrowingTaskGroup(of: String?.self) { group in
             for number in 0..<(before + after) {
                 try await Task.sleep(until: start + .seconds(1) / perSecond * number, clock: .continuous)
                 if number == before {
-                    try client.mappings.apply { $0[DemoStage.host] = .addresses([second]) }
+                    _ = try stage.write(settings(second), to: "moving.yaml")
+                    edited = .now
+                }
+                if let edited, client.mappings.current.generation > generation {
+                    if load.delay == nil { load.delay = .now - edited }
+                    load.moved.insert(number)
                 }
                 let url = stage.url("/a.jpg?move=\(number)")
                 group.addTask {
@@ -70,9 +95,8 @@ struct MoveUnderLoad: DemoStep {
                     }
                 }
             }
-            return try await group.reduce(into: []) { failures, failure in
-                if let failure { failures.append(failure) }
-            }
+            for try await failure in group where failure != nil { load.failures.append(failure ?? "") }
+            return load
         }
     }
 

@@ -12,5 +12,6 @@ struct FuzzTarget: Sendable {
         .dnsResponse,
         .jsonDNS,
         .mappingsFile,
+        .tencent,
     ]
 }

@@ -41,6 +41,8 @@ final class LoopMailbox: Sendable {
     private let configuration: TransportConfiguration
     /// What is known of endpoints; the loop writes it, anybody reads it.
     let health = Lock(EndpointHealth())
+    /// Which connections are open.
+    let pools = Lock(ConnectionPools())
 
     init(_ configuration: TransportConfiguration) {
         self.configuration = configuration

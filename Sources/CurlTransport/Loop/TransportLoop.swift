@@ -405,11 +405,12 @@ final class TransportLoop {
     func socketOpened(_ descriptor: Int32, for pin: Pin) {
         scheduleSweep()
         pins.socketOpened(descriptor, for: pin)
+        mailbox.pools.withLock { $0.opened(pin.key) }
     }
 
     func socketClosed(_ descriptor: Int32) {
         if configuration.keepsPeerCertificates { pins.pin(of: descriptor)?.chains.socketClosed(descriptor) }
-        pins.socketClosed(descriptor)
+        if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
         shutSockets.remove(descriptor)
         driver?.socketClosed(descriptor)
     }

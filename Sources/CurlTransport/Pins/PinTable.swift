@@ -88,10 +88,13 @@ struct PinTable {
     func pin(of descriptor: Int32) -> Pin? { pinsBySocket[descriptor] }
 
     /// libcurl gives a socket back; its connection is no longer in the pool.
-    mutating func socketClosed(_ descriptor: Int32) {
-        guard let pin = pinsBySocket.removeValue(forKey: descriptor) else { return }
+    /// - Returns: What it was opened for.
+    @discardableResult
+    mutating func socketClosed(_ descriptor: Int32) -> Pin? {
+        guard let pin = pinsBySocket.removeValue(forKey: descriptor) else { return nil }
         pin.sockets.removeAll { $0 == descriptor }
         recycleName(of: pin)
+        return pin
     }
 
     /// The pending removals; they are handed out once.

@@ -81,6 +81,11 @@ package final class TrustedTransport: Sendable {
         state.withLock { $0.transports[$0.rotation.generation] }?.endpointRecords ?? []
     }
 
+    /// The connections that are open, those made with older files too: the largest pools first.
+    package var connectionPools: [ConnectionPoolRecord] {
+        state.withLock { Array($0.transports.values) }.flatMap(\.connectionPools).merged()
+    }
+
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the threads. Idempotent.
     package func shutdown(drainingFor duration: Duration = .zero) async {
         let transports = state.withLock { state in

@@ -21,7 +21,18 @@ public struct HostMappings: Sendable {
     ///   chain of more than 8. Of several bad rules the first by key is named.
     public init(_ rules: [MappingKey: HostMapping] = [:]) throws(MappingError) {
         index = RuleIndex(base: RuleLayer(rules, .base))
-        try check(rules.lazy.map { ($0.key, $0.value) })
+        try HostMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
+    }
+
+    /// Whether ``init(_:)`` takes the rules, without arranging them where no rule leads to another.
+    /// - Throws: As ``init(_:)``.
+    package static func check(_ rules: [MappingKey: HostMapping]) throws(MappingError) {
+        let leadsElsewhere = rules.values.contains { rule in
+            if case .via = rule.action { return true }
+            return false
+        }
+        let layer = leadsElsewhere ? RuleLayer(rules, .base) : RuleLayer.empty
+        try check(rules.lazy.map { ($0.key, $0.value) }, in: RuleIndex(base: layer))
     }
 
     /// The rules that count: those of the overlay, and those of the base that it neither replaces nor hides. Both layers are
@@ -62,11 +73,14 @@ public struct HostMappings: Sendable {
 
     /// The base was checked by itself: only its `via` rules can be broken by an overlay.
     private func checkComposition() throws(MappingError) {
-        try check(index.overlay.rules.lazy.map { ($0.key, $0.value) })
-        try check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } })
+        try HostMappings.check(index.overlay.rules.lazy.map { ($0.key, $0.value) }, in: index)
+        try HostMappings.check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } }, in: index)
     }
 
-    private func check(_ rules: some Sequence<(MappingKey, HostMapping)>) throws(MappingError) {
+    private static func check(
+        _ rules: some Sequence<(MappingKey, HostMapping)>,
+        in index: RuleIndex
+    ) throws(MappingError) {
         let errors = rules.compactMap { key, mapping in
             HostMappings.fault(of: key, mapping, in: index).map {
                 MappingError(key: key.description, reason: $0, location: mapping.location)
@@ -97,7 +111,8 @@ public struct HostMappings: Sendable {
                 return "the weight of \(target.address) is \(target.weight), and weights are 1 to 1000000; "
                     + "leave the address out to send nothing there"
             }
-            guard seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted else {
+            guard targets.count == 1 || seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted
+            else {
                 return "it lists \(target.address) twice; give it once, with a weight for a larger share"
             }
         }

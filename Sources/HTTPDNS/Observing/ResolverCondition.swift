@@ -13,6 +13,16 @@ public struct ResolverCondition: Hashable, Sendable {
     /// Whether what the settings' source says now is not in use, because of a mistake in it.
     public var isReloadFailing = false
 
+    /// Requests that were sent to an address of the system resolver after none of a provider's could be connected to. A
+    /// resolver by itself connects to nothing, and counts none, here and below.
+    public var connectionFallbacks = 0
+    /// Requests for which the system resolver's addresses could not be connected to either.
+    public var connectionFallbacksFailed = 0
+    /// Requests that took the system path at once, because one before them had to fall back.
+    public var connectionFallbacksAhead = 0
+    /// Hosts that take the system path at present, for that reason.
+    public var fallenBackHosts = 0
+
     /// Creates the condition of a resolver with which all is well.
     public init() {}
 }

@@ -17,6 +17,14 @@ extension Diagnostics {
         public var rolloutPercent: Double?
         /// What decides who is within that share: `process` or `key`.
         public var rolloutBy: String?
+        /// Questions answered with addresses of a provider within their time to live.
+        public var fresh: Int
+        /// Questions answered with addresses past their time to live.
+        public var stale: Int
+        /// Questions answered by the system resolver.
+        public var system: Int
+        /// Questions without addresses, by why.
+        public var failures: [String: Int]
         /// Where it is written: file and line.
         public var location: String?
     }

@@ -24,16 +24,23 @@ public struct Diagnostics: Codable, Hashable, Sendable {
     public var routes: [Route]
     /// The providers, in the order of the settings.
     public var providers: [Provider]
+    /// How requests get to addresses.
+    public var connections: Connections
+    /// The open connections by host and endpoint, the largest pools first.
+    public var pools: [Pool]
+    /// What connecting to addresses has shown, those in trouble first.
+    public var endpoints: [Endpoint]
     /// The limits in force.
     public var limits: Limits
     /// What happened since the client was made: the numbers of `ResolverCounters` by their names there.
     public var counters: [String: Int]
 
     private enum CodingKeys: String, CodingKey {
-        case version, library, libcurl, uptimeSeconds, lastReload, mappings, cache, routes, providers, limits, counters
+        case version, library, libcurl, uptimeSeconds, lastReload, mappings, cache, routes, providers
+        case connections, pools, endpoints, limits, counters
         case killSwitch = "switch"
     }
 
-    /// The most answers and the most mappings that are told unless more are asked for.
+    /// The most answers, mappings, pools and endpoints that are told, of each, unless more are asked for.
     public static let defaultLimit = 200
 }

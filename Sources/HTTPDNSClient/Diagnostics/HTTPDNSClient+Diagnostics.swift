@@ -6,22 +6,31 @@ extension HTTPDNSClient {
     /// How the client is at this moment. It asks nobody, and costs a walk through the cache: for operators, and for every few
     /// seconds rather than for every request.
     /// - Parameters:
-    ///   - limit: How many answers and how many mappings are told at most; 0 for none, below 0 counts as 0.
-    ///   - names: Only the answers and mappings about these names; nil means all.
+    ///   - limit: How many answers, mappings, pools and endpoints are told at most, of each; 0 for none, below 0 counts as 0.
+    ///   - names: Only the answers, mappings and pools about these names; nil means all.
     public func diagnostics(limit: Int = Diagnostics.defaultLimit, names: [HostPattern]? = nil) -> Diagnostics {
         let now = initial.resolver.timeSource.now()
         let counters = resolver.counters
         let settings = resolver.settingsInUse
+        let pools = connectionPools
+        let limit = max(0, limit)
         return Diagnostics(
             library: LibraryVersion.current,
             libcurl: CurlLibrary.version,
             uptimeSeconds: (now - madeAt).inSeconds,
             killSwitch: Diagnostics.Switch(killSwitch, at: now),
             lastReload: Diagnostics.Reload(reloads, at: initial.resolver.wallClock.now()),
-            mappings: Diagnostics.Mappings(resolver.mappings.current, limit: max(0, limit), names: names),
-            cache: cacheDiagnostics(counters, limit: max(0, limit), names: names),
-            routes: settings.routes.map { Diagnostics.Route($0) },
+            mappings: Diagnostics.Mappings(resolver.mappings.current, limit: limit, names: names),
+            cache: cacheDiagnostics(counters, limit: limit, names: names),
+            routes: settings.routes.map { Diagnostics.Route($0, counters.routes[$0.pattern.description]) },
             providers: providerDiagnostics(settings.providers, counters, at: now),
+            connections: Diagnostics.Connections(
+                pools,
+                requestsInFlight: sender.transfersInFlight,
+                connectionCounters
+            ),
+            pools: Diagnostics.pools(pools, about: names).prefix(limit).map { Diagnostics.Pool($0) },
+            endpoints: Diagnostics.endpoints(endpointRecords, limit: limit),
             limits: Diagnostics.Limits(settings, initial, pipeline),
             counters: counters.byName
         )
@@ -134,7 +143,7 @@ extension Diagnostics.Answer {
 }
 
 extension Diagnostics.Route {
-    init(_ route: HTTPDNS.Route) {
+    init(_ route: HTTPDNS.Route, _ counters: RouteCounters?) {
         pattern = route.pattern.description
         switch route.action {
         case .bypass: (action, providers, fallback) = ("bypass", [], nil)
@@ -146,6 +155,11 @@ extension Diagnostics.Route {
         mode = route.mode.rawValue
         rolloutPercent = route.rollout?.percent
         rolloutBy = route.rollout?.by.rawValue
+        let counters = counters ?? RouteCounters()
+        fresh = counters.fresh
+        stale = counters.stale
+        system = counters.system
+        failures = Dictionary(counters.failures.map { ($0.key.description, $0.value) }, uniquingKeysWith: +)
     }
 }
 

@@ -7,12 +7,17 @@ extension HTTPDNSClient: ObservedResolver {
     /// What happens to its resolver from now on.
     public var events: ResolverEvents { resolver.events }
 
-    /// How it stands: switch, providers, and the reloads of its settings.
+    /// How it stands: switch, providers, connections that fell back, and the reloads of its settings.
     public var condition: ResolverCondition {
         var condition = resolver.condition
         let reloads = reloads
         condition.reloadsSucceeded = Int(clamping: reloads.successes)
         condition.reloadsFailed = Int(clamping: reloads.failures)
+        let connecting = connectionCounters
+        condition.connectionFallbacks = connecting.fallbacks
+        condition.connectionFallbacksFailed = connecting.fallbacksFailed
+        condition.connectionFallbacksAhead = connecting.fallbacksAhead
+        condition.fallenBackHosts = connecting.fallenBackHosts
         condition.isReloadFailing = reloads.failure != nil
         return condition
     }

@@ -17,6 +17,12 @@ package protocol HopSending: AnyObject, Sendable {
     /// What connecting to endpoints has shown.
     var endpointRecords: [EndpointRecord] { get }
 
+    /// The connections that are open, the largest pools first.
+    var connectionPools: [ConnectionPoolRecord] { get }
+
+    /// Hops that were begun and whose body has not ended.
+    var transfersInFlight: Int { get }
+
     /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
 }
@@ -25,6 +31,8 @@ extension HopSending {
     package func retireConnections() {}
     package func retireConnections(host: String) {}
     package var endpointRecords: [EndpointRecord] { [] }
+    package var connectionPools: [ConnectionPoolRecord] { [] }
+    package var transfersInFlight: Int { 0 }
 }
 
 /// The answer to one hop.

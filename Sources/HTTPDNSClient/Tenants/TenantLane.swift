@@ -67,6 +67,11 @@ final class TenantLane: HopSending {
             .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
     }
 
+    /// Those of all clients with the same trust settings: they share these.
+    var connectionPools: [ConnectionPoolRecord] { trusted.flatMap(\.connectionPools).merged() }
+
+    var transfersInFlight: Int { group.inFlight }
+
     func shutdown(drainingFor duration: Duration) async {
         await group.close(drainingUntil: SystemTimeSource().now() + duration)
         for transport in giveBack() { await transport.shutdown() }

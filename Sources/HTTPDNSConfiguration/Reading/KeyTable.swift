@@ -11,6 +11,7 @@ package struct KeyTable: Sendable {
         name: "the top level",
         keys: [
             "version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client", "metrics",
+            "serve",
         ]
     )
     package static let dohProvider = KeyTable(
@@ -36,6 +37,13 @@ package struct KeyTable: Sendable {
         name: "a provider of kind alibaba-v2",
         keys: alibabaV1Provider.keys + ["encryption", "encryption_key"]
     )
+    package static let tencentProvider = KeyTable(
+        name: "a provider of kind tencent",
+        keys: jsonProvider.keys + [
+            "account", "secret", "encryption_key", "region", "expiry", "encrypt_client_subnet", "account_refused_by",
+            "discovery", "addresses_file",
+        ]
+    )
     package static let limits = KeyTable(name: "a provider's limits", keys: ["in_flight", "per_second"])
     package static let secret = KeyTable(name: "a secret", keys: ["file", "env"])
 
@@ -46,6 +54,7 @@ package struct KeyTable: Sendable {
         case "json-alidns": alidnsProvider
         case "alibaba-v1": alibabaV1Provider
         case "alibaba-v2": alibabaV2Provider
+        case "tencent": tencentProvider
         default: dohProvider
         }
     }
@@ -100,11 +109,25 @@ package struct KeyTable: Sendable {
     package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "at_once"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
+    package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])
+    package static let servedAlibaba = KeyTable(
+        name: "serve.alibaba",
+        keys: ["account", "secret", "encryption_key", "unsigned", "rows_by", "disabled"]
+    )
+    package static let servedTencent = KeyTable(name: "serve.tencent", keys: ["id", "token", "encryption_key"])
+    package static let servedAlidns = KeyTable(name: "serve.alidns", keys: ["account", "access_key", "secret"])
+    package static let servedHost = KeyTable(
+        name: "a host of serve",
+        keys: ["delay", "fail", "garbage", "cut", "rotate"]
+    )
+
     /// Every part.
     package static let all = [
-        top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, secret, limits, route,
-        rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts, connections,
-        ejection, probing, trust, clientCertificate, hostTrust, metrics,
+        top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
+        limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
+        connections,
+        ejection, probing, trust, clientCertificate, hostTrust, metrics, serve, servedAlibaba, servedTencent,
+        servedAlidns, servedHost,
     ]
 }
 
@@ -116,11 +139,11 @@ package struct WordTable: Sendable {
     package var later: [String] = []
 
     package static let providerKinds = WordTable(
-        words: ["doh", "json-google", "json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2"],
-        later: ["tencent"]
+        words: ["doh", "json-google", "json-cloudflare", "json-alidns", "alibaba-v1", "alibaba-v2", "tencent"]
     )
     package static let alibabaRegions = WordTable(words: ["cn", "hk", "sg", "de", "us", "global"])
     package static let alibabaEncryptions = WordTable(words: ["cbc", "gcm"])
+    package static let tencentRegions = WordTable(words: ["cn", "intl"])
     package static let methods = WordTable(words: ["get", "post"])
     package static let fallbacks = WordTable(words: ["none", "system"])
     package static let families = WordTable(words: ["v4", "v6", "both"])
@@ -142,4 +165,15 @@ package struct WordTable: Sendable {
     /// Whether names that nobody asks for are kept alive.
     package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
     package static let httpVersions = WordTable(words: ["auto", "1.1"])
+    /// What the rows of a batch of Alibaba's version 1 are for.
+    package static let servedRows = WordTable(words: ["host", "type"])
+    package static let servedGarbage = WordTable(words: ServeSettings.Garbage.allCases.map(\.rawValue))
+    package static let servedRotations = WordTable(words: ServeSettings.Rotation.allCases.map(\.rawValue))
+    /// The response codes that DNS has a word for, and the errors of Alibaba's table that the local provider knows.
+    package static let servedFailures = WordTable(words: [
+        "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature",
+        "SignatureExpired",
+        "InvalidDuration", "ServiceLevelDeny", "InvalidHost", "TooManyHosts", "SdnsNotSupported", "MissingArgument",
+        "InternalError",
+    ])
 }

@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 /// the user information of a URL, which may hold a password.
 func quoted(_ text: some StringProtocol) -> String {
     let text = String(text)
-    let isSecret = text.contains("://") && text.contains("@")
+    let isSecret = text.utf8.contains(UInt8(ascii: "@")) && text.contains("://")
     return "\"\(isSecret ? URLText.forErrors(text) : text.escaped(limit: 80))\""
 }
 

@@ -12,6 +12,8 @@ extension SettingsReader {
         else { return [:] }
         var rules: [MappingKey: HostMapping] = [:]
         var keys: [MappingKey: Position] = [:]
+        rules.reserveCapacity(entries.count)
+        keys.reserveCapacity(entries.count)
         for (text, entry) in entries {
             let path = "mappings[\(quoted(text))]"
             let key = value(of: entry.key, path: "mappings", "a name or *.suffix, either with :port") {
@@ -48,7 +50,7 @@ extension SettingsReader {
         }
         guard circles.isEmpty else { return }
         do {
-            _ = try HostMappings(rules)
+            try HostMappings.check(rules)
         } catch {
             let position = keys.first { $0.key.description == error.key }?.value
             mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
@@ -149,7 +151,7 @@ extension SettingsReader {
             }
             let share = weight.map { number(of: $0, in: Self.weights, path: "\(path)[\(node.found)]") }
             guard var target else { return nil }
-            if let first = lines.updateValue(node.position, forKey: target) {
+            if entries.count > 1, let first = lines.updateValue(node.position, forKey: target) {
                 mistakes.add(
                     "\(path): \(node.found) is listed twice: it is on line \(first.line) already",
                     at: node.position,

@@ -80,6 +80,9 @@ extension SettingsReader {
             let version: AlibabaProvider.Version = kind == "alibaba-v1" ? .v1 : .v2
             guard let settings = readAlibaba(version, fields, entry, path: path) else { return nil }
             provider.kind = .alibaba(settings)
+        case "tencent":
+            guard let settings = readTencent(fields, entry, path: path) else { return nil }
+            provider.kind = .tencent(settings)
         default:
             if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
                 provider.kind = .doh(method: DoHProvider.Method(rawValue: word) ?? .get)

@@ -8,15 +8,7 @@ extension SettingsReader {
         _ entry: ConfigurationNode.Entry,
         path: String
     ) -> FileSettings.AlibabaSettings? {
-        guard let node = fields["account"] else {
-            mistakes.add(
-                "\(path): the key \"account\" is missing",
-                at: entry.key.position,
-                hint: "it is the number in the vendor's console, such as account: 100000"
-            )
-            return nil
-        }
-        guard let account = identifier(node, path: "\(path).account") else { return nil }
+        guard let account = readVendorAccount(fields, entry, path: path) else { return nil }
         var settings = FileSettings.AlibabaSettings(version: version, account: account)
         settings.secret = fields["secret"].flatMap { readSecret($0, path: "\(path).secret") }
         settings.encryptionKey = fields["encryption_key"].flatMap { readSecret($0, path: "\(path).encryption_key") }
@@ -42,15 +34,31 @@ extension SettingsReader {
         if let node = fields["parameters"] {
             settings.customParameters = readCustomParameters(node, path: "\(path).parameters")
         }
-        if let node = fields["addresses_file"] {
-            let file = file
-            settings.addressesFile = value(of: node, path: "\(path).addresses_file", "the path of a file") {
-                text throws(ValueMistake) in
-                guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: the path of a file") }
-                return FilePath.resolve(text, besideFile: file)
-            }
-        }
+        settings.addressesFile = readAddressesFile(fields, path: path)
         return settings
+    }
+
+    /// The account at a vendor; nil after a mistake.
+    mutating func readVendorAccount(_ fields: Fields, _ entry: ConfigurationNode.Entry, path: String) -> String? {
+        guard let node = fields["account"] else {
+            mistakes.add(
+                "\(path): the key \"account\" is missing",
+                at: entry.key.position,
+                hint: "it is the number in the vendor's console, such as account: 100000"
+            )
+            return nil
+        }
+        return identifier(node, path: "\(path).account")
+    }
+
+    /// Where a vendor's discovered addresses are kept; nil without it, and after a mistake.
+    mutating func readAddressesFile(_ fields: Fields, path: String) -> String? {
+        guard let node = fields["addresses_file"] else { return nil }
+        let file = file
+        return value(of: node, path: "\(path).addresses_file", "the path of a file") { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: the path of a file") }
+            return FilePath.resolve(text, besideFile: file)
+        }
     }
 
     /// The provider itself checks their characters: it is asked for that when the whole file is read.

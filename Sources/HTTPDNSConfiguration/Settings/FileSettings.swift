@@ -31,6 +31,8 @@ package struct FileSettings: Sendable {
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
+    /// What a local provider does with the file. Clients have no use for it.
+    package var serve = ServeSettings()
 
     package init() {}
 

@@ -13,6 +13,7 @@ extension FileSettings {
             /// Without an account it is the free service.
             case alidns(AlidnsAccount?)
             case alibaba(AlibabaSettings)
+            case tencent(TencentSettings)
         }
 
         package var name: String
@@ -43,6 +44,12 @@ extension FileSettings {
                 if let url { settings.url = url }
                 settings.bootstrap = bootstrap
                 return try AlibabaProvider(settings)
+            case .tencent(let own):
+                var settings = own.configuration(name: name)
+                settings.trustRoots = trustRoots
+                settings.url = url
+                settings.bootstrap = bootstrap ?? []
+                return try TencentProvider(settings)
             case .google: service = .google
             case .cloudflare: service = .cloudflare
             case .alidns(nil): service = .alidns
@@ -77,7 +84,7 @@ extension FileSettings {
         case file(String)
         case environment(String)
 
-        var live: Secret {
+        package var live: Secret {
             switch self {
             case .file(let path): .file(path)
             case .environment(let name): .environment(name)

@@ -47,7 +47,7 @@ package enum HostKeyText {
 
     private static func parse(_ text: String) throws(ValueMistake) -> MappingKey {
         guard !text.isEmpty else { throw ValueMistake("a name is missing; allowed: a name or *.suffix") }
-        if text.contains("/") {
+        if text.utf8.contains(UInt8(ascii: "/")) {
             let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
             let authority = rest.prefix { $0 != "/" }
             throw ValueMistake(
@@ -63,13 +63,13 @@ package enum HostKeyText {
         }
         var name = text[...]
         var port: UInt16?
-        if let colon = text.lastIndex(of: ":") {
+        if let colon = text.utf8.lastIndex(of: UInt8(ascii: ":")) {
             name = text[..<colon]
             port = try PortText.parse(text[text.index(after: colon)...], of: text)
         }
         let isSuffix = name.hasPrefix("*.")
         if isSuffix { name = name.dropFirst(2) }
-        if let star = name.firstIndex(of: "*") {
+        if let star = name.utf8.firstIndex(of: UInt8(ascii: "*")) {
             let bare = name[name.index(after: star)...]
             let proposal = star == name.startIndex && !isSuffix && !bare.isEmpty && !bare.contains("*") ? bare : nil
             throw ValueMistake(

@@ -28,8 +28,9 @@ package enum TargetText {
 
     /// Cuts at the colon before the port: the one behind `]`, or else the only one.
     private static func split(_ text: String) -> (host: Substring, port: Substring?) {
-        guard let colon = text.lastIndex(of: ":"),
-            text.hasPrefix("[") ? text[..<colon].hasSuffix("]") : text.firstIndex(of: ":") == colon
+        let separator = UInt8(ascii: ":")
+        guard let colon = text.utf8.lastIndex(of: separator),
+            text.hasPrefix("[") ? text[..<colon].hasSuffix("]") : text.utf8.firstIndex(of: separator) == colon
         else { return (text[...], nil) }
         return (text[..<colon], text[text.index(after: colon)...])
     }

@@ -75,8 +75,8 @@ struct CompareCommand: Subcommand {
         return names
     }
 
-    /// The settings in which HTTP-DNS answers for itself: without the switch that turns it off, and without the system
-    /// resolver in its place.
+    /// The settings in which HTTP-DNS answers for itself: without the switches that turn it off, without what holds its answers
+    /// back while it is introduced, and without the system resolver in its place.
     private func settings(_ console: Console) throws -> ClientSettings {
         guard !common.usesSystemFallback else {
             throw CommandFailure.usage(
@@ -91,6 +91,9 @@ struct CompareCommand: Subcommand {
                 !names.isEmpty
             else { continue }
             settings.configuration.resolver.routes[index].action = .providers(names, fallback: .none)
+            settings.configuration.resolver.routes[index].isEnabled = true
+            settings.configuration.resolver.routes[index].mode = .use
+            settings.configuration.resolver.routes[index].rollout = nil
         }
         return settings
     }

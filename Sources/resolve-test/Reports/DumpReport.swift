@@ -16,6 +16,8 @@ struct DumpReport {
         var text = head(style)
         text += section("providers", diagnostics.providers.map(provider))
         text += section("routes", diagnostics.routes.map(route))
+        text += section("pools", diagnostics.pools.map(pool))
+        text += section("endpoints", troubled.map(endpoint))
         text += section("mappings", diagnostics.mappings.rules.map(rule), more: diagnostics.mappings.isTruncated)
         text += section("answers", diagnostics.cache.answers.map(answer), more: diagnostics.cache.isTruncated)
         return text
@@ -42,6 +44,7 @@ struct DumpReport {
                     + "\(bytes) of \(Figures.count(limits.cacheBytes))"
             ),
             ("questions", questions),
+            ("requests", requests),
             (
                 "limits",
                 "resolving \(lifetime(limits.resolutionSeconds))   stale \(lifetime(limits.staleSeconds))   "
@@ -50,6 +53,24 @@ struct DumpReport {
         ]
         if let reload = diagnostics.lastReload { lines.insert(("reload", Self.text(of: reload)), at: 2) }
         return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
+    }
+
+    /// What is well needs no line: `--json` has all.
+    private var troubled: [Diagnostics.Endpoint] { diagnostics.endpoints.filter { $0.state != "healthy" } }
+
+    private var requests: String {
+        let connections = diagnostics.connections
+        var text =
+            "\(Figures.count(connections.requestsInFlight)) in flight   "
+            + "\(Self.count(connections.open, "open connection"))"
+        if connections.held > 0 { text += "   held on a warm address \(Figures.count(connections.held))" }
+        if connections.fallbacks + connections.fallbacksFailed + connections.fallbacksAhead > 0 {
+            text +=
+                "   fell back \(Figures.count(connections.fallbacks + connections.fallbacksAhead))"
+                + " (failed \(Figures.count(connections.fallbacksFailed)), "
+                + "\(Self.count(connections.fallenBackHosts, "host")) now)"
+        }
+        return text
     }
 
     private var questions: String {
@@ -98,8 +119,29 @@ struct DumpReport {
         }
         let providers = route.action == "bypass" ? "bypass" : route.providers.joined(separator: ", ")
         return [
-            route.pattern, providers, route.fallback.map { "fallback \($0)" } ?? "",
+            route.pattern, providers, route.fallback.map { "fallback \($0)" } ?? "", answers(of: route),
             notes.joined(separator: ", "), route.location ?? "",
+        ]
+    }
+
+    /// `812 fresh, 3 stale, 2 system, 1 failed`, without what did not happen.
+    private func answers(of route: Diagnostics.Route) -> String {
+        let counts = [
+            (route.fresh, "fresh"), (route.stale, "stale"), (route.system, "system"),
+            (route.failures.values.reduce(0, +), "failed"),
+        ]
+        return counts.filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }.joined(separator: ", ")
+    }
+
+    private func pool(_ pool: Diagnostics.Pool) -> [String] {
+        ["\(pool.host):\(pool.port)", pool.endpoint, Self.count(pool.connections, "connection")]
+    }
+
+    private func endpoint(_ endpoint: Diagnostics.Endpoint) -> [String] {
+        [
+            endpoint.endpoint, endpoint.state, endpoint.restSeconds.map { "for \(lifetime($0))" } ?? "",
+            Self.count(endpoint.failuresInARow, "failure") + " in a row",
+            endpoint.host.map { "TLS of \($0)" } ?? "",
         ]
     }
 

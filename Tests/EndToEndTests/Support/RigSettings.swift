@@ -42,14 +42,16 @@ extension HTTPDNSClient.Configuration {
 }
 
 /// Runs `body` with a client that is shut down afterwards, whatever happens.
-func withClient(
+@discardableResult
+func withClient<Result>(
     _ configuration: HTTPDNSClient.Configuration,
-    _ body: (HTTPDNSClient) async throws -> Void
-) async throws {
+    _ body: (HTTPDNSClient) async throws -> Result
+) async throws -> Result {
     let client = try await HTTPDNSClient(configuration: configuration)
     do {
-        try await body(client)
+        let result = try await body(client)
         try await client.shutdown()
+        return result
     } catch {
         try await client.shutdown()
         throw error

@@ -19,18 +19,6 @@ struct ProviderAndRouteMistakeTests {
                 """
             ),
             MistakeCase(
-                "A provider of a later kind",
-                """
-                version: 1
-                providers:
-                  dnspod: { kind: tencent, account: "100000" }
-                """,
-                """
-                f.yaml:3:19: providers["dnspod"].kind: "tencent" comes in a later version; allowed now: doh, json-google, \
-                json-cloudflare, json-alidns, alibaba-v1, alibaba-v2
-                """
-            ),
-            MistakeCase(
                 "A provider of an unknown kind",
                 """
                 version: 1
@@ -39,7 +27,7 @@ struct ProviderAndRouteMistakeTests {
                 """,
                 """
                 f.yaml:3:19: providers["backup"].kind: found "dhoh"; allowed: doh, json-google, json-cloudflare, json-alidns, \
-                alibaba-v1, alibaba-v2 (did you mean "doh"?)
+                alibaba-v1, alibaba-v2, tencent (did you mean "doh"?)
                 """
             ),
             MistakeCase(

@@ -14,7 +14,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics (begin with: version: 1)
+                policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -24,7 +24,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (begin with: version: 1)
+                mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -34,7 +34,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (put a space behind the colon)
+                mappings, policy, cache, resolver, client, metrics, serve (put a space behind the colon)
                 """
             ),
             MistakeCase(
@@ -96,7 +96,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics (did you mean "mappings"?)
+                policy, cache, resolver, client, metrics, serve (did you mean "mappings"?)
                 """
             ),
             MistakeCase(
@@ -108,7 +108,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (a name belongs below mappings: or routes:, indented)
+                mappings, policy, cache, resolver, client, metrics, serve (a name belongs below mappings: or routes:, indented)
                 """
             ),
             MistakeCase(

@@ -89,6 +89,68 @@ struct VendorMistakeTests {
                 f.yaml:3:53: providers["ali"].region: found "uk"; allowed: cn, hk, sg, de, us, global (did you mean "hk"?)
                 """
             ),
+            MistakeCase(
+                "Tencent without a secret",
+                """
+                version: 1
+                providers:
+                  tc: { kind: tencent, account: 100000 }
+                """,
+                """
+                f.yaml:3:3: providers["tc"]: it needs secret, the token, or encryption_key, the AES key, and not both \
+                (such as secret: { env: TENCENT_TOKEN })
+                """
+            ),
+            MistakeCase(
+                "Tencent with both secrets",
+                """
+                version: 1
+                providers:
+                  tc: { kind: tencent, account: 100000, secret: { env: A }, encryption_key: { env: B } }
+                """,
+                """
+                f.yaml:3:3: providers["tc"]: it needs secret, the token, or encryption_key, the AES key, and not both \
+                (such as secret: { env: TENCENT_TOKEN })
+                """
+            ),
+            MistakeCase(
+                "Statuses that refuse nobody's account, and one that is none",
+                """
+                version: 1
+                providers:
+                  tc: { kind: tencent, account: 100000, secret: { env: A }, account_refused_by: [401, 429, x] }
+                """,
+                """
+                f.yaml:3:87: providers["tc"].account_refused_by: found "429"; allowed: HTTP statuses, one or a list: 400 to \
+                499 but 408 and 429
+                f.yaml:3:92: providers["tc"].account_refused_by: found "x"; allowed: HTTP statuses, one or a list: 400 to \
+                499 but 408 and 429
+                """
+            ),
+            MistakeCase(
+                "A region that Tencent has not",
+                """
+                version: 1
+                providers:
+                  tc: { kind: tencent, account: 100000, secret: { env: A }, region: hk }
+                """,
+                """
+                f.yaml:3:69: providers["tc"].region: found "hk"; allowed: cn, intl
+                """
+            ),
+            MistakeCase(
+                "A cipher as Alibaba has it",
+                """
+                version: 1
+                providers:
+                  tc: { kind: tencent, account: 100000, encryption: des, encryption_key: { env: A } }
+                """,
+                """
+                f.yaml:3:41: "encryption" is not a key of a provider of kind tencent; allowed: kind, url, bootstrap, ca_file, \
+                limits, account, secret, encryption_key, region, expiry, encrypt_client_subnet, account_refused_by, discovery, \
+                addresses_file (it is a key of a provider of kind alibaba-v2)
+                """
+            ),
         ]
     )
     func mistakes(example: MistakeCase) {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
@@ -96,6 +97,60 @@ struct ProviderSettingsTests {
         let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
         #expect(providers.map(\.name) == ["ali"] && providers.allSatisfy { $0 is AlibabaProvider })
         #expect(providers.map(\.serviceScope) == [.loopback] && providers.map(\.batchLimit) == [5])
+        for provider in providers { await provider.shutdown() }
+    }
+
+    @Test("Tencent's kind has its account, the place of its token or key, its switches and files")
+    func tencent() async throws {
+        let text = """
+            version: 1
+            providers:
+              plain: { kind: tencent, account: 100000, secret: { env: TENCENT_TOKEN } }
+              full:
+                kind: tencent
+                account: "123456"
+                encryption_key: { env: TENCENT_AES_KEY }
+                region: intl
+                expiry: false
+                encrypt_client_subnet: false
+                account_refused_by: [401, 403]
+                discovery: false
+                addresses_file: /var/lib/app/tencent
+            """
+        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        var full = FileSettings.TencentSettings(account: "123456")
+        full.encryptionKey = .environment("TENCENT_AES_KEY")
+        full.region = "intl"
+        full.sendsExpiry = false
+        full.encryptsClientSubnet = false
+        full.accountRefusals = [401, 403]
+        full.discovers = false
+        full.addressesFile = "/var/lib/app/tencent"
+        var plain = FileSettings.TencentSettings(account: "100000")
+        plain.secret = .environment("TENCENT_TOKEN")
+        #expect(settings.providers.map(\.kind) == [.tencent(plain), .tencent(full)])
+    }
+
+    @Test("Tencent's provider is made with all that its file says")
+    func tencentProvider() async throws {
+        let token = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).token").path
+        #expect(
+            FileManager.default.createFile(
+                atPath: token,
+                contents: Data("7".utf8),
+                attributes: [.posixPermissions: 0o600]
+            )
+        )
+        defer { try? FileManager.default.removeItem(atPath: token) }
+        let own = """
+            version: 1
+            providers:
+              tc: { kind: tencent, account: 1, secret: { file: "\(token)" }, url: "http://127.0.0.1:8053" }
+              intl: { kind: tencent, account: 1, secret: { file: "\(token)" }, region: intl, account_refused_by: 401 }
+            """
+        let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
+        #expect(providers.map(\.name) == ["tc", "intl"] && providers.allSatisfy { $0 is TencentProvider })
+        #expect(providers.map(\.serviceScope) == [.loopback, .public] && providers.map(\.batchLimit) == [8, 8])
         for provider in providers { await provider.shutdown() }
     }
 

@@ -19,10 +19,24 @@ struct SchemaTests {
         #expect(try schema.whyNot(YAMLDocument.read(example.text, file: "example")) == nil)
     }
 
+    @Test("The examples with vendors' accounts fit the schema, and are read", arguments: ["alibaba", "tencent"])
+    func vendors(name: String) throws {
+        let text = try String(contentsOf: Repository.file("Examples/\(name).yaml"), encoding: .utf8)
+        #expect(try schema.whyNot(YAMLDocument.read(text, file: "example")) == nil)
+        #expect(try ConfigurationFile.settings(text, name: "example.yaml").providers.map(\.name) == [name])
+    }
+
     @Test(
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
+            "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }",
+            "serve: { tencent: { id: \"\" } }",
+            "serve: { alidns: { account: b } }", "serve: { hosts: { x: { fail: 200 } } }",
+            "serve: { hosts: { x: { fail: Oops } } }", "serve: { hosts: { x: { delay: 1 } } }",
+            "serve: { hosts: { x: { garbage: yes } } }", "serve: { hosts: { x: { cut: -1 } } }",
+            "serve: { hosts: { x: { rotate: true } } }", "serve: { hosts: { \"x:443\": { cut: 1 } } }",
             "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
@@ -35,6 +49,13 @@ struct SchemaTests {
             "providers: { a: { kind: alibaba-v2, account: 1, parameters: [a] } }",
             "providers: { a: { kind: alibaba-v1, account: 1, discovery: often } }",
             "providers: { a: { kind: alibaba-v1, account: \"1/2\" } }", "providers: { a: { kind: doh } }",
+            "providers: { a: { kind: tencent, account: 1 } }",
+            "providers: { a: { kind: tencent, secret: { env: A } } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, region: hk } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: 500 } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, account_refused_by: [] } }",
+            "providers: { a: { kind: tencent, account: 1, secret: { env: A }, expiry: 600 } }",
+            "providers: { a: { kind: tencent, account: 1, encryption_key: abc } }",
             "providers: { a: { kind: doh, url: 192.0.2.53 } }",
             "providers: { a: { kind: doh, url: https://me:x@192.0.2.53/ } }",
             "providers: { a: { kind: doh, url: https://192.0.2.53/, bootstrap: [] } }",
@@ -132,11 +153,12 @@ struct SchemaTests {
         let client = top["client"]?["properties"]
         let connections = client?["connections"]?["properties"]
         let providers = objects(definitions["provider"])
-        try #require(providers.count == 5)
+        try #require(providers.count == 6)
         let pairs: [(Set<String>, KeyTable)] = [
             (keys(schema.root), .top), (keys(providers[0]), .dohProvider),
             (keys(providers[1]), .jsonProvider), (keys(providers[2]), .alidnsProvider),
             (keys(providers[3]), .alibabaV1Provider), (keys(providers[4]), .alibabaV2Provider),
+            (keys(providers[5]), .tencentProvider),
             (objects(definitions["secret"]).reduce(into: []) { $0.formUnion(keys($1)) }, .secret),
             (keys(definitions["limits"]), .limits), (keys(definitions["rollout"]), .rollout),
             (keys(objects(definitions["route"]).first), .route),
@@ -150,7 +172,10 @@ struct SchemaTests {
             (keys(client?["trust"]), .trust),
             (keys(client?["trust_by_host"]?["additionalProperties"]), .hostTrust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
-            (keys(top["metrics"]), .metrics),
+            (keys(top["metrics"]), .metrics), (keys(top["serve"]), .serve),
+            (keys(top["serve"]?["properties"]?["alibaba"]), .servedAlibaba),
+            (keys(top["serve"]?["properties"]?["tencent"]), .servedTencent),
+            (keys(top["serve"]?["properties"]?["alidns"]), .servedAlidns), (keys(definitions["fault"]), .servedHost),
         ]
         #expect(pairs.count == KeyTable.all.count)
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
@@ -162,11 +187,15 @@ struct SchemaTests {
         let kinds = providers.flatMap { $0?["kind"]?["enum"]?.items ?? [] }.compactMap(\.text)
         #expect(kinds == WordTable.providerKinds.words)
         let provider = providers.first ?? nil
+        func own(_ kind: String) -> ConfigurationNode? {
+            providers.compactMap { $0 }.first { $0["kind"]?["enum"]?.items?.map(\.text) == [kind] }
+        }
         let route = schema.root["$defs"]?["route"]?["anyOf"]?.items?.last?["properties"]
         let top = schema.root["properties"]
         let pairs: [(ConfigurationNode?, WordTable)] = [
-            (provider?["method"], .methods), (providers.last??["region"], .alibabaRegions),
-            (providers.last??["encryption"], .alibabaEncryptions), (route?["fallback"], .fallbacks),
+            (provider?["method"], .methods), (own("alibaba-v2")?["region"], .alibabaRegions),
+            (own("alibaba-v2")?["encryption"], .alibabaEncryptions), (own("tencent")?["region"], .tencentRegions),
+            (route?["fallback"], .fallbacks),
             (route?["families"], .families), (top?["policy"]?["properties"]?["providers_may_answer"], .scopes),
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
@@ -177,6 +206,10 @@ struct SchemaTests {
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
+            (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
+            (schema.root["$defs"]?["fault"]?["properties"]?["garbage"], .servedGarbage),
+            (schema.root["$defs"]?["fault"]?["properties"]?["rotate"], .servedRotations),
+            (schema.root["$defs"]?["fault"]?["properties"]?["fail"]?["anyOf"]?.items?.last, .servedFailures),
         ]
         for (node, table) in pairs {
             #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
@@ -207,6 +240,7 @@ struct ReferenceTests {
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
             .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications, .selections,
+            .servedRows, .servedGarbage, .servedRotations, .servedFailures,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }

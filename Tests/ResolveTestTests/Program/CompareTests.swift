@@ -150,6 +150,32 @@ struct CompareTests {
         #expect(result.output.contains("failed"))
         #expect(result.error.contains("not compared: "))
     }
+
+    @Test(
+        "a route whose answers are not used yet is compared all the same",
+        arguments: ["mode: shadow", "rollout: { percent: 0 }", "enabled: false"]
+    )
+    func heldBack(setting: String) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            providers:
+              doh: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1], ca_file: "\(rig.certificateAuthorityFile)" }
+            routes: { "*": { providers: doh, \(setting) } }
+            """,
+            to: "httpdns.yaml"
+        )
+        let result = try await compare(
+            ["two.test", "--config", file],
+            system: ["two.test": ["127.0.0.4"]],
+            isRouted: false
+        )
+        #expect(result.status == 0, "\(result)")
+        #expect(result.output.contains(/127\.0\.0\.3 +yes, [0-9]+ s +-/))
+        #expect(result.output.contains(/127\.0\.0\.4 +- +yes/))
+    }
     #endif
 
     @Test("as JSON each host is one line, with result and reason of each probe")

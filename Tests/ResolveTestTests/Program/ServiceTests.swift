@@ -58,13 +58,14 @@ struct ServiceTests {
                 mappings   generation 2 (file 1, program 1)   2 rules
                 cache      1 of 4,096 answers   N bytes of 8,388,608
                 questions  hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
+                requests   0 in flight   0 open connections
                 limits     resolving 3 s   stale 60 min   idle connections 1,024
 
                 providers
                   backup  provider  healthy  -  0 in flight  1 queries
 
                 routes
-                  *.test  backup  fallback system
+                  *.test  backup  fallback system  1 fresh
 
                 mappings
                   map.test  203.0.113.9         settings

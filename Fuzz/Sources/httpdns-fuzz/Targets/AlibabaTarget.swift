@@ -25,10 +25,7 @@ extension FuzzTarget {
         }
     }
 
-    private typealias Reading =
-        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HostName: ProviderAnswer]
-
-    private static let plain: Reading = { octets, question throws(VendorAnswerError) in
+    private static let plain: VendorReading = { octets, question throws(VendorAnswerError) in
         try AlibabaV2Answer.read(octets, question: question, payload: nil)
     }
 
@@ -44,37 +41,6 @@ extension FuzzTarget {
             [UInt8](repeating: 0, count: count)
         }
     }()
-
-    private static func check(_ question: VendorQuestion, _ read: Reading, _ octets: [UInt8]) {
-        do throws(VendorAnswerError) {
-            let answers = try read(octets, question)
-            precondition(!answers.isEmpty)
-            for (host, answer) in answers {
-                precondition(question.hosts.contains(host), "no name has a place in it that was not asked about")
-                precondition((answer.v4 != nil) == question.families.contains(.v4))
-                precondition((answer.v6 != nil) == question.families.contains(.v6))
-                check(answer.v4, .v4)
-                check(answer.v6, .v6)
-            }
-        } catch {
-            precondition(isOneLine(error.description), "an error is one line of ASCII")
-        }
-    }
-
-    private static func check(_ outcome: FamilyAnswer?, _ family: IPAddress.Family) {
-        switch outcome {
-        case nil: break
-        case .addresses(let addresses, let life, _)?:
-            precondition((1...DNSResponse.maximumAddresses).contains(addresses.count))
-            precondition(Set(addresses).count == addresses.count, "an address is there once")
-            precondition(addresses.allSatisfy { $0.family == family })
-            precondition(life >= .seconds(1))
-        case .noData(let life)?, .nameError(let life)?:
-            precondition((life ?? .zero) <= VendorAnswer.longestAbsence)
-        case .failed(let error)?:
-            precondition(isOneLine(error.message))
-        }
-    }
 
     /// The names that the text speaks of; at least one.
     private static func hosts(in root: JSONValue) -> [HostName] {

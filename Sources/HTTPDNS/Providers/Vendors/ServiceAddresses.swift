@@ -119,17 +119,20 @@ extension ServiceAddresses {
         guard let storage, let stored = try? await storage.store.load() else { return false }
         let wallNow = wallClock.now()
         var endpoints: [Endpoint] = []
+        // All entries were stored at once, so that they differ in their ports alone.
         var oldest: Int64 = 0
+        var lifetime = ServiceAddressBook.refreshInterval
         for entry in stored where entry.host == Self.storedName && entry.provider == storage.provider {
             let age = wallNow - entry.receivedAt
             guard let port = port(in: entry.route, key: storage.key), age >= 0,
-                Duration.milliseconds(age) < ServiceAddressBook.refreshInterval
+                Duration.milliseconds(age) < min(entry.timeToLive, ServiceAddressBook.refreshInterval)
             else { continue }
             oldest = max(oldest, age)
+            lifetime = min(lifetime, entry.timeToLive)
             endpoints += entry.addresses.filter(isAllowed).map { Endpoint(address: $0, port: port) }
         }
         guard !endpoints.isEmpty else { return false }
-        let discovery = ServiceDiscovery(endpoints: endpoints)
+        let discovery = ServiceDiscovery(endpoints: endpoints, lifetime: lifetime)
         let now = time.now()
         state.withLock { [oldest] in $0.book.learned(discovery, age: .milliseconds(oldest), at: now) }
         return true
@@ -148,7 +151,7 @@ extension ServiceAddresses {
                 addresses: discovery.endpoints.filter { $0.port == port }.map(\.address),
                 provider: storage.provider,
                 receivedAt: receivedAt,
-                timeToLive: ServiceAddressBook.refreshInterval
+                timeToLive: discovery.lifetime ?? ServiceAddressBook.refreshInterval
             )
         }
         try? await storage.store.save(entries)

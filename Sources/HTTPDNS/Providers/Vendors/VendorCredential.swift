@@ -25,9 +25,12 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     }
 
     /// Whether the account can stand in a URL as it is.
-    var hasPlainAccount: Bool {
-        (1...128).contains(account.utf8.count)
-            && account.utf8.allSatisfy { octet in
+    var hasPlainAccount: Bool { Self.isPlain(account) }
+
+    /// Whether a text is 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`, which can stand in a URL as they are.
+    static func isPlain(_ text: String) -> Bool {
+        (1...128).contains(text.utf8.count)
+            && text.utf8.allSatisfy { octet in
                 switch octet {
                 case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
                     UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"), UInt8(ascii: "."):

@@ -115,7 +115,7 @@ final class VendorExchange: Sendable {
         while let attempt = attempts.next(at: time.now()) {
             try Task.checkCancellation()
             let seconds = clock.seconds()
-            let request = try request(seconds)
+            let request = vendor.addressed(try request(seconds), to: attempt.endpoint)
             let reply: ServiceReply
             do {
                 reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)

@@ -19,6 +19,10 @@ protocol VendorProtocol: Sendable {
         at seconds: Int64
     ) throws(ProviderError) -> ServiceRequest
 
+    /// A request as it goes to one of the service's addresses. By default it is the same at each, which proves itself by a
+    /// certificate for the host in the URL.
+    func addressed(_ request: ServiceRequest, to endpoint: Endpoint) -> ServiceRequest
+
     /// The refusal that a reply is; nil when it should have answers.
     func refusal(in reply: ServiceReply) -> VendorRefusal?
 
@@ -37,6 +41,10 @@ protocol VendorProtocol: Sendable {
     /// What a reply to it says.
     /// - Throws: ``ProviderError`` when it says nothing of the kind.
     func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery
+}
+
+extension VendorProtocol {
+    func addressed(_ request: ServiceRequest, to endpoint: Endpoint) -> ServiceRequest { request }
 }
 
 /// One question to a vendor.

@@ -82,7 +82,7 @@ struct AlibabaCanaryTests {
         arguments: failures.indices
     )
     func log(index: Int) async throws {
-        let lines = Lines()
+        let log = CollectedLog()
         let scripted = try ScriptedAlibaba(
             secret: Secret { Self.secret },
             encryption: .gcm,
@@ -92,37 +92,18 @@ struct AlibabaCanaryTests {
         var configuration = ResolverConfiguration()
         configuration.providers = [scripted.provider]
         configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
-        configuration.logger = Logger(label: "test") { _ in LineHandler(lines: lines) }
+        configuration.logger = log.logger(.trace)
         let resolver = try Resolver(configuration)
         let events = resolver.events
         let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
         let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
         await resolver.shutdown()
-        var said = lines.all.withLock { $0 }
+        var said = log.lines
         #expect(said.count >= 2)
         for await event in events { said.append("\(event)") }
         said.append("\(error as Any)")
         for canary in Self.canaries(scripted.exchange.sent) where !canary.isEmpty {
             #expect(!said.contains { $0.contains(canary) }, "\(canary)")
-        }
-    }
-
-    private final class Lines: Sendable {
-        let all = Lock<[String]>([])
-    }
-
-    private struct LineHandler: LogHandler {
-        let lines: Lines
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level = .trace
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            lines.all.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
         }
     }
 }

@@ -2,7 +2,6 @@ import CurlTransport
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes
-import Logging
 import ServerRig
 import Testing
 
@@ -13,18 +12,18 @@ struct AlibabaContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: ServiceExchanging {
         private let version: AlibabaProvider.Version
-        private let state = Lock<(isShutDown: Bool, silences: [Task<Void, any Error>])>((false, []))
+        private let silence = Silence()
 
         init(_ version: AlibabaProvider.Version) { self.version = version }
 
         func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
             -> ServiceReply
         {
-            if state.withLock({ $0.isShutDown }) { throw ScriptedVendorExchange.failure(.shutDown) }
+            try silence.checkShutdown()
             let names = (request.parameters["dn"] ?? request.parameters["host"] ?? "").split(separator: ",").map(
                 String.init
             )
-            if names.contains("silent.test") { throw try await silence(until: deadline) }
+            if names.contains("silent.test") { throw try await silence.keep(until: deadline) }
             let families = request.parameters["q"] ?? request.parameters["query"] ?? "4"
             let answers = names.map { version == .v2 ? v2($0, families) : v1($0, families) }.joined(separator: ",")
             let body: String =
@@ -36,33 +35,7 @@ struct AlibabaContractTests {
             return ServiceReply(status: 200, headerFields: [:], body: Array(body.utf8), endpoint: endpoint)
         }
 
-        func shutdown() async {
-            let silences = state.withLock { state in
-                state.isShutDown = true
-                return state.silences
-            }
-            for silence in silences { silence.cancel() }
-        }
-
-        private func silence(until deadline: MonotonicTime) async throws -> TransferFailure {
-            let sleep = Task { try await SystemTimeSource().sleep(until: deadline) }
-            let isShutDown = state.withLock { state in
-                state.silences.append(sleep)
-                return state.isShutDown
-            }
-            if isShutDown { sleep.cancel() }
-            return try await withTaskCancellationHandler {
-                do {
-                    try await sleep.value
-                    return ScriptedVendorExchange.failure(.timedOut)
-                } catch {
-                    try Task.checkCancellation()
-                    return ScriptedVendorExchange.failure(.shutDown)
-                }
-            } onCancel: {
-                sleep.cancel()
-            }
-        }
+        func shutdown() async { silence.shutdown() }
 
         private func v2(_ name: String, _ families: String) -> String {
             let missing = name == "nowhere.test" ? "DomainNotExist" : "RRNotExist"
@@ -111,7 +84,7 @@ struct AlibabaContractTests {
     @Test("a provider whose account is refused stands aside for the next one: requests go on, and one warning is told")
     func refusedAccount() async throws {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
-        let told = try await warnings(of: scripted)
+        let told = try await VendorWarnings.told(about: scripted.provider)
         // However often it is tried whether it is back, the service hears of one query.
         #expect(scripted.exchange.sent.count == 1)
         #expect(told.count == 1)
@@ -125,7 +98,7 @@ struct AlibabaContractTests {
         }
         _ = try await scripted.resolve()
         await scripted.provider.exchange.addresses.settled()
-        let told = try await warnings(of: scripted)
+        let told = try await VendorWarnings.told(about: scripted.provider)
         #expect(scripted.exchange.queries.count == 1 && scripted.exchange.discoveries.count == 1)
         #expect(told.count == 1)
         #expect(told.first?.contains("service-disabled") == true)
@@ -162,53 +135,5 @@ struct AlibabaContractTests {
         }
         #expect(exchange.sent.count == 4)
         await resolver.shutdown()
-    }
-
-    /// What is warned of while twenty questions, forty seconds apart, are answered by the next provider.
-    private func warnings(of scripted: ScriptedAlibaba) async throws -> [String] {
-        let host = try HostName("www.example.com")
-        let address = IPAddress(v4: 198, 51, 100, 99)
-        let time = FakeTimeSource()
-        let good = ScriptedProvider(
-            name: "good",
-            scripts: [
-                host: .answer(ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(9), canonicalName: nil)))
-            ],
-            timeSource: time
-        )
-        let warnings = Warnings()
-        var configuration = ResolverConfiguration()
-        configuration.providers = [scripted.provider, good]
-        configuration.routes = [Route(.any, .providers(["ali", "good"], fallback: .none), families: .v4)]
-        configuration.logger = Logger(label: "test") { _ in WarningHandler(warnings: warnings) }
-        configuration.timeSource = time
-        let resolver = try Resolver(configuration)
-        for _ in 0..<20 {
-            resolver.removeAllCached()
-            let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))
-            #expect(resolution.endpoints.map(\.address) == [address])
-            time.advance(by: .seconds(40))
-        }
-        await resolver.shutdown()
-        return warnings.all.withLock { $0 }
-    }
-
-    private final class Warnings: Sendable {
-        let all = Lock<[String]>([])
-    }
-
-    private struct WarningHandler: LogHandler {
-        let warnings: Warnings
-        var metadata: Logger.Metadata = [:]
-        var logLevel: Logger.Level = .warning
-
-        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
-            get { metadata[key] }
-            set { metadata[key] = newValue }
-        }
-
-        func log(event: LogEvent) {
-            warnings.all.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
-        }
     }
 }

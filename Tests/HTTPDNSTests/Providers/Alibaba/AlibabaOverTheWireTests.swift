@@ -7,55 +7,31 @@ import Testing
 /// The provider over its own transport, against a server that says what no real one would.
 @Suite("Alibaba: over the wire", .timeLimit(.minutes(3)))
 struct AlibabaOverTheWireTests {
-    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
-        let server = try RawServer { _ in steps }
-        defer { server.stop() }
+    private func provider(port: UInt16) throws -> AlibabaProvider {
         var configuration = AlibabaProvider.Configuration(
             name: "raw",
             version: .v2,
             credential: VendorCredential(account: "123456")
         )
-        configuration.url = "http://127.0.0.1:\(server.port)"
+        configuration.url = "http://127.0.0.1:\(port)"
         configuration.discoversAddresses = false
-        let provider = try AlibabaProvider(configuration)
-        defer { Task { await provider.shutdown() } }
-        do {
-            let query = ProviderQuery(host: try HostName("www.example.com"), families: .v4, timeLimit: timeLimit)
-            _ = try await provider.resolve(query)
-            return nil
-        } catch let error as ProviderError {
-            return error
-        }
+        return try AlibabaProvider(configuration)
     }
 
-    private static func answer(_ body: String, status: String = "200 OK", length: Int? = nil) -> RawServer.Step {
-        .sendText("HTTP/1.1 \(status)\r\nContent-Length: \(length ?? body.utf8.count)\r\n\r\n\(body)")
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
+        try await VendorWire.error(steps, .v4, timeLimit: timeLimit, provider)
     }
 
     @Test("the request is one line with the parameters, and the answer is read")
     func exchange() async throws {
-        let server = try RawServer { _ in [.readHead, Self.answer(AlibabaBody.v2), .hang] }
-        defer { server.stop() }
-        var configuration = AlibabaProvider.Configuration(
-            name: "raw",
-            version: .v2,
-            credential: VendorCredential(account: "123456")
-        )
-        configuration.url = "http://127.0.0.1:\(server.port)"
-        configuration.discoversAddresses = false
-        let provider = try AlibabaProvider(configuration)
-        let query = ProviderQuery(host: try HostName("www.example.com"), families: .both, timeLimit: .seconds(30))
-        let answer = try await provider.resolve(query)
-        #expect(answer.v4 != nil && answer.v6 != nil)
-        await provider.shutdown()
-        let text = String(decoding: server.connections.first?.received ?? [], as: UTF8.self)
+        let text = try await VendorWire.request(answered: AlibabaBody.v2, provider)
         #expect(text.hasPrefix("GET /v2/d?id=123456&m=0&dn=www.example.com&q=4,6 HTTP/1.1\r\n"))
     }
 
     @Test("the code in the body of a refusal is read")
     func refusal() async throws {
         let body = #"{"code":"InvalidAccount"}"#
-        let error = try await error(.readHead, Self.answer(body, status: "403 Forbidden"), .hang)
+        let error = try await error(.readHead, VendorWire.answer(body, status: "403 Forbidden"), .hang)
         #expect(error?.code == .accountRefused && error?.message.contains("InvalidAccount") == true)
     }
 
@@ -63,11 +39,11 @@ struct AlibabaOverTheWireTests {
     func longBody() async throws {
         let chunk = String(repeating: " ", count: 64 * 1024)
         let length = 10 * 1024 * 1024
-        let long = try await error(.readHead, Self.answer("", length: length), .repeatForever([.sendText(chunk)]))
+        let long = try await error(.readHead, VendorWire.answer("", length: length), .repeatForever([.sendText(chunk)]))
         #expect(long?.code == .badResponse && long?.message.contains("longer than an answer") == true)
         let refusal = try await error(
             .readHead,
-            Self.answer("", status: "502 Bad Gateway", length: length),
+            VendorWire.answer("", status: "502 Bad Gateway", length: length),
             .repeatForever([.sendText(chunk)])
         )
         #expect(refusal?.code == .httpStatus && refusal?.message.contains("HTTP 502") == true)
@@ -75,9 +51,14 @@ struct AlibabaOverTheWireTests {
 
     @Test("a body that breaks off, and one that stalls, are no answers")
     func broken() async throws {
-        let cut = try await error(.readHead, Self.answer(AlibabaBody.v2, length: AlibabaBody.v2.utf8.count + 1))
+        let cut = try await error(.readHead, VendorWire.answer(AlibabaBody.v2, length: AlibabaBody.v2.utf8.count + 1))
         #expect(cut != nil)
-        let stalled = try await error(.readHead, Self.answer("{", length: 100), .hang, timeLimit: .milliseconds(300))
+        let stalled = try await error(
+            .readHead,
+            VendorWire.answer("{", length: 100),
+            .hang,
+            timeLimit: .milliseconds(300)
+        )
         #expect(stalled?.code == .timedOut)
         let redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
         #expect(try await error(.readHead, .sendText(redirect), .hang)?.code == .httpStatus)

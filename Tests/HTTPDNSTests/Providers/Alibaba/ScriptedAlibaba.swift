@@ -4,7 +4,7 @@ import HTTPTypes
 @testable import HTTPDNS
 
 /// An Alibaba provider whose service is a function.
-struct ScriptedAlibaba {
+struct ScriptedAlibaba: ScriptedVendor {
     static let hmacSecret = "000102030405060708090a0b0c0d0e0f"
     static let aesKey = "f0e0d0c0b0a090807060504030201000"
     static let md5Secret = "IAmASecret"
@@ -49,35 +49,6 @@ struct ScriptedAlibaba {
             clock: WallClock { seconds() * 1000 },
             randomOctets: randomOctets
         )
-    }
-
-    func resolve(
-        _ name: String = "www.example.com",
-        _ families: AddressFamilies = .both,
-        clientSubnet: AddressBlock? = nil
-    ) async throws -> ProviderAnswer {
-        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(3))
-        query.clientSubnet = clientSubnet
-        return try await provider.resolve(query)
-    }
-
-    func batch(_ names: [String], _ families: AddressFamilies = .both) async throws -> [HostName: ProviderAnswer] {
-        let hosts = try names.map { try HostName($0) }
-        let first = hosts.first ?? .localhost
-        return try await provider.resolve(
-            ProviderQuery(host: first, families: families, timeLimit: .seconds(3)),
-            batch: hosts
-        )
-    }
-
-    /// The error of a query; nil when it is answered.
-    func error(_ name: String = "www.example.com", _ families: AddressFamilies = .both) async throws -> ProviderError? {
-        do {
-            _ = try await resolve(name, families)
-            return nil
-        } catch let error as ProviderError {
-            return error
-        }
     }
 }
 

@@ -13,7 +13,7 @@ final class ScriptedVendorExchange: ServiceExchanging {
 
         var path: String { String(request.url.target.prefix { $0 != "?" }) }
         var parameters: [String: String] { request.parameters }
-        var isDiscovery: Bool { path.hasSuffix("/ss") }
+        var isDiscovery: Bool { path.hasSuffix("/ss") || path == "/conf" }
 
         func reply(_ text: String, status: Int = 200, fields: HTTPFields = [:]) -> ServiceReply {
             ServiceReply(status: status, headerFields: fields, body: Array(text.utf8), endpoint: endpoint)

@@ -122,6 +122,24 @@ struct ServiceAddressesTests {
         #expect(Set(later.attempts()) == Set([Self.found, other] + Self.bootstrap))
     }
 
+    @Test("a list that the vendor gave a life of its own is as old after a restart, and not used when it has run out")
+    func shortLife() async {
+        let store = MemoryStore()
+        let discovery = ServiceDiscovery(endpoints: [Self.found], lifetime: .seconds(3600))
+        #expect(await discovers(addresses(store: store), discovery))
+        let time = StoppedTime()
+        let later = addresses(store: store, time: time, wall: 1_700_000_000_000 + 3_000_000)
+        #expect(await !discovers(later))
+        #expect(later.attempts() == [Self.found] + Self.bootstrap)
+        time.advance(by: .seconds(599))
+        #expect(await !discovers(later))
+        time.advance(by: .seconds(1))
+        #expect(await discovers(later, discovery))
+        let late = addresses(store: store, wall: 1_700_000_000_000 + 3_000_000 + 3_600_000)
+        #expect(await discovers(late))
+        #expect(late.attempts() == Self.bootstrap)
+    }
+
     @Test("5 (23), (42): those of another region, of a day ago, or of a time to come are not used")
     func foreign() async {
         let store = MemoryStore()

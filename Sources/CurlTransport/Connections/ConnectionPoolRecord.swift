@@ -1,0 +1,13 @@
+public import HTTPDNSPrimitives
+
+/// The open connections that requests for one host to one endpoint share.
+public struct ConnectionPoolRecord: Hashable, Sendable {
+    /// The host of the URL; an address without brackets.
+    public var host: String
+    /// The port of the URL.
+    public var port: UInt16
+    /// The address and port that is connected to.
+    public var endpoint: Endpoint
+    /// How many sockets are open: in use, idle, or being connected.
+    public var connections: Int
+}

@@ -1,0 +1,54 @@
+/// What encrypted queries hide: AES-128-CBC under the key's text, in hexadecimal with the vector in front, both ways.
+///
+/// Source: the vendor's clients, which fill a short key up with the character `0`; the vendor publishes no numbers to check
+/// that by.
+struct TencentCipher: Sendable {
+    private let cipher: AESCipher
+    private let randomOctets: @Sendable (Int) -> [UInt8]
+
+    /// - Parameters:
+    ///   - key: The key's text.
+    ///   - randomOctets: So many octets that nobody can guess.
+    /// - Throws: ``ProviderError`` when the key is missing, or not one. It is not repeated.
+    init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(ProviderError) {
+        var octets = Array((key ?? "").utf8)
+        let missing = AESCipher.keyOctets - octets.count
+        guard !octets.isEmpty, missing >= 0 else { throw Self.noKey }
+        octets += [UInt8](repeating: UInt8(ascii: "0"), count: missing)
+        guard let cipher = AESCipher(.cbc, key: octets) else { throw Self.noKey }
+        self.cipher = cipher
+        self.randomOctets = randomOctets
+    }
+
+    private static let noKey = ProviderError(
+        code: .notConfigured,
+        message:
+            "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
+    )
+
+    /// A text as it stands in a URL, under a vector of its own.
+    func encrypted(_ text: String) throws(ProviderError) -> String {
+        do throws(AESCipher.Failure) {
+            let vector = randomOctets(cipher.mode.vectorOctets)
+            return Hexadecimal.text(try cipher.encrypt(Array(text.utf8), vector: vector))
+        } catch {
+            throw ProviderError(code: .notConfigured, message: error.description)
+        }
+    }
+
+    /// The text of a body.
+    func decrypted(_ body: [UInt8]) throws(VendorAnswerError) -> [UInt8] {
+        let digits = TencentText.withoutLineEnd(body[...])
+        guard let octets = Hexadecimal.octets(String(decoding: digits, as: UTF8.self)) else {
+            throw VendorAnswerError(
+                "it is not hexadecimal, or has an odd number of digits; answers to encrypted queries are encrypted",
+                isText: false
+            )
+        }
+        do throws(AESCipher.Failure) {
+            return try cipher.decrypt(octets)
+        } catch {
+            throw VendorAnswerError("it cannot be read: \(error.description)")
+        }
+    }
+}

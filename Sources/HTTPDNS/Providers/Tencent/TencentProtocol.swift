@@ -1,0 +1,110 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// The protocol: `/d` for one name and for several, with a token or encrypted, and `/conf`.
+struct TencentProtocol: VendorProtocol {
+    /// How far ahead of now a query's expiry is: what the vendor's iOS client takes.
+    static let validity: Int64 = 600
+
+    let batchLimit = 8
+    let location: ServiceLocation
+    let account: String
+    /// Whether names and answers are encrypted; else a token goes with them.
+    let isEncrypted: Bool
+    let sendsExpiry: Bool
+    let encryptsClientSubnet: Bool
+    let errors: TencentErrors
+    let randomOctets: @Sendable (Int) -> [UInt8]
+
+    func request(
+        for question: VendorQuestion,
+        secrets: VendorSecrets,
+        at seconds: Int64
+    ) throws(ProviderError) -> ServiceRequest {
+        let cipher = try cipher(secrets)
+        let hosts = question.hosts.map(\.description).joined(separator: ",")
+        let names = sendsExpiry ? "\(hosts);\(seconds + Self.validity)" : hosts
+        var parameters = [(name: "dn", value: try cipher?.encrypted(names) ?? names)]
+        parameters += try account(secrets)
+        if let type = question.families.tencentType { parameters.append((name: "type", value: type)) }
+        if let subnet = question.clientSubnet?.asClientSubnet {
+            let address = "\(subnet.address)"
+            let value = encryptsClientSubnet ? try cipher?.encrypted(address) : nil
+            parameters.append((name: "ip", value: value ?? address))
+        }
+        // Times to live, the client's address at the end, and names also in the answer about one.
+        parameters += ["ttl", "clientip", "query"].map { (name: $0, value: "1") }
+        return ServiceRequest(method: .get, url: try location.url(path: "/d", parameters), headerFields: [:])
+    }
+
+    func refusal(in reply: ServiceReply) -> VendorRefusal? { errors.refusal(in: reply) }
+
+    func answers(
+        in reply: ServiceReply,
+        to question: VendorQuestion,
+        secrets: VendorSecrets
+    ) throws(ProviderError) -> [HostName: ProviderAnswer] {
+        let cipher = try cipher(secrets)
+        do throws(VendorAnswerError) {
+            return try TencentAnswer.read(try cipher?.decrypted(reply.body) ?? reply.body, question: question)
+        } catch {
+            throw reply.badResponse(error)
+        }
+    }
+
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest? {
+        let url = try location.url(path: "/conf", try account(secrets))
+        return ServiceRequest(method: .get, url: url, headerFields: [:])
+    }
+
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery {
+        let cipher = try cipher(secrets)
+        do throws(VendorAnswerError) {
+            let body = try cipher?.decrypted(reply.body) ?? reply.body
+            var discovery = try TencentServiceList.read(body, port: location.url.port)
+            // A service in clear on this machine leads to nothing in clear elsewhere.
+            if location.url.scheme == .http {
+                discovery.endpoints.removeAll { AddressScope(of: $0.address) != .loopback }
+            }
+            return discovery
+        } catch {
+            throw reply.badResponse(error)
+        }
+    }
+
+    /// Where the URL has an address, each address of the service goes by its own.
+    func addressed(_ request: ServiceRequest, to endpoint: Endpoint) -> ServiceRequest {
+        guard case .address = request.url.host else { return request }
+        var request = request
+        request.url = ParsedURL(request.url, host: .address(endpoint.address))
+        return request
+    }
+
+    private func cipher(_ secrets: VendorSecrets) throws(ProviderError) -> TencentCipher? {
+        isEncrypted ? try TencentCipher(key: secrets.encryptionKey, randomOctets: randomOctets) : nil
+    }
+
+    /// What says whose query it is.
+    private func account(_ secrets: VendorSecrets) throws(ProviderError) -> [(name: String, value: String)] {
+        if isEncrypted { return [(name: "id", value: account), (name: "alg", value: "aes")] }
+        guard let token = secrets.secret, VendorCredential.isPlain(token) else {
+            throw ProviderError(
+                code: .notConfigured,
+                message: "the token is not of 1 to 128 of a-z, A-Z, 0-9, -, _ and .; copy it from the vendor's console"
+            )
+        }
+        return [(name: "token", value: token)]
+    }
+}
+
+extension AddressFamilies {
+    /// The families as the service writes them; nil for IPv4, which it answers when nothing else is asked for.
+    fileprivate var tencentType: String? {
+        switch self {
+        case .v4: nil
+        case .v6: "aaaa"
+        default: "addrs"
+        }
+    }
+}
