@@ -35,6 +35,7 @@ extension HTTPDNSClient {
         var trust = configuration.trust
         trust.roots = initial.trust.roots
         if trust != initial.trust { needsRestart.append("client.trust") }
+        if configuration.trustByHost != initial.trustByHost { needsRestart.append("client.trust_by_host") }
         if configuration.connections != initial.connections { needsRestart.append("client.connections") }
         if configuration.maximumRequestsInFlight != initial.maximumRequestsInFlight {
             needsRestart.append("maximumRequestsInFlight")

@@ -39,7 +39,7 @@ public final class HTTPDNSClient: Sendable {
     ///   positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
         var limits = HTTPDNSTransport.Limits()
-        limits.trustSettings = 1
+        limits.trustSettings = configuration.trustCount
         limits.idleConnections = configuration.maximumIdleConnections
         let transport = HTTPDNSTransport(
             limits: limits,

@@ -153,26 +153,4 @@ extension EasyHandle {
         let shown = names.prefix(3).map { $0.escaped(limit: 100) }.joined(separator: ", ")
         return "certificate is for \(shown)\(names.count > 3 ? " and others" : "")"
     }
-
-    /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
-    private var certificateNames: [String] {
-        var certificates: UnsafeMutablePointer<curl_certinfo>?
-        guard ccurl_get_certificates(curl, CURLINFO_CERTINFO, &certificates) == CURLE_OK, let certificates,
-            certificates.pointee.num_of_certs > 0
-        else { return [] }
-        var line = certificates.pointee.certinfo[0]
-        while let node = line {
-            let text = String(cString: node.pointee.data)
-            if let value = text.split(separator: ":", maxSplits: 1).last,
-                text.hasPrefix("X509v3 Subject Alternative Name:")
-            {
-                return value.split(separator: ",").compactMap { entry in
-                    let parts = entry.split(separator: ":", maxSplits: 1)
-                    return parts.count == 2 ? String(parts[1]) : nil
-                }
-            }
-            line = node.pointee.next
-        }
-        return []
-    }
 }

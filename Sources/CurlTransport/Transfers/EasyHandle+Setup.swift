@@ -35,6 +35,11 @@ extension EasyHandle {
             hasBody: transfer.hasBody
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
+        if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
+            // A connection that is kept proves nothing about the next one.
+            needsReset = true
+            set(CURLOPT_FRESH_CONNECT, 1)
+        }
     }
 
     /// What is the same for all transfers of a handle.
@@ -199,7 +204,7 @@ private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointe
 let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
-    guard let address else { return -1 }
+    guard let address, withHandle(pointer, otherwise: false, { $0.mayOpenSocket() }) else { return -1 }
     let (descriptor, error) = openSocket(
         address.pointee.family,
         address.pointee.socktype,

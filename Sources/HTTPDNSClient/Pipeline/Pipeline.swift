@@ -18,8 +18,9 @@ final class Pipeline: Sendable {
     private let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
-    /// The order for addresses that nobody has put in one.
-    private let order: EndpointOrder
+    /// The order for addresses, as far as their source has a say in it.
+    private let order: AddressOrder
+    private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
     let logger: Logger?
@@ -32,7 +33,8 @@ final class Pipeline: Sendable {
         self.sender = sender
         application = configuration.applicationInterceptors
         network = configuration.networkInterceptors
-        order = .adaptive(first: configuration.connections.firstFamily)
+        order = AddressOrder(configuration.connections)
+        hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
         redirectHook = configuration.redirectHook
@@ -129,7 +131,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    private static let lastCallID = Atomic<UInt64>(0)
+    static let lastCallID = Atomic<UInt64>(0)
 
     // MARK: application interceptors, once per call
 
@@ -224,6 +226,8 @@ final class Pipeline: Sendable {
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
             droppedFields: context.way.droppedFields,
             reusedConnection: answer.reusedConnection,
+            isHedged: answer.hedges > 0,
+            peerCertificates: answer.peerCertificates,
             version: answer.version,
             status: answer.head.status,
             resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
@@ -255,10 +259,12 @@ final class Pipeline: Sendable {
             versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
-        transfer.order = content.resolution.isOrdered ? .given : order
+        transfer.order = order.order(of: content.resolution)
+        transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = context.deadline
         transfer.withholdsCertificate = context.way.isForeign
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
+        transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))

@@ -16,6 +16,7 @@ extension HTTPDNSClient.Configuration {
         }
         take(\.isEnabled)
         take(\.trust)
+        take(\.trustByHost)
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)

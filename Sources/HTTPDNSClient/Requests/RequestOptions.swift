@@ -30,6 +30,8 @@ public struct RequestOptions: Hashable, Sendable {
     public var rolloutKey: String?
     /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
     package var stopsBeforeSending = false
+    /// With ``stopsBeforeSending``: keeps the connection, see ``HTTPDNSClient/preconnect(to:connections:options:)``.
+    var keepsConnection = false
 
     /// Creates options that change nothing.
     public init() {}

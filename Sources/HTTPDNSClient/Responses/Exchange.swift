@@ -19,6 +19,12 @@ public struct Exchange: Sendable {
     public var droppedFields: [HTTPField.Name] = []
     /// Whether the connection had been used before.
     public var reusedConnection: Bool
+    /// Whether the request was sent twice, because the first sending had no answer within
+    /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This is the answer that came first.
+    public var isHedged = false
+    /// The certificates that the server showed when the connection was made, its own first, as it sent them; empty in clear
+    /// text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates``.
+    public var peerCertificates: [PeerCertificate] = []
     /// The HTTP version.
     public var version: HTTPVersion
     /// The status.

@@ -59,8 +59,8 @@ public final class HTTPDNSTransport: Sendable {
     /// Creates a transport. Nothing is started before the first request.
     /// - Parameters:
     ///   - limits: What it may take at most.
-    ///   - connections: How connections are made and kept. The family that comes first, and what happens when a provider's
-    ///     answer changes, are each client's own.
+    ///   - connections: How connections are made and kept. Which address comes first, after how long a request is sent once more,
+    ///     and what happens when a provider's answer changes, are each client's own.
     ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
     public convenience init(
         limits: Limits = Limits(),
@@ -133,6 +133,9 @@ public final class HTTPDNSTransport: Sendable {
                 configuration.idleLimit = connections.idle
                 configuration.maximumAge = connections.maximumAge
                 configuration.unacknowledgedLimit = connections.unacknowledged
+                configuration.keepsPeerCertificates = connections.keepsPeerCertificates
+                configuration.ejection = connections.ejection
+                configuration.activeProbing = connections.activeProbing
                 configuration.logger = logger
                 return TrustedTransport(configuration)
             }

@@ -86,8 +86,8 @@ package struct KeyTable: Sendable {
     package static let client = KeyTable(
         name: "client",
         keys: [
-            "timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response", "redirects",
-            "retries",
+            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
+            "redirects", "retries",
         ]
     )
     package static let timeouts = KeyTable(
@@ -96,7 +96,11 @@ package struct KeyTable: Sendable {
     )
     package static let connections = KeyTable(
         name: "client.connections",
-        keys: ["max_idle", "idle", "max_age", "attempt_delay", "address_hold"],
+        keys: [
+            "max_idle", "idle", "max_age", "attempt_delay", "address_hold", "unacknowledged", "selection",
+            "hedge_after",
+            "ejection", "probing", "peer_certificates",
+        ],
         later: ["per_host", "total"]
     )
     package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])
@@ -105,6 +109,11 @@ package struct KeyTable: Sendable {
         keys: ["limit", "delay", "max_delay", "max_retry_after", "statuses", "budget"]
     )
     package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
+    package static let ejection = KeyTable(
+        name: "client.connections.ejection",
+        keys: ["statuses", "consecutive", "rest", "longest_rest"]
+    )
+    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "at_once"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
 
     package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])
@@ -123,8 +132,8 @@ package struct KeyTable: Sendable {
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
-        connections, trust, clientCertificate, redirects, retries, retryBudget, metrics, serve, servedAlibaba,
-        servedTencent, servedAlidns, servedHost,
+        connections, ejection, probing, trust, clientCertificate, hostTrust, redirects, retries, retryBudget, metrics,
+        serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }
 
@@ -152,6 +161,8 @@ package struct WordTable: Sendable {
     package static let stickiness = WordTable(words: ["process", "key"])
     /// How requests move when a provider's answer changes.
     package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
+    /// Which address of several is tried first.
+    package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
     /// What stands for hosts in metrics: never they themselves, of which there is no bound.
     package static let hostLabels = WordTable(words: ["routes"])
     package static let orders = WordTable(words: ["given", "fastest"])

@@ -4,14 +4,13 @@ internal import HTTPDNSPrimitives
 extension SettingsReader {
     /// The bounds of a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
-    /// The bounds of the number of idle connections: as many as there are local ports.
-    package static let idleConnections = 1...65_535
 
     mutating func readClient(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .client, path: "client") else { return }
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
         if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
         if let node = fields["trust"] { readTrust(node, into: &settings.trust) }
+        if let node = fields["trust_by_host"] { readTrustByHost(node, into: &settings) }
         if let node = fields["connections"] { readConnections(node, into: &settings) }
         if let node = fields["on_address_change"],
             let word = word(of: node, .addressChanges, path: "client.on_address_change")
@@ -29,31 +28,6 @@ extension SettingsReader {
         }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
-    }
-
-    private mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {
-        guard let fields = fields(of: node, .connections, path: "client.connections") else { return }
-        if let node = fields["max_idle"] {
-            settings.maximumIdleConnections = number(
-                of: node,
-                in: Self.idleConnections,
-                path: "client.connections.max_idle"
-            )
-        }
-        typealias Connections = HTTPDNSClient.Configuration.Connections
-        let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
-            ("idle", \.idle, .seconds(1)...(.seconds(24 * 3600))),
-            ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
-            ("attempt_delay", \.attemptDelay, .milliseconds(10)...(.seconds(60))),
-            ("address_hold", \.addressHold, .zero...(.seconds(24 * 3600))),
-        ]
-        for (key, property, range) in durations {
-            guard let node = fields[key] else { continue }
-            let duration = value(of: node, path: "client.connections.\(key)", "a duration such as 30s") {
-                text throws(ValueMistake) in try DurationText.parse(text, in: range)
-            }
-            if let duration { settings.connections[keyPath: property] = duration }
-        }
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {

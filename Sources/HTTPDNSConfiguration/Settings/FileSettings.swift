@@ -25,6 +25,8 @@ package struct FileSettings: Sendable {
     package var certificateFile: String?
     /// Whom the client believes, apart from ``certificateFile``.
     package var trust = TrustSettings()
+    /// The same, whole, for hosts that have their own.
+    package var trustByHost: [HostPattern: TrustSettings] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
@@ -72,6 +74,7 @@ package struct FileSettings: Sendable {
         apply(to: &configuration.resolver)
         configuration.trust = trust
         configuration.trustRoots = certificateFile.map(TrustRoots.file) ?? .system
+        configuration.trustByHost = trustByHost
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions

@@ -123,7 +123,8 @@ struct SectionMistakeTests {
                 f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
                 f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
                 f.yaml:4:26: "total" comes in a later version; allowed now in client.connections: max_idle, idle, \
-                max_age, attempt_delay, address_hold (leave it out until then)
+                max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, ejection, probing, \
+                peer_certificates (leave it out until then)
                 """
             ),
             MistakeCase(
@@ -224,8 +225,8 @@ struct SectionMistakeTests {
                 client: { connect: 5s }
                 """,
                 """
-                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
+                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
+                connections, on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -259,7 +260,8 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:17: client.http: found "2"; allowed: auto, 1.1
                 f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle, idle, \
-                max_age, attempt_delay, address_hold (leave it out until then)
+                max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, ejection, probing, \
+                peer_certificates (leave it out until then)
                 f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:2:83: client.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
@@ -283,6 +285,56 @@ struct SectionMistakeTests {
                 f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
                 f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
                 f.yaml:4:78: "share" is not a key of client.retries.budget; allowed: percent, per_second
+                """
+            ),
+            MistakeCase(
+                "Wrong words about connections",
+                """
+                version: 1
+                client:
+                  connections:
+                    selection: fast
+                    hedge_after: 1ms
+                    ejection: { statuses: [200, 503, 503], consecutive: 0, rest: 1m, longest_rest: 30s }
+                    probing: { interval: 1ms, at_once: many }
+                    peer_certificates: yes
+                """,
+                """
+                f.yaml:4:16: client.connections.selection: found "fast"; allowed: automatic, given, round_robin, random, \
+                fastest
+                f.yaml:5:18: client.connections.hedge_after: "1ms" is out of range; allowed: 10ms to 1m
+                f.yaml:6:28: client.connections.ejection.statuses: "200" is out of range; allowed: a whole number from 400 to \
+                599
+                f.yaml:6:38: client.connections.ejection.statuses: 503 is listed twice
+                f.yaml:6:57: client.connections.ejection.consecutive: "0" is out of range; allowed: a whole number from 1 to \
+                1000
+                f.yaml:6:84: client.connections.ejection.longest_rest: "30s" is out of range; allowed: 1m to 24h
+                f.yaml:7:26: client.connections.probing.interval: "1ms" is out of range; allowed: 1s to 24h
+                f.yaml:7:40: client.connections.probing.at_once: "many" is not a whole number; allowed: a whole number from \
+                1 to 1000
+                f.yaml:8:24: client.connections.peer_certificates: found "yes"; allowed: true, false (write true)
+                """
+            ),
+            MistakeCase(
+                "Trust of hosts",
+                """
+                version: 1
+                client:
+                  trust_by_host:
+                    "*": { minimum_tls: 1.3 }
+                    A.example: { pins_by_host: {} }
+                    a.example: { minimum_tls: 1.1 }
+                    "a b": {}
+                """,
+                """
+                f.yaml:4:5: client.trust_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for all \
+                hosts belongs to client.trust and client.ca_file)
+                f.yaml:5:18: "pins_by_host" is not a key of a host's trust; allowed: ca_file, client_certificate, pins, \
+                minimum_tls, verification (it is a key of client.trust)
+                f.yaml:6:5: client.trust_by_host["a.example"] is written twice (keep one of them)
+                f.yaml:6:31: client.trust_by_host["a.example"].minimum_tls: found "1.1"; allowed: 1.2, 1.3 (did you mean "1.2"?)
+                f.yaml:7:5: client.trust_by_host["a b"]: "a b" is not a host name: it has a space; allowed are letters, digits, \
+                "-", "_" and dots between labels
                 """
             ),
             MistakeCase(
@@ -332,8 +384,8 @@ struct SectionMistakeTests {
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
-                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response, redirects, retries
+                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
+                connections, on_address_change, http, max_response, redirects, retries
                 """
             ),
             MistakeCase(
@@ -346,8 +398,8 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, on_address_change, \
-                http, max_response, redirects, retries (did you mean "http"?)
+                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
+                on_address_change, http, max_response, redirects, retries (did you mean "http"?)
                 """
             ),
         ]

@@ -230,6 +230,63 @@ struct SettingsTests {
         #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .none)
     }
 
+    @Test("Connections have what is written, and what is not stays as it is in code")
+    func connections() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            client:
+              connections:
+                unacknowledged: none
+                selection: round_robin
+                hedge_after: 80ms
+                ejection: { statuses: 503, consecutive: 2, rest: 10m }
+                probing: {}
+                peer_certificates: true
+            """,
+            name: "f.yaml"
+        )
+        var connections = HTTPDNSClient.Configuration.Connections()
+        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
+        connections.unacknowledged = nil
+        connections.selection = .roundRobin
+        connections.hedgeAfter = .milliseconds(80)
+        var ejection = OutlierEjection()
+        ejection.statuses = [503]
+        ejection.consecutive = 2
+        (ejection.rest, ejection.longestRest) = (.seconds(600), .seconds(600))
+        connections.ejection = ejection
+        connections.activeProbing = ActiveProbing()
+        connections.keepsPeerCertificates = true
+        #expect(settings.connections == connections)
+        #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
+    }
+
+    @Test("A host's trust is what is written about it, and for the rest what holds for all")
+    func trustByHost() throws {
+        let text = """
+            version: 1
+            client:
+              trust:
+                minimum_tls: 1.3
+                pins_by_host: { "*.shop.example": YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE= }
+              trust_by_host:
+                lab.shop.example: { verification: insecurely-accepting-any-certificate }
+                "*.pay.example": { pins: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, minimum_tls: 1.2 }
+            """
+        let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
+        var lab = configuration.trust
+        #expect(lab.minimumVersion == .tls13 && !lab.pinsByHost.isEmpty)
+        lab.verification = .insecurelyAcceptingAnyCertificate
+        var pay = TrustSettings()
+        pay.pins = [try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        #expect(
+            configuration.trustByHost == [
+                try HostPattern("lab.shop.example"): lab, try HostPattern("*.pay.example"): pay,
+            ]
+        )
+    }
+
     @Test("Values become a client's configuration")
     func configuration() throws {
         let configuration = try ConfigurationFile.parse(

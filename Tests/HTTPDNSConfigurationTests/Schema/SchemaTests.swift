@@ -117,6 +117,17 @@ struct SchemaTests {
             "client: { redirects: { secret_fields: a b } }", "client: { retries: 2 }",
             "client: { retries: { statuses: [302] } }", "client: { retries: { budget: { percent: -1 } } }",
             "client: { retries: { delay: 100 } }",
+            "client: { connections: { selection: fast } }", "client: { connections: { hedge_after: 5 } }",
+            "client: { connections: { unacknowledged: 0 } }", "client: { connections: { ejection: on } }",
+            "client: { connections: { ejection: { statuses: [200] } } }",
+            "client: { connections: { ejection: { statuses: [500, 500] } } }",
+            "client: { connections: { ejection: { consecutive: 0 } } }",
+            "client: { connections: { probing: { at_once: 0 } } }",
+            "client: { connections: { probing: { every: 5s } } }",
+            "client: { connections: { peer_certificates: all } }",
+            "client: { trust_by_host: [a.example] }", "client: { trust_by_host: { a.example: { pins: [] } } }",
+            "client: { trust_by_host: { \"*\": { minimum_tls: 1.3 } } }",
+            "client: { trust_by_host: { a.example: { pins_by_host: {} } } }",
             "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
             "client: { trust: { minimum_tls: 1.1 } }", "client: { trust: { verification: false } }",
             "client: { trust: { client_certificate: { key: x.pem } } }",
@@ -143,6 +154,7 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
+        let connections = client?["connections"]?["properties"]
         let providers = objects(definitions["provider"])
         try #require(providers.count == 6)
         let pairs: [(Set<String>, KeyTable)] = [
@@ -159,7 +171,9 @@ struct SchemaTests {
             (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
             (keys(top["client"]), .client),
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
+            (keys(connections?["ejection"]), .ejection), (keys(connections?["probing"]), .probing),
             (keys(client?["trust"]), .trust),
+            (keys(client?["trust_by_host"]?["additionalProperties"]), .hostTrust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
             (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
             (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
@@ -191,6 +205,7 @@ struct SchemaTests {
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
             (top?["metrics"]?["properties"]?["host_label"], .hostLabels),
+            (top?["client"]?["properties"]?["connections"]?["properties"]?["selection"], .selections),
             (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
@@ -229,7 +244,7 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications,
+            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications, .selections,
             .servedRows, .servedGarbage, .servedRotations, .servedFailures,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
