@@ -58,9 +58,9 @@ scripts: ## Check the shell scripts' syntax
 
 # Packages are fetched and built for this alone: apart from the main build, whose products it would change.
 .PHONY: traits
-traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle
+traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle, LocalProvider
 	$(call step,all traits)
-	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|Tencent|AES|HTTPDNSServiceLifecycleTests|DocumentationTests'
+	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|Tencent|AES|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests'
 
 .PHONY: signing
 signing: traits ## The same

@@ -18,12 +18,19 @@ let package = Package(
         .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
+        .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
         .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
+        .trait(
+            name: "LocalProvider",
+            description:
+                "A local HTTP-DNS provider and resolve-test serve (brings Hummingbird, swift-certificates, swift-crypto)",
+            enabledTraits: ["YAML"]
+        ),
         .trait(
             name: "ServiceLifecycle",
             description: "A client's life in a service group (brings swift-service-lifecycle)"
@@ -35,10 +42,15 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+        .package(url: "https://github.com/apple/swift-asn1", from: "1.7.4"),
+        .package(url: "https://github.com/apple/swift-certificates", from: "1.21.1"),
         .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.8.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
+        .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),
         .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
@@ -100,6 +112,30 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "HTTPDNSLocalProvider",
+            dependencies: [
+                "HTTPDNS",
+                "HTTPDNSConfiguration",
+                "HTTPDNSPrimitives",
+                .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Hummingbird", package: "hummingbird", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "HummingbirdHTTP2", package: "hummingbird", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "Logging", package: "swift-log"),
+                .product(name: "NIOCore", package: "swift-nio", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["LocalProvider"])),
+                .product(
+                    name: "ServiceLifecycle",
+                    package: "swift-service-lifecycle",
+                    condition: .when(traits: ["LocalProvider"])
+                ),
+                .product(name: "SwiftASN1", package: "swift-asn1", condition: .when(traits: ["LocalProvider"])),
+                .product(name: "X509", package: "swift-certificates", condition: .when(traits: ["LocalProvider"])),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "HTTPDNSMetrics",
             dependencies: [
                 "HTTPDNS",
@@ -133,6 +169,7 @@ let package = Package(
                 "HTTPDNSClient",
                 "HTTPDNSConfiguration",
                 "HTTPDNSControl",
+                "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -186,6 +223,12 @@ let package = Package(
                 ),
             ],
             path: "Examples/Sources/Lifecycle"
+        ),
+        // The program in Docs/Providers.md, which HTTPDNSLocalProviderTests runs. As strangers write it, likewise.
+        .target(
+            name: "LocalProviderExample",
+            dependencies: ["HTTPDNSClient", "HTTPDNSLocalProvider"],
+            path: "Examples/Sources/LocalProvider"
         ),
         .executableTarget(
             name: "httpdns-service-probe",
@@ -250,6 +293,16 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSControlTests",
             dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "HTTPDNSLocalProviderTests",
+            dependencies: [
+                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
+                "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
+                .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "Logging", package: "swift-log"),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -42,6 +42,12 @@ package struct TransportConfiguration: Sendable {
     /// How long sent bytes may go without the other side's acknowledgement, before the kernel gives the connection up
     /// (TCP_USER_TIMEOUT, Linux); nil means about 15 minutes, the kernel's own limit.
     package var unacknowledgedLimit: Duration? = .seconds(30)
+    /// Whether the certificates that servers show are kept with each connection: 2 to 8 KB for each endpoint.
+    package var keepsPeerCertificates = false
+    /// When an endpoint that answers with errors is tried last for a while; nil: never.
+    package var ejection: OutlierEjection?
+    /// How endpoints are connected to without a request; nil: not at all.
+    package var activeProbing: ActiveProbing?
     package var logger: Logger?
     /// Whether the machine has a route for IPv6.
     package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
@@ -107,6 +113,8 @@ package final class Transport: Sendable {
                 endpoint: rawHead.endpoint,
                 failedAttempts: rawHead.failedAttempts,
                 reusedConnection: rawHead.reusedConnection,
+                hedges: rawHead.hedges,
+                peerCertificates: rawHead.peerCertificates,
                 timings: rawHead.timings,
                 body: body
             )
@@ -121,7 +129,7 @@ package final class Transport: Sendable {
 
     /// What is known of endpoints from connecting to them, those to diagnose with: at most 4,096, sorted.
     package var endpointRecords: [EndpointRecord] {
-        mailbox.health.withLock { $0.records }
+        mailbox.health.withLock { $0.records(at: SystemTimeSource().now()) }
     }
 
     /// The connections that are open, in no order.

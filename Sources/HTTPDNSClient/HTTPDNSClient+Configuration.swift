@@ -74,6 +74,43 @@ extension HTTPDNSClient {
             /// How requests move to other addresses when that time is over.
             public var onAddressChange = AddressChange.moveNow
 
+            /// Which address of several is tried first.
+            public var selection = Selection.automatic
+            /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
+            /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
+            ///
+            /// Only for GET, HEAD, OPTIONS, TRACE, PUT and DELETE (RFC 9110 section 9.2.2) without a stream as body, once for each
+            /// request, and for a tenth of the requests in flight at a time (4 at least), so that a slow service does not
+            /// get twice the load. A time near the slowest hundredth of answers suits.
+            public var hedgeAfter: Duration?
+            /// When an address whose server answers with errors is left for a while; nil means never.
+            public var ejection: OutlierEjection?
+            /// How addresses are connected to without a request, to know how they stand; nil means not at all: then those in
+            /// trouble are tried beside requests.
+            public var activeProbing: ActiveProbing?
+            /// Whether ``Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each address in use.
+            public var keepsPeerCertificates = false
+
+            /// Which address of several is tried first. Those in trouble go last, whatever it says; what a request names itself
+            /// (`pinnedTo`) and the lots of a mapping with weights keep their order.
+            public struct Selection: Hashable, Sendable, CustomStringConvertible {
+                /// The word for it in the configuration file.
+                public let description: String
+
+                /// Mappings in their own order; other answers by turns of family, after the address that carried the last
+                /// request.
+                public static let automatic = Selection(description: "automatic")
+                /// In the order of the answer.
+                public static let given = Selection(description: "given")
+                /// Each in turn.
+                public static let roundRobin = Selection(description: "round_robin")
+                /// By lot.
+                public static let random = Selection(description: "random")
+                /// The one whose answers began soonest of late. Each is tried once to begin with, and a slow one again after
+                /// minutes, the later the slower it was.
+                public static let fastest = Selection(description: "fastest")
+            }
+
             /// How requests move to other addresses.
             public struct AddressChange: Hashable, Sendable, CustomStringConvertible {
                 /// The word for it in the configuration file.
@@ -100,8 +137,22 @@ extension HTTPDNSClient {
             get { trust.roots }
             set { trust.roots = newValue }
         }
+        /// Whom the client believes, and as whom it comes, for hosts that have their own settings, in place of ``trust`` as a
+        /// whole. The exact name wins, then the longest suffix; `HostPattern.any` is ``trust`` itself, and refused here. Under
+        /// a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
+        ///
+        /// Each of the settings has a loop, connections and TLS sessions of its own.
+        public var trustByHost: [HostPattern: TrustSettings] = [:]
         /// Time limits.
         public var timeouts = Timeouts()
+        /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
+        public var redirects = RedirectPolicy()
+        /// Asked before each redirect is followed, in the caller's task, never on the loop thread: it may let it be followed, refuse it
+        /// or send another request. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        /// Nil means that the policy decides alone.
+        public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
+        /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
+        public var retries = RetryPolicy.none
         /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
         public var maximumResponseBody: ByteCount?
         /// The HTTP versions allowed.
@@ -135,6 +186,10 @@ extension HTTPDNSClient {
         package var environment: @Sendable (String) -> String? = { name in
             getenv(name).map { String(cString: $0) }
         }
+        /// A number from 0 to 1, for the jitter of retries.
+        package var random: @Sendable () -> Double = { .random(in: 0...1) }
+        /// What time it is to a `Retry-After` with a date.
+        package var wallClock = WallClock.system
         /// How the loop waits for its sockets. Both drivers pass the same tests.
         package var driver: TransportConfiguration.Driver = .platformDefault
 
@@ -174,6 +229,20 @@ extension HTTPDNSClient.Configuration {
             )
         }
         try connections.validateAdmission()
+        if let delay = connections.hedgeAfter, delay < .milliseconds(10) {
+            throw .configuration(
+                "connections.hedgeAfter is \(delay.shortText)",
+                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
+            )
+        }
+        try connections.ejection?.validate()
+        try connections.activeProbing?.validate()
+        guard trustByHost[.any] == nil else {
+            throw .configuration(
+                "trustByHost has settings for \"*\"",
+                hint: "what holds for all hosts is trust; write names and suffixes here"
+            )
+        }
         guard maximumIdleConnections >= 1 else {
             throw .configuration(
                 "maximumIdleConnections is \(maximumIdleConnections)",
@@ -186,10 +255,43 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
-        if case .file(let path) = trustRoots.source, access(path, R_OK) != 0 {
+        try redirects.validate()
+        try retries.validate()
+        for trust in [trust] + trustByHost.values {
+            guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             throw .configuration(
                 "the CA file \(path.escaped(limit: 200)) cannot be read: \(String(cString: strerror(errno)))",
                 hint: "trustRoots wants a PEM file; .system takes the machine's own authorities"
+            )
+        }
+    }
+
+    /// How many different trust settings there are.
+    var trustCount: Int { Set([trust] + trustByHost.values).count }
+}
+
+extension OutlierEjection {
+    fileprivate func validate() throws(HTTPDNSClientError) {
+        let mistake: String? =
+            if consecutive < 1 {
+                "consecutive is \(consecutive); 1 is the least"
+            } else if statuses.isEmpty || !statuses.allSatisfy((400...599).contains) {
+                "statuses must be some of 400 to 599"
+            } else if rest < .seconds(1) || longestRest < rest {
+                "rest is \(rest.shortText) and longestRest \(longestRest.shortText); from 1s, the longest last"
+            } else {
+                nil
+            }
+        if let mistake { throw .configuration("connections.ejection: \(mistake)") }
+    }
+}
+
+extension ActiveProbing {
+    fileprivate func validate() throws(HTTPDNSClientError) {
+        guard interval >= .seconds(1), maximumAtOnce >= 1 else {
+            throw .configuration(
+                "connections.activeProbing: the interval is \(interval.shortText), at once \(maximumAtOnce)",
+                hint: "1s and 1 are the least"
             )
         }
     }

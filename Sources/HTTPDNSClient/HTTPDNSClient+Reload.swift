@@ -15,10 +15,10 @@ extension HTTPDNSClient {
     /// them; transfers in flight finish where they are.
     ///
     /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
-    /// ``Configuration/timeouts``, ``Configuration/versions`` and ``Configuration/maximumResponseBody``. Interceptors are
-    /// those that the client was made with.
-    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions and the limit of bodies
-    ///   are no part of the generation.
+    /// ``Configuration/timeouts``, ``Configuration/versions``, ``Configuration/redirects``, ``Configuration/retries`` and
+    /// ``Configuration/maximumResponseBody``. Interceptors and the hook of redirects are those that the client was made with.
+    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions, redirects, retries and
+    ///   the limit of bodies are no part of the generation.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`; then nothing has changed.
     @discardableResult
     public func reload(_ configuration: Configuration) throws -> ReloadResult {
@@ -35,6 +35,7 @@ extension HTTPDNSClient {
         var trust = configuration.trust
         trust.roots = initial.trust.roots
         if trust != initial.trust { needsRestart.append("client.trust") }
+        if configuration.trustByHost != initial.trustByHost { needsRestart.append("client.trust_by_host") }
         if configuration.connections != initial.connections { needsRestart.append("client.connections") }
         if configuration.maximumRequestsInFlight != initial.maximumRequestsInFlight {
             needsRestart.append("maximumRequestsInFlight")

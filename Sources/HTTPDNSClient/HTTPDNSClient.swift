@@ -41,7 +41,7 @@ public final class HTTPDNSClient: Sendable {
     ///   positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
         var limits = HTTPDNSTransport.Limits()
-        limits.trustSettings = 1
+        limits.trustSettings = configuration.trustCount
         limits.idleConnections = configuration.maximumIdleConnections
         var connections = configuration.connections
         // It is the client that counts; a transport that it has for itself need not count again.

@@ -14,7 +14,7 @@ struct Invocation: Sendable {
             }
             guard first.hasPrefix("-") || first == "help" || RootCommand.names.contains(first) else {
                 throw .usage(
-                    "there is no command \"\(first)\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump or switch",
+                    "there is no command \"\(first)\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE",
                     hint: helpHint
                 )
             }

@@ -25,5 +25,9 @@ func trust() throws -> HTTPDNSClient.Configuration {
     )
     configuration.trust.minimumVersion = .tls13
     try configuration.trust.pin("*.shop.example", to: [pin, backup])
+
+    var bank = configuration.trust
+    bank.roots = .file("/etc/app/bank-ca.pem")
+    configuration.trustByHost[try HostPattern("*.bank.example")] = bank
     return configuration
 }

@@ -25,9 +25,13 @@ extension TransportLoop {
         case .total where pin.heardAt < handle.activeAt: break
         default: return
         }
+        leaveSilent(pin)
+    }
+
+    /// A kept connection says nothing: later requests get another one, and its endpoint is tried last.
+    func leaveSilent(_ pin: Pin) {
         let key = pin.key
-        let time = MonotonicTime(nanoseconds: now)
-        mailbox.health.withLock { $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
+        mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
         pins.retire(pin)
         shutIdle(pin, besides: usedPorts)
     }

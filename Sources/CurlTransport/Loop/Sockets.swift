@@ -47,6 +47,30 @@ func localPort(of descriptor: Int32) -> Int32 {
     return result == 0 ? Int32(UInt16(bigEndian: address.sin6_port)) : -1
 }
 
+/// What the kernel knows of bytes that were sent on a connection.
+enum SentBytes {
+    /// All are acknowledged, or nothing is known.
+    case acknowledged
+    /// Some are not, yet.
+    case underWay
+    /// Some are not, and the kernel has sent them again: nobody has answered for a retransmission time-out (RFC 6298).
+    case sentAgain
+}
+
+/// Asks the kernel about a TCP connection (TCP_INFO); elsewhere than on Linux nothing is known.
+func sentBytes(of descriptor: Int32) -> SentBytes {
+    #if os(Linux)
+    var info = tcp_info()
+    var length = socklen_t(MemoryLayout<tcp_info>.size)
+    guard getsockopt(descriptor, Int32(IPPROTO_TCP), TCP_INFO, &info, &length) == 0, info.tcpi_unacked > 0 else {
+        return .acknowledged
+    }
+    return info.tcpi_retransmits > 0 ? .sentAgain : .underWay
+    #else
+    return .acknowledged
+    #endif
+}
+
 /// Bounds how long sent bytes may go without acknowledgement (RFC 5482); elsewhere than on Linux nothing happens.
 func setUserTimeout(of descriptor: Int32, milliseconds: Int64) {
     #if os(Linux)

@@ -30,8 +30,12 @@ final class TransportLoop {
     var races: [RaceRun] = []
     /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
     var decidedRaces: [RaceRun] = []
-    /// Which endpoint last carried a request to a host and port that has several.
-    var lastEndpoints = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
+    /// What is remembered of endpoints to put the next request's in order.
+    var memory = EndpointMemory()
+    /// Which endpoints are connected to without a request; nil: none.
+    var probing: ProbeSchedule?
+    /// Requests that were sent once more and have no answer yet.
+    var hedgesRunning = 0
     var routeProbe: RouteProbe
     /// What lets libcurl look at its idle connections.
     var sweeper: Sweeper?
@@ -41,7 +45,7 @@ final class TransportLoop {
     var shutSockets: Set<Int32> = []
     /// Whether callers' tasks were run among the last jobs.
     private var hasRunTasks = false
-    private var isDraining = false
+    private(set) var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
@@ -78,6 +82,7 @@ final class TransportLoop {
         self.multi = multi
         pins = PinTable(maximumPins: configuration.maximumIdleConnections)
         routeProbe = RouteProbe(configuration.hasIPv6Route)
+        probing = configuration.activeProbing.map { ProbeSchedule($0) }
         trust = Result { () throws(TransferFailure) in
             if let material = configuration.trustMaterial { return material }
             return try TrustMaterial(configuration.trust)
@@ -113,6 +118,7 @@ final class TransportLoop {
             collectFinished()
             expire()
             sweepIfDue()
+            probeIfDue()
             deliverTouched()
             resumeCallers()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
@@ -143,7 +149,12 @@ final class TransportLoop {
     }
 
     private var timeUntilNextDeadline: Int64? {
-        let first = min(deadlines.first?.heapKey ?? .max, sweepAt, isDraining ? drainDeadline : .max)
+        let first = min(
+            deadlines.first?.heapKey ?? .max,
+            sweepAt,
+            isDraining ? .max : probing?.nextAt ?? .max,
+            isDraining ? drainDeadline : .max
+        )
         return first == .max ? nil : max(0, first - now)
     }
 
@@ -204,6 +215,7 @@ final class TransportLoop {
         let pin = pins.acquire(PinKey(of: transfer, endpoint), at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
+        handle.dialledAt = now
         handle.activeAt = now
         if let run {
             handle.raceIndex = index
@@ -317,16 +329,20 @@ final class TransportLoop {
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
         deliver(handle, end: result)
+        if let transfer = handle.transfer { noteHedgesOver(transfer) }
         handle.transfer?.race = nil
         takeOut(handle, isAdded: isAdded)
     }
 
     /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
+        // libcurl closes the connection of a transfer that is removed while it says that it only connects.
+        if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { shut(pins.release(pin)) }
+        if let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
         handle.reset()
         if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
@@ -349,10 +365,15 @@ final class TransportLoop {
                 endpoint: endpoint,
                 failedAttempts: handle.transfer?.race?.trail ?? [],
                 reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
+                hedges: handle.transfer?.hedges ?? 0,
                 timings: handle.timings(isComplete: end != nil)
             )
+            if configuration.keepsPeerCertificates {
+                head?.peerCertificates = handle.pin?.chains.chain(behind: handle.localPort) ?? []
+            }
             handle.isHeadDelivered = true
             noteShared(handle)
+            if configuration.ejection != nil { noteStatus(handle) }
         }
         let (chunks, chunk) = (handle.chunks, handle.chunk)
         handle.chunks = []
@@ -397,6 +418,7 @@ final class TransportLoop {
     }
 
     func socketClosed(_ descriptor: Int32) {
+        if configuration.keepsPeerCertificates { pins.pin(of: descriptor)?.chains.socketClosed(descriptor) }
         if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
         shutSockets.remove(descriptor)
         driver?.socketClosed(descriptor)
@@ -421,11 +443,14 @@ final class TransportLoop {
                 deadlines.remove(handle)
             } else if bound.deadline > now {
                 deadlines.move(handle, to: bound.deadline)
-            } else if bound.isRaceDelay {
-                delayPassed(for: handle)
             } else {
-                retireIfSilent(handle, bound.phase)
-                finish(handle, .failure(timeout(of: handle, bound)))
+                switch bound.consequence {
+                case .triesNext: delayPassed(for: handle)
+                case .looks: look(at: handle)
+                case .ends:
+                    retireIfSilent(handle, bound.phase)
+                    finish(handle, .failure(timeout(of: handle, bound)))
+                }
             }
         }
     }
@@ -457,7 +482,7 @@ final class TransportLoop {
     private func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         failure.endpoint = handle.pin?.key.endpoint
-        failure.requestMayHaveBeenSent = handle.mayHaveBeenSent
+        failure.requestMayHaveBeenSent = handle.mayHaveArrived
         failure.elapsed = elapsed(handle)
         return withTrail(failure, handle)
     }

@@ -42,6 +42,8 @@ final class Pin {
     var transfersInFlight = 0
     /// The sockets of connections, in use or idle, that libcurl could still find by the name.
     var sockets: [Int32] = []
+    /// The certificates that the servers of its connections showed, as far as that is kept.
+    var chains = PeerChains()
     /// Whether the table has dropped the pin.
     var isRetired = false
     /// When a connection that many requests share is too old for new ones, on the loop's clock. One that serves a request

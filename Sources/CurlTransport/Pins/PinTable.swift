@@ -84,6 +84,9 @@ struct PinTable {
         pin.sockets.append(descriptor)
     }
 
+    /// The pin whose connection has a socket.
+    func pin(of descriptor: Int32) -> Pin? { pinsBySocket[descriptor] }
+
     /// libcurl gives a socket back; its connection is no longer in the pool.
     /// - Returns: What it was opened for.
     @discardableResult

@@ -9,7 +9,8 @@ internal import HTTPDNSPrimitives
 /// (``takeProbe(of:for:at:)``), which does not wait for it.
 struct EndpointHealth {
     enum Standing: UInt8, Comparable {
-        case healthy, suspect, cooling
+        /// `ejected`: it can be connected to, and answers with errors.
+        case healthy, suspect, ejected, cooling
 
         static func < (left: Standing, right: Standing) -> Bool { left.rawValue < right.rawValue }
     }
@@ -43,23 +44,28 @@ struct EndpointHealth {
     private var entries: RecentTable<Key, Entry>
     /// How many entries are not healthy. Nearly always 0, and then no order changes.
     private(set) var troubles = 0
+    /// Those that are left for the statuses of their answers.
+    private var outliers = OutlierTable()
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
 
-    func standing(of endpoint: Endpoint, for host: ParsedURL.Host) -> Standing {
-        guard troubles > 0 else { return .healthy }
+    func standing(of endpoint: Endpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Standing {
+        guard troubles > 0 || !outliers.isEmpty else { return .healthy }
+        let key = Key(endpoint: endpoint, host: host)
         let own = entries[Key(endpoint: endpoint, host: nil)]?.standing ?? .healthy
-        return max(own, entries[Key(endpoint: endpoint, host: host)]?.standing ?? .healthy)
+        let standing = max(own, entries[key]?.standing ?? .healthy)
+        return outliers.isEjected(key, at: now) ? max(standing, .ejected) : standing
     }
 
-    /// The endpoints with the healthy ones first, then suspects, then those that cool down; otherwise in their order.
-    func ordered(_ endpoints: [Endpoint], for host: ParsedURL.Host) -> [Endpoint] {
-        guard troubles > 0 else { return endpoints }
-        let standings = endpoints.map { standing(of: $0, for: host) }
+    /// The endpoints with the healthy ones first, then suspects, then ejected ones, then those that cool down; otherwise in
+    /// their order.
+    func ordered(_ endpoints: [Endpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [Endpoint] {
+        guard troubles > 0 || !outliers.isEmpty else { return endpoints }
+        let standings = endpoints.map { standing(of: $0, for: host, at: now) }
         guard let first = standings.first, standings.contains(where: { $0 != first }) else { return endpoints }
         var result: [Endpoint] = []
         result.reserveCapacity(endpoints.count)
-        for standing in [Standing.healthy, .suspect, .cooling] {
+        for standing in [Standing.healthy, .suspect, .ejected, .cooling] {
             for (index, endpoint) in endpoints.enumerated() where standings[index] == standing {
                 result.append(endpoint)
             }
@@ -129,9 +135,20 @@ struct EndpointHealth {
         return false
     }
 
+    /// An endpoint answered a request to a host.
+    mutating func answered(
+        _ endpoint: Endpoint,
+        for host: ParsedURL.Host,
+        status: Int,
+        _ settings: OutlierEjection,
+        at now: MonotonicTime
+    ) {
+        outliers.answered(Key(endpoint: endpoint, host: host), status: status, settings, at: now)
+    }
+
     /// All that is known, by endpoint.
-    var records: [EndpointRecord] {
-        entries.all.map { key, entry in EndpointRecord(key, entry) }
+    func records(at now: MonotonicTime) -> [EndpointRecord] {
+        (entries.all.map { key, entry in EndpointRecord(key, entry) } + outliers.records(at: now))
             .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
     }
 

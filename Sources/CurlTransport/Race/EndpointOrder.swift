@@ -7,6 +7,12 @@ package enum EndpointOrder: Hashable, Sendable {
     /// The endpoint that carried the last request to the same host and port first, then the families by turns (RFC 8305
     /// section 4), the one given here first; nil means IPv6 on a machine with a route for it, else IPv4.
     case adaptive(first: IPAddress.Family?)
+    /// The one whose last request is longest ago first, for each host and port.
+    case roundRobin
+    /// By lot.
+    case random
+    /// The one that answered fastest of late first, for each host and port; see ``EndpointMemory``.
+    case fastest
 }
 
 extension EndpointOrder {
@@ -33,6 +39,17 @@ extension EndpointOrder {
         for turn in 0..<max(leading.count, others.count) {
             if turn < leading.count { result.append(leading[turn]) }
             if turn < others.count { result.append(others[turn]) }
+        }
+        return result
+    }
+
+    /// By lot: each order with the same chance (Fisher and Yates).
+    /// - Parameter random: A number in 0..<1.
+    static func shuffled(_ endpoints: [Endpoint], random: () -> Double) -> [Endpoint] {
+        var result = endpoints
+        for last in result.indices.dropFirst().reversed() {
+            let chosen = min(last, Int(random() * Double(last + 1)))
+            result.swapAt(last, chosen)
         }
         return result
     }

@@ -11,19 +11,22 @@ public struct EndpointRecord: Hashable, Sendable {
         public static let healthy = State(description: "healthy")
         /// It was slower to connect than the delay of the race, or a kept connection to it fell silent. It is tried last.
         public static let suspect = State(description: "suspect")
+        /// It can be connected to, and answered with errors; see ``OutlierEjection``. It is tried after the others.
+        public static let ejected = State(description: "ejected")
         /// Connecting failed. It is tried last, and beside requests once its time is over.
         public static let cooling = State(description: "cooling")
     }
 
     /// The address and port.
     public var endpoint: Endpoint
-    /// The host whose TLS handshake failed there; nil for what concerns the endpoint as such.
+    /// The host whose TLS handshake failed there, or whose requests were answered with errors; nil for what concerns the
+    /// endpoint as such.
     public var host: String?
     /// How it stands.
     public var state: State
-    /// How often connecting failed since it last worked.
+    /// How often connecting failed, or requests were answered with errors, since it last worked.
     public var failuresInARow: Int
-    /// The end of its cool-down on `SystemTimeSource`, or when a suspect is tried again; nil for a healthy one.
+    /// The end of its cool-down or ejection on `SystemTimeSource`, or when a suspect is tried again; nil for a healthy one.
     public var until: MonotonicTime?
     /// When a connection last stood; nil when none did since it was last in trouble.
     public var connectedAt: MonotonicTime?
@@ -34,21 +37,34 @@ public struct EndpointRecord: Hashable, Sendable {
 extension EndpointRecord {
     init(_ key: EndpointHealth.Key, _ entry: EndpointHealth.Entry) {
         endpoint = key.endpoint
-        host =
-            switch key.host {
-            case .name(let name): name
-            case .address(let address): address.description
-            case nil: nil
-            }
+        host = EndpointRecord.text(key.host)
         state =
             switch entry.standing {
             case .healthy: .healthy
             case .suspect: .suspect
+            case .ejected: .ejected
             case .cooling: .cooling
             }
         failuresInARow = entry.failuresInARow
         until = entry.standing == .healthy ? nil : entry.until
         connectedAt = entry.connectedAt
         connectTime = entry.connectTime
+    }
+
+    /// One that is ejected.
+    init(_ key: EndpointHealth.Key, ejectedUntil end: MonotonicTime, failures: Int) {
+        endpoint = key.endpoint
+        host = EndpointRecord.text(key.host)
+        state = .ejected
+        failuresInARow = failures
+        until = end
+    }
+
+    private static func text(_ host: ParsedURL.Host?) -> String? {
+        switch host {
+        case .name(let name): name
+        case .address(let address): address.description
+        case nil: nil
+        }
     }
 }

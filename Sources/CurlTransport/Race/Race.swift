@@ -3,6 +3,10 @@
 /// A value: every event is a method that returns what is to be done. Endpoints are known by their place in the order in
 /// which they are tried. The gate is the last moment before bytes of the request go out: the first attempt that gets there
 /// wins, and no other passes.
+///
+/// A request that does no harm when it is sent twice may open its race again: when its kept connection died and has to be
+/// made anew, and when it has no answer for too long (a hedge). In the latter case the gate lets several through, and the
+/// first that is answered wins.
 struct Race: Equatable {
     enum Attempt: UInt8 {
         /// Not begun.
@@ -12,6 +16,8 @@ struct Race: Equatable {
         /// It waited for another request's connection to an endpoint that became suspect, and was taken out; it is begun again
         /// when nothing else is left.
         case withdrawn
+        /// The request went out, and may go out elsewhere too: the first answer decides.
+        case sent
         case failed
         case won
     }
@@ -30,6 +36,8 @@ struct Race: Equatable {
 
     private(set) var attempts: [Attempt]
     private(set) var winner: Int?
+    /// Whether the request goes out more than once, so that not the gate decides, but the answer.
+    private(set) var isHedged = false
     /// The attempt begun last: the one whose delay or failure begins the next.
     private var latest = -1
 
@@ -41,7 +49,7 @@ struct Race: Equatable {
 
     /// An attempt failed before the gate.
     mutating func failed(_ index: Int) -> Step {
-        guard winner == nil, attempts[index] == .running else { return .nothing }
+        guard winner == nil, attempts[index] == .running || attempts[index] == .sent else { return .nothing }
         attempts[index] = .failed
         // An older attempt's failure changes nothing: its successor was begun when its delay was over.
         guard index == latest || !isAnyRunning else { return .nothing }
@@ -57,7 +65,9 @@ struct Race: Equatable {
     mutating func delayPassed(_ index: Int, hasConnection: Bool) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
         var step = index == latest ? next() : .nothing
-        if !hasConnection, attempts.indices.contains(where: { $0 != index && attempts[$0] == .running }) {
+        if !hasConnection,
+            attempts.indices.contains(where: { $0 != index && (attempts[$0] == .running || attempts[$0] == .sent) })
+        {
             attempts[index] = .withdrawn
             step.withdraws = index
         }
@@ -68,12 +78,75 @@ struct Race: Equatable {
     /// - Returns: Whether it passes.
     mutating func passesGate(_ index: Int) -> Bool {
         guard winner == nil else { return winner == index }
-        winner = index
-        attempts[index] = .won
+        guard !isHedged else {
+            attempts[index] = .sent
+            return true
+        }
+        win(index)
         return true
     }
 
-    private var isAnyRunning: Bool { attempts.contains(.running) }
+    /// An attempt has the first line of an answer.
+    /// - Returns: Whether that answer is the request's.
+    mutating func isAnswered(by index: Int) -> Bool {
+        guard winner == nil else { return winner == index }
+        win(index)
+        return true
+    }
+
+    /// The connection of an attempt that had passed the gate died without a byte of an answer, and libcurl dials its endpoint
+    /// anew. The others, but for those that failed, may be tried again.
+    /// - Returns: Whether the race is open.
+    mutating func redials(_ index: Int) -> Bool {
+        guard attempts[index] == .won || attempts[index] == .sent else { return false }
+        if winner == index { reopen() }
+        attempts[index] = .running
+        latest = index
+        return true
+    }
+
+    /// Whether there is an endpoint that the request could go to besides those where it went.
+    var hasMore: Bool {
+        attempts.contains { attempt in
+            switch attempt {
+            case .waiting, .withdrawn: true
+            // Once the race is decided the others have been taken out.
+            case .running: winner != nil
+            case .sent, .failed, .won: false
+            }
+        }
+    }
+
+    /// One more place at the end of the order, for an endpoint that is tried once more.
+    mutating func extend() { attempts.append(.waiting) }
+
+    /// The request has no answer for too long: it goes out once more, besides.
+    mutating func hedge(besides index: Int) -> Step {
+        guard attempts[index] == .won || attempts[index] == .sent else { return .nothing }
+        if winner == index { reopen() }
+        isHedged = true
+        attempts[index] = .sent
+        return next()
+    }
+
+    /// How often the request went out, or is about to.
+    var sendings: Int {
+        attempts.count { $0 == .sent || $0 == .won || isHedged && $0 == .running }
+    }
+
+    private var isAnyRunning: Bool { attempts.contains(.running) || attempts.contains(.sent) }
+
+    private mutating func win(_ index: Int) {
+        winner = index
+        attempts[index] = .won
+    }
+
+    private mutating func reopen() {
+        winner = nil
+        for index in attempts.indices where attempts[index] != .failed && attempts[index] != .sent {
+            attempts[index] = .waiting
+        }
+    }
 
     private mutating func next() -> Step {
         guard let index = attempts.firstIndex(of: .waiting) ?? attempts.firstIndex(of: .withdrawn) else {

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 final class RaceRun {
     let transfer: Transfer
     /// The endpoints in the order in which they are tried.
-    let endpoints: [Endpoint]
+    private(set) var endpoints: [Endpoint]
     let startedAt: Int64
     var race: Race
     /// The handles of the attempts that libcurl has.
@@ -22,12 +22,32 @@ final class RaceRun {
         handles = Array(repeating: nil, count: endpoints.count)
     }
 
+    /// Makes a race of a transfer that had one endpoint and has sent its request there.
+    init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: Endpoint) {
+        self.transfer = transfer
+        endpoints = [endpoint]
+        startedAt = handle.startedAt
+        race = Race(count: 1)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        handles = [handle]
+    }
+
+    /// Puts an endpoint that is in the order once more at its end.
+    func tryAgain(at endpoint: Endpoint) {
+        endpoints.append(endpoint)
+        handles.append(nil)
+        race.extend()
+    }
+
     /// The handle that tries an endpoint, as far as it has not passed the gate.
     func attempt(at key: PinKey) -> EasyHandle? {
-        guard index >= 0, race.winner == nil, transfer.request.url.host == key.host,
-            let place = endpoints.firstIndex(of: key.endpoint), let handle = handles[place], handle.pin?.key == key
-        else { return nil }
-        return handle
+        guard index >= 0, race.winner == nil, transfer.request.url.host == key.host else { return nil }
+        for case let handle? in handles
+        where handle.pin?.key == key && race.attempts[handle.raceIndex] == .running {
+            return handle
+        }
+        return nil
     }
 
     /// The trail of what failed so far.
@@ -39,14 +59,19 @@ final class RaceRun {
         for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
         verdict.attempts = trail
         verdict.elapsed = .nanoseconds(max(0, now - startedAt))
+        verdict.requestMayHaveBeenSent = transfer.wasSent
         return verdict
     }
 }
 
 extension TransferFailure {
     /// Whether another endpoint may do better: nothing was sent, and it was about the connection.
-    package var isAboutConnection: Bool {
-        guard !requestMayHaveBeenSent else { return false }
+    package var isAboutConnection: Bool { !requestMayHaveBeenSent && isConnectionsFault }
+
+    /// Whether another attempt of a request that may be sent twice may do better.
+    var isAttemptsOwn: Bool { isConnectionsFault || code == .timedOut && phase == .firstByte }
+
+    private var isConnectionsFault: Bool {
         switch code {
         case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .connectionLost, .lookupDenied, .transport:
             return true

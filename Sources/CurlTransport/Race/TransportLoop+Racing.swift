@@ -6,7 +6,9 @@ internal import HTTPTypes
 struct RaceOrigin: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
+}
 
+extension RaceOrigin {
     init(_ transfer: Transfer) {
         host = transfer.request.url.host
         port = transfer.request.url.port
@@ -15,7 +17,7 @@ struct RaceOrigin: Hashable {
 
 // Races run on the loop's one thread, so the gate is a plain flag that never waits.
 extension TransportLoop {
-    private var time: MonotonicTime { MonotonicTime(nanoseconds: now) }
+    var time: MonotonicTime { MonotonicTime(nanoseconds: now) }
 
     // MARK: the beginning
 
@@ -26,47 +28,11 @@ extension TransportLoop {
         run.index = races.count
         races.append(run)
         probe(insteadOf: endpoints[0], endpoints, for: transfer)
+        noteUse(of: endpoints, by: transfer)
         follow(run.race.begin(), of: run)
     }
 
-    private func endpointsInOrder(of transfer: Transfer) -> [Endpoint] {
-        let request = transfer.request
-        var endpoints = EndpointOrder.unique(request.endpoints)
-        if case .adaptive(let first) = request.order {
-            if endpoints.dropFirst().contains(where: { $0.address.family != endpoints[0].address.family }) {
-                let hasIPv6 = routeProbe.hasIPv6(at: now)
-                endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
-                if !hasIPv6 { endpoints = EndpointOrder.withoutRoute(endpoints) }
-            }
-            if let last = lastEndpoints[RaceOrigin(transfer)] {
-                endpoints = EndpointOrder.leading(with: last, endpoints)
-            }
-        }
-        return mailbox.health.withLock { [endpoints] in $0.ordered(endpoints, for: request.url.host) }
-    }
-
-    /// Endpoints that rest are tried by no request while there are others. When the rest of one is over, it is tried beside a
-    /// request, which goes elsewhere and waits for nothing; what stands of that connection is closed before anything is sent.
-    private func probe(insteadOf first: Endpoint, _ endpoints: [Endpoint], for transfer: Transfer) {
-        let host = transfer.request.url.host
-        let due = mailbox.health.withLock { [time] health -> Endpoint? in
-            guard health.troubles > 0, health.standing(of: first, for: host) == .healthy else { return nil }
-            return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
-        }
-        guard let due else { return }
-        var request = TransferRequest(
-            method: .head,
-            url: transfer.request.url,
-            endpoints: [due],
-            versions: transfer.request.versions
-        )
-        request.stopsBeforeSending = true
-        request.limits.connect = transfer.limits.connect ?? request.limits.connect
-        request.limits.tls = transfer.limits.tls ?? request.limits.tls
-        begin(Transfer(request, mailbox: mailbox), at: due, nil, index: -1)
-    }
-
-    private func follow(_ step: Race.Step, of run: RaceRun) {
+    func follow(_ step: Race.Step, of run: RaceRun) {
         if let index = step.withdraws, let handle = run.handles[index] {
             run.handles[index] = nil
             takeOut(handle)
@@ -122,7 +88,7 @@ extension TransportLoop {
             return end(run, result)
         }
         run.failures.append(failure)
-        guard failure.isAboutConnection else {
+        guard failure.isAboutConnection || transfer(of: run, outlives: failure) else {
             // A bound of the whole, as a rule: those that still ran had no answer either.
             for other in run.handles {
                 if let other { run.failures.append(unfinished(other)) }
@@ -131,6 +97,7 @@ extension TransportLoop {
             var failure = failure
             failure.attempts = run.trail
             failure.elapsed = .nanoseconds(max(0, now - run.startedAt))
+            failure.requestMayHaveBeenSent = run.transfer.wasSent
             return end(run, .failure(failure))
         }
         takeOut(handle, isAdded: isAdded)
@@ -138,8 +105,14 @@ extension TransportLoop {
         if let key { moveWaiters(from: key) }
     }
 
+    /// Whether a request that may be sent twice goes on after one of its sendings came to nothing.
+    private func transfer(of run: RaceRun, outlives failure: TransferFailure) -> Bool {
+        failure.requestMayHaveBeenSent && failure.isAttemptsOwn
+    }
+
     private func unfinished(_ handle: EasyHandle) -> TransferFailure {
-        var failure = TransferFailure(code: .timedOut, phase: handle.phaseOfFailure, message: "no connection in time")
+        let message = handle.mayHaveBeenSent ? "no answer in time" : "no connection in time"
+        var failure = TransferFailure(code: .timedOut, phase: handle.phaseOfFailure, message: message)
         failure.endpoint = handle.pin?.key.endpoint
         failure.elapsed = elapsed(handle)
         return failure
@@ -152,6 +125,7 @@ extension TransportLoop {
             if let handle { takeOut(handle) }
         }
         run.handles = []
+        noteHedgesOver(run.transfer)
         run.transfer.race = nil
         resumeLater(run.transfer.deliver(end: result))
     }
@@ -165,24 +139,41 @@ extension TransportLoop {
         if handle.socket >= 0 {
             let connectTime = Duration.nanoseconds(max(0, now - handle.socketOpenedAt))
             mailbox.health.withLock { [time] in $0.connected(pin.key.endpoint, for: host, in: connectTime, at: time) }
+            if configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
+                pin.chains.connected(handle.socket, localPort: handle.localPort, handle.peerCertificates)
+            }
         }
         transfer.upload?.open()?.resume()
-        guard let run = transfer.race, transfer.handle == nil else { return }
-        transfer.handle = handle
+        // A race with several sendings is decided by the first answer.
+        guard let run = transfer.race, run.race.winner != nil, transfer.handle == nil else { return }
+        carry(run, by: handle, pin)
+    }
+
+    func carry(_ run: RaceRun, by handle: EasyHandle, _ pin: Pin) {
+        run.transfer.handle = handle
         decidedRaces.append(run)
-        guard case .adaptive = transfer.request.order else { return }
-        let origin = RaceOrigin(transfer)
-        if lastEndpoints[origin] != pin.key.endpoint { lastEndpoints.set(pin.key.endpoint, for: origin) }
+        memory.carried(pin.key.endpoint, RaceOrigin(run.transfer), run.transfer.order)
     }
 
     func stopLosers() {
         while let run = decidedRaces.popLast() {
+            // It was opened again before libcurl had returned.
+            guard let winner = run.race.winner else { continue }
             leave(run)
-            for (index, handle) in run.handles.enumerated() where index != run.race.winner {
-                if let handle { takeOut(handle) }
+            for index in run.handles.indices where index != winner {
+                guard let handle = run.handles[index] else { continue }
+                run.handles[index] = nil
+                takeOut(handle)
             }
-            run.handles = []
         }
+    }
+
+    /// A race that was decided is open again.
+    func rejoin(_ run: RaceRun) {
+        run.transfer.handle = nil
+        guard run.index < 0 else { return }
+        run.index = races.count
+        races.append(run)
     }
 
     private func leave(_ run: RaceRun) {
@@ -204,7 +195,12 @@ extension TransportLoop {
     }
 
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
-        guard let failure = error as? TransferFailure, failure.isAboutConnection, failure.phase != .queue,
+        guard var failure = error as? TransferFailure else { return }
+        // What was sent went out on the connection before.
+        if handle.isRedialled, handle.phase == .connecting || handle.phase == .securing {
+            failure.requestMayHaveBeenSent = false
+        }
+        guard failure.isAboutConnection, failure.phase != .queue,
             failure.code != .lookupDenied, handle.socketError == 0, let key = handle.pin?.key
         else { return }
         let random = configuration.random()

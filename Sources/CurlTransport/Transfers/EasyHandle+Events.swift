@@ -7,6 +7,10 @@ internal import HTTPTypes
 extension EasyHandle {
     /// A line of the head, with its end.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
+        if phase != .receiving, !loop.noteAnswer(self) {
+            failure = EasyHandle.lostRace
+            return 0
+        }
         markActive(.receiving)
         // Lines after the head are trailers, which are not delivered.
         if isHeadComplete { return line.count }
@@ -48,6 +52,9 @@ extension EasyHandle {
 
     /// 101 is the one 1xx answer after which no other follows (RFC 9110 section 15.2.2): what comes is not HTTP.
     private var isSwitchingProtocols: Bool { headStatus.elementsEqual("101".utf8) }
+
+    /// The status in the head.
+    var status: Int? { Int(String(decoding: headStatus, as: UTF8.self)) }
 
     /// The digits of the status in the head so far.
     private var headStatus: ArraySlice<UInt8> {
@@ -128,15 +135,45 @@ extension EasyHandle {
         }
     }
 
-    /// A connection for this transfer begins (CURLOPT_OPENSOCKETFUNCTION); later ones may find it by the pin's name.
+    /// A connection for this transfer is about to begin (CURLOPT_OPENSOCKETFUNCTION).
+    /// - Returns: Whether it may.
+    func mayOpenSocket() -> Bool { !refusesSecondSending() }
+
+    /// A connection for this transfer begins; later ones may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
         socket = descriptor
         socketOpenedAt = loop.now
         if let pin { loop.socketOpened(descriptor, for: pin) }
+        guard mayHaveBeenSent, !isHeadBegun else { return }
+        // A kept connection died without a byte of an answer.
+        isRedialled = true
+        phase = .connecting
+        dialledAt = loop.now
+        looksAt = .max
+        hedgesAt = .max
+        loop.noteRedial(self)
     }
 
-    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, or nothing that is wanted here.
+    private var isHeadBegun: Bool { isHeadComplete || !head.isEmpty }
+
+    /// A reused connection died without a byte of an answer, or the server refused the stream: libcurl would send any request
+    /// once more.
+    private func refusesSecondSending() -> Bool {
+        guard mayHaveBeenSent, transfer?.mayBeSentTwice == false else { return false }
+        failure = TransferFailure(
+            code: .connectionLost,
+            phase: .firstByte,
+            message: refusal.isCertain
+                ? EasyHandle.streamRefused
+                : "the server closed the kept connection without an answer; the request was not sent again"
+        )
+        return true
+    }
+
+    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, what becomes of an HTTP/2 stream, or
+    /// nothing that is wanted here.
     func trace(_ line: UnsafeRawBufferPointer) {
+        if mayHaveBeenSent { return refusal.read(line) }
         let mark = " public key hash: "
         guard line.starts(with: mark.utf8) else { return }
         serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
@@ -151,15 +188,7 @@ extension EasyHandle {
     /// - Returns: Whether it may go.
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
-        if mayHaveBeenSent, !transfer.mayBeSentTwice {
-            // A reused connection died without a byte of an answer; libcurl would send the request once more.
-            failure = TransferFailure(
-                code: .connectionLost,
-                phase: .firstByte,
-                message: "the server closed the kept connection without an answer; the request was not sent again"
-            )
-            return false
-        }
+        if refusesSecondSending() { return false }
         let isPinned =
             pin.addressText.withCString { textsAreEqual(peer, $0) }
             || IPAddress(String(cString: peer)) == pin.key.endpoint.address
@@ -175,17 +204,30 @@ extension EasyHandle {
             failure = EasyHandle.lostRace
             return false
         }
+        self.localPort = localPort
         loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
-            return false
+            return transfer.request.keepsConnection && endsWithoutSending()
         }
         mayHaveBeenSent = true
-        self.localPort = localPort
+        transfer.wasSent = true
+        loop.watch(self)
         pin.isEntered = true
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
+    }
+
+    /// Ends the transfer well, before its request is sent, so that libcurl keeps the connection: it looks at this option of the
+    /// transfer between asking for approval and sending. Set when the transfer began it would have kept the connection from
+    /// everybody else (7.88.1).
+    ///
+    /// Seen in libcurl 7.88.1; `PreconnectTests` tell whether another version does the same.
+    private func endsWithoutSending() -> Bool {
+        needsReset = true
+        onlyConnects = true
+        return ccurl_set_long(curl, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
 
     /// The end of an attempt that was late at the gate. Nobody is told.
@@ -220,5 +262,11 @@ extension TransferRequest {
     /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
     var mayBeSentTwice: Bool {
         !hasBody && (method == .get || method == .head || method == .options)
+    }
+
+    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
+    var isIdempotent: Bool {
+        if case .stream = body { return false }
+        return [.get, .head, .options, .trace, .put, .delete].contains(method)
     }
 }

@@ -37,9 +37,11 @@ extension EasyHandle {
         failure.curlCode = Int32(code.rawValue)
         failure.endpoint = pin?.key.endpoint
         failure.elapsed = elapsed
-        failure.requestMayHaveBeenSent = mayHaveBeenSent
+        failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
     }
+
+    static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
 
     private func describe(_ code: CURLcode) -> TransferFailure {
         if isHeadTooLong(code) {
@@ -53,6 +55,8 @@ extension EasyHandle {
         {
             TransferFailure(code: code, phase: phase, message: message)
         }
+        // libcurl has several codes for it, by what it tried next.
+        if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
         switch code {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
@@ -82,7 +86,8 @@ extension EasyHandle {
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
-            if phase == .connecting || phase == .securing {
+            // After a request went out libcurl may be on its way to send it again.
+            if phase == .connecting || phase == .securing, !mayHaveBeenSent {
                 return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
             }
             // libcurl has no code of its own for a chunk without a size.
@@ -147,27 +152,5 @@ extension EasyHandle {
         // A certificate may hold any bytes.
         let shown = names.prefix(3).map { $0.escaped(limit: 100) }.joined(separator: ", ")
         return "certificate is for \(shown)\(names.count > 3 ? " and others" : "")"
-    }
-
-    /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
-    private var certificateNames: [String] {
-        var certificates: UnsafeMutablePointer<curl_certinfo>?
-        guard ccurl_get_certificates(curl, CURLINFO_CERTINFO, &certificates) == CURLE_OK, let certificates,
-            certificates.pointee.num_of_certs > 0
-        else { return [] }
-        var line = certificates.pointee.certinfo[0]
-        while let node = line {
-            let text = String(cString: node.pointee.data)
-            if let value = text.split(separator: ":", maxSplits: 1).last,
-                text.hasPrefix("X509v3 Subject Alternative Name:")
-            {
-                return value.split(separator: ",").compactMap { entry in
-                    let parts = entry.split(separator: ":", maxSplits: 1)
-                    return parts.count == 2 ? String(parts[1]) : nil
-                }
-            }
-            line = node.pointee.next
-        }
-        return []
     }
 }

@@ -10,6 +10,11 @@ extension EasyHandle {
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
         self.pin = pin
+        if transfer.request.withholdsCertificate {
+            // There is no way to take a certificate out of a handle again but to begin anew.
+            if configuredFor != nil { forgetOptions() }
+            needsReset = true
+        }
         if !isConfigured { configure() }
         let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
@@ -22,6 +27,7 @@ extension EasyHandle {
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
+            if scheme == .https, versions == .automatic, !transfer.mayBeSentTwice { traceRefusals() }
         }
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
@@ -29,6 +35,11 @@ extension EasyHandle {
             hasBody: transfer.hasBody
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
+        if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
+            // A connection that is kept proves nothing about the next one.
+            needsReset = true
+            set(CURLOPT_FRESH_CONNECT, 1)
+        }
     }
 
     /// What is the same for all transfers of a handle.
@@ -66,7 +77,7 @@ extension EasyHandle {
         _ versions: HTTPVersionChoice
     ) throws(TransferFailure) {
         if scheme == .https {
-            try loop.trust.get().apply(to: curl)
+            try loop.trust.get().apply(to: curl, withCertificate: transfer?.request.withholdsCertificate != true)
             _ = ccurl_set_tls_context_function(curl, securingCallback)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             // The names in a refused certificate are what its error must tell.
@@ -93,6 +104,13 @@ extension EasyHandle {
         set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         _ = ccurl_set_debug_function(curl, traceCallback)
         set(CURLOPT_VERBOSE, pins == nil ? 0 : 1)
+    }
+
+    /// Listens for what the server says of an HTTP/2 stream: whether a request that must not be sent twice was sent at all.
+    private func traceRefusals() {
+        set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+        _ = ccurl_set_debug_function(curl, traceCallback)
+        set(CURLOPT_VERBOSE, 1)
     }
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
@@ -186,7 +204,7 @@ private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointe
 let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
 
 private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
-    guard let address else { return -1 }
+    guard let address, withHandle(pointer, otherwise: false, { $0.mayOpenSocket() }) else { return -1 }
     let (descriptor, error) = openSocket(
         address.pointee.family,
         address.pointee.socktype,

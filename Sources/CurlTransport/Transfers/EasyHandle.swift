@@ -37,6 +37,16 @@ final class EasyHandle: HeapMember {
     var raceIndex = -1
     /// When the race's delay is over; `Int64.max` without a race, and once it is.
     var delayedUntil = Int64.max
+    /// When its connection is looked at, because its request has no answer yet; `Int64.max` when it need not be.
+    var looksAt = Int64.max
+    /// When its request is sent once more, besides; `Int64.max` when it is not.
+    var hedgesAt = Int64.max
+    /// Whether its kept connection died, and libcurl dials anew.
+    var isRedialled = false
+    /// Whether it was told not to send, see ``endsWithoutSending()``.
+    var onlyConnects = false
+    /// The probe of the loop's own that it carries, which nobody waits for.
+    var probe: ProbeTarget?
     /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
     var socket: Int32 = -1
     var socketOpenedAt: Int64 = 0
@@ -52,9 +62,17 @@ final class EasyHandle: HeapMember {
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
+    /// When its request went out.
+    var sentAt: Int64 = 0
+    /// When its connection was begun, or looked for.
+    var dialledAt: Int64 = 0
     /// When the phase began, or bytes last moved.
     var activeAt: Int64 = 0
     var mayHaveBeenSent = false
+    /// What the server said of the stream.
+    var refusal = StreamRefusal()
+    /// Whether the server may have done something of the request, for what is known.
+    var mayHaveArrived: Bool { mayHaveBeenSent && !(refusal.isCertain && head.isEmpty && !isHeadComplete) }
     /// Why the system gave no socket; 0 when it did.
     var socketError: Int32 = 0
     /// The pin of the server's public key, as libcurl compared it.
@@ -94,12 +112,17 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
+    /// Unsets all options. Connections, and what else a handle has besides options, stay.
+    func forgetOptions() {
+        curl_easy_reset(curl)
+        isConfigured = false
+        configuredFor = nil
+    }
+
     /// Forgets the last transfer. Connections stay in the loop's pool.
     func reset() {
         if needsReset {
-            curl_easy_reset(curl)
-            isConfigured = false
-            configuredFor = nil
+            forgetOptions()
             needsReset = false
         }
         curl_slist_free_all(headerList)
@@ -110,10 +133,16 @@ final class EasyHandle: HeapMember {
         pin = nil
         raceIndex = -1
         delayedUntil = .max
+        looksAt = .max
+        hedgesAt = .max
+        isRedialled = false
+        onlyConnects = false
+        probe = nil
         socket = -1
         localPort = 0
         phase = .connecting
         mayHaveBeenSent = false
+        refusal = StreamRefusal()
         socketError = 0
         serverKeyPin = nil
         failure = nil

@@ -7,8 +7,17 @@ struct PhaseBound {
     var phase: TransferFailure.Phase
     /// The length of the bound; nil for the deadline of the whole, which is a moment.
     var limit: Duration?
-    /// Whether it is the delay of the race: nothing ends, the next endpoint is tried as well.
-    var isRaceDelay = false
+    /// What happens when it is met.
+    var consequence = Consequence.ends
+
+    enum Consequence {
+        /// The transfer ends.
+        case ends
+        /// The delay of the race is over: the next endpoint is tried as well.
+        case triesNext
+        /// The request has no answer yet: its connection is looked at, or it is sent once more.
+        case looks
+    }
 
     static let none = PhaseBound(deadline: .max, phase: .total, limit: nil)
 
@@ -22,22 +31,24 @@ struct PhaseBound {
                 bound = PhaseBound(deadline: deadline, phase: phase, limit: limit)
             }
         }
-        func considerRace() {
-            guard handle.delayedUntil < bound.deadline else { return }
-            bound = PhaseBound(deadline: handle.delayedUntil, phase: .connect, limit: nil, isRaceDelay: true)
+        func consider(_ consequence: Consequence, _ phase: TransferFailure.Phase, at deadline: Int64) {
+            guard deadline < bound.deadline else { return }
+            bound = PhaseBound(deadline: deadline, phase: phase, limit: nil, consequence: consequence)
         }
         switch handle.phase {
         case .connecting:
-            consider(.connect, limits.connect, since: handle.startedAt)
-            considerRace()
+            consider(.connect, limits.connect, since: handle.dialledAt)
+            consider(.triesNext, .connect, at: handle.delayedUntil)
         case .securing:
             consider(.tls, limits.tls, since: handle.activeAt)
-            considerRace()
+            consider(.triesNext, .tls, at: handle.delayedUntil)
         case .sending:
             // A stream that has nothing to give is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }
+            consider(.looks, .send, at: min(handle.looksAt, handle.hedgesAt))
         case .awaitingHead:
             consider(.firstByte, limits.firstByte, since: handle.activeAt)
+            consider(.looks, .firstByte, at: min(handle.looksAt, handle.hedgesAt))
         case .receiving:
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }

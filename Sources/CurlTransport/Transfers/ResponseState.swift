@@ -8,6 +8,10 @@ struct RawHead: Sendable {
     /// What was tried before.
     var failedAttempts: [TransferAttempt] = []
     var reusedConnection: Bool
+    /// How often the request was sent besides, because it had no answer in time.
+    var hedges = 0
+    /// What the server showed when the connection was made, as far as that is kept.
+    var peerCertificates: [PeerCertificate] = []
     var timings: TransferTimings
 }
 

@@ -4,8 +4,8 @@ internal import Synchronization
 /// One transfer, as its caller and its loop share it.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle` and `race` on the loop's thread
-/// only.
+/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle`, `race`, `wasSent` and `hedges`
+/// on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -16,6 +16,9 @@ final class Transfer: @unchecked Sendable {
     let hasBody: Bool
     let hasBytesToSend: Bool
     let mayBeSentTwice: Bool
+    let order: EndpointOrder
+    /// How long it may be without an answer before it is sent once more, besides; nil when it must not be.
+    let hedgeAfter: Duration?
     let limits: TransferLimits
     let mailbox: LoopMailbox
     let upload: UploadQueue?
@@ -30,6 +33,10 @@ final class Transfer: @unchecked Sendable {
     var handle: EasyHandle?
     /// The race of its endpoints; nil when it has one only. Loop thread only.
     var race: RaceRun?
+    /// Whether any attempt has let the request go out. Loop thread only.
+    var wasSent = false
+    /// How often it was sent besides, because the first sending had no answer in time. Loop thread only.
+    var hedges = 0
     /// Whether the caller gave it up. It is kept here too, because a loop that does not run yet takes no other message.
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }
@@ -41,6 +48,8 @@ final class Transfer: @unchecked Sendable {
         hasBody = request.hasBody
         hasBytesToSend = request.hasBytesToSend
         mayBeSentTwice = request.mayBeSentTwice
+        order = request.order
+        hedgeAfter = request.hedgeAfter.flatMap { request.isIdempotent ? $0 : nil }
         limits = request.limits
         if case .stream(let length, _) = request.body {
             upload = UploadQueue(length: length)
@@ -96,7 +105,7 @@ final class Transfer: @unchecked Sendable {
             phase: .total,
             message: "the client was shut down during the transfer"
         )
-        failure.requestMayHaveBeenSent = handle?.mayHaveBeenSent ?? false
+        failure.requestMayHaveBeenSent = wasSent
         return .failure(failure)
     }
 }

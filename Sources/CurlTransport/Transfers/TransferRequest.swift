@@ -18,9 +18,17 @@ package struct TransferRequest: Sendable {
     package var hostHeader: String?
     /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
     package var place: (any AnyObject & Sendable)?
+    /// After how long without an answer the request is sent once more, besides, to the next endpoint: the first answer counts,
+    /// the other sending is given up. Only for idempotent methods (RFC 9110 section 9.2.2) without a stream as body; nil
+    /// means never.
+    package var hedgeAfter: Duration?
     /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the
     /// request goes out.
     package var stopsBeforeSending = false
+    /// Whether the server learns nothing of the client's own certificate. Such a transfer shares no connection with others.
+    package var withholdsCertificate = false
+    /// With ``stopsBeforeSending``: whether the connection is kept for requests to come. Else it is closed, and was made anew.
+    package var keepsConnection = false
 
     package init(
         method: HTTPRequest.Method = .get,

@@ -10,6 +10,11 @@ package struct TransferResponse: Sendable {
     /// The endpoints that were tried before, and failed.
     package var failedAttempts: [TransferAttempt]
     package var reusedConnection: Bool
+    /// How often the request was sent besides, because it had no answer in time; the first answer counts.
+    package var hedges: Int
+    /// The certificates that the server showed when the connection was made, its own first; empty in clear text, and unless
+    /// ``TransportConfiguration/keepsPeerCertificates``.
+    package var peerCertificates: [PeerCertificate]
     /// Phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
     package var timings: TransferTimings
     package var body: TransferResponseBody

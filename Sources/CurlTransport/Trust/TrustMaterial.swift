@@ -124,7 +124,7 @@ final class TrustMaterial: @unchecked Sendable {
     }
 
     /// Sets what is the same for all hosts.
-    func apply(to curl: UnsafeMutableRawPointer) {
+    func apply(to curl: UnsafeMutableRawPointer, withCertificate: Bool = true) {
         if let authorityFile {
             _ = ccurl_set_string(curl, CURLOPT_CAINFO, authorityFile)
             if isWatched { _ = ccurl_set_long(curl, CURLOPT_CA_CACHE_TIMEOUT, -1) }
@@ -136,7 +136,7 @@ final class TrustMaterial: @unchecked Sendable {
         _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
         let version = settings.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
         _ = ccurl_set_long(curl, CURLOPT_SSLVERSION, Int(version))
-        guard let certificate, let key else { return }
+        guard withCertificate, let certificate, let key else { return }
         _ = ccurl_set_blob(curl, CURLOPT_SSLCERT_BLOB, certificate.baseAddress, certificate.count)
         _ = ccurl_set_blob(curl, CURLOPT_SSLKEY_BLOB, key.baseAddress, key.count)
         _ = ccurl_set_string(curl, CURLOPT_KEYPASSWD, password)

@@ -59,6 +59,12 @@ public struct TrustSettings: Hashable, Sendable, CustomStringConvertible {
         pinsByHost[lower] = pins
     }
 
+    /// Says which public keys all servers may have, and no host others.
+    package mutating func pin(_ pins: [PublicKeyPin]) {
+        self.pins = pins
+        pinsByHost = [:]
+    }
+
     private static func isName(_ name: Substring) -> Bool {
         guard (1...253).contains(name.utf8.count) else { return false }
         return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in

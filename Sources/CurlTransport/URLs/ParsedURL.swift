@@ -229,7 +229,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         return text
     }
 
-    private static func failure(_ code: CURLUcode) -> URLFailure {
+    static func failure(_ code: CURLUcode) -> URLFailure {
         switch code {
         case CURLUE_BAD_PORT_NUMBER:
             URLFailure(.port, "the port is not a number from 1 to 65535")

@@ -21,6 +21,9 @@ public struct ResolutionQuestion: Hashable, Sendable {
     public var rolloutKey: String?
     /// How long it may take; nil means the resolver's setting, and never more than that.
     public var timeLimit: Duration?
+    /// A cached answer that was asked for before this moment, on the resolver's clock, is not good enough: it serves only when
+    /// asking anew brings nothing. Mappings, literals and ``pinnedTo`` are as they are.
+    package var freshAfter: MonotonicTime?
 
     /// Creates a question about a host on a port.
     public init(_ host: Host, port: UInt16) {

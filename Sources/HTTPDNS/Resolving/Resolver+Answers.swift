@@ -44,6 +44,7 @@ extension Resolver {
             guard let known = state.known(name.key, by: settings.resolving, at: started) else { return nil }
             let finding = known.answer?.find(at: started) ?? .nothing
             switch finding {
+            case .fresh(let answer) where answer.isTooOld(for: question) && mayAsk: break
             case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
             case .stale where !mayAsk: return Step(finding: finding)
             case .stale, .nothing: break
@@ -71,10 +72,10 @@ extension Resolver {
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
 
-        let stale = step.finding.staleAnswer
+        let stale = step.finding.answerInReserve
         // One that will not serve any more when the wait is over is no reason to wait less.
         let staleAfter = configuration.cache.staleAfter
-        let patience = stale?.isStale(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
+        let patience = stale?.mayServe(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
         let delivery = await delivery(to: waiter, by: started + patience, isShort: patience < configuration.timeLimit)
         return try settle(
             delivery,
@@ -146,10 +147,11 @@ extension Resolver {
         _ question: ResolutionQuestion,
         at now: MonotonicTime
     ) throws -> Resolution? {
-        guard let stale = wait.stale, stale.isStale(at: now) else { return nil }
+        guard let stale = wait.stale, stale.mayServe(at: now) else { return nil }
         var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
         resolution.elapsed = now - wait.started
-        count(.awaited(fromSystem: resolution.source == .system, isStale: true), of: stale)
+        count(.awaited(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: stale)
+        guard resolution.isStale else { return resolution }
         observation.tell(.servedStale) { event in
             event.host = wait.name.host
             event.route = resolution.route?.pattern.description
@@ -343,8 +345,24 @@ extension Resolver {
 }
 
 extension CachedAnswer.Finding {
-    /// The answer past its life that may serve.
-    var staleAnswer: CachedAnswer? {
-        if case .stale(let answer, _) = self { answer } else { nil }
+    /// The answer that serves when asking brings nothing newer: one past its life, or one that was not new enough.
+    var answerInReserve: CachedAnswer? {
+        switch self {
+        case .fresh(let answer), .stale(let answer, _): answer
+        case .backingOff, .nothing: nil
+        }
+    }
+}
+
+extension CachedAnswer {
+    /// Whether the question wants a newer answer, and asking for one has not just failed.
+    func isTooOld(for question: ResolutionQuestion) -> Bool {
+        guard let moment = question.freshAfter, sentAt < moment else { return false }
+        return header.details?.failure.map { $0.retryAt <= moment } ?? true
+    }
+
+    /// Whether it may serve when there is nothing newer.
+    func mayServe(at now: MonotonicTime) -> Bool {
+        kind == .addresses && isFresh(at: now) || isStale(at: now)
     }
 }

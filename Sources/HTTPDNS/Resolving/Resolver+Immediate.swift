@@ -24,7 +24,8 @@ extension Resolver {
     private func plainHit(_ question: ResolutionQuestion) -> Resolution? {
         let word = live.word
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
-            question.pinnedTo?.isEmpty ?? true, question.families?.intersection(.both).isEmpty != true,
+            question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true,
+            question.families?.intersection(.both).isEmpty != true,
             !isShutDown.load(ordering: .sequentiallyConsistent), !host.isLocalhost
         else { return nil }
         let bypass = question.bypass
@@ -63,7 +64,8 @@ extension Resolver {
         guard let answer = known?.answer else { return nil }
         let finding = answer.find(at: now)
         switch finding {
-        case .fresh:
+        case .fresh(let answer):
+            if answer.isTooOld(for: question), mayAsk(inquiry(for: name, by: settings)) { return nil }
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
                 refresh(inquiry(for: name, by: settings))
             }

@@ -15,7 +15,8 @@ final class ConnectionChoice: Sendable {
 
     init(_ settings: HTTPDNSClient.Configuration.Connections, time: any TimeSource) {
         self.time = time
-        holds = settings.addressHold > .zero
+        // Who spreads requests over addresses wants them where the newest answer says.
+        holds = settings.addressHold > .zero && [.automatic, .given].contains(settings.selection)
         hold = Lock(
             AddressHold(limit: settings.addressHold, sendsOneAhead: settings.onAddressChange == .warmThenMove)
         )

@@ -41,6 +41,12 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let loop = Code(description: "loop")
         /// An interceptor threw an error of its own; see ``HTTPDNSClientError/underlying``.
         public static let interceptorFailed = Code(description: "interceptor-failed")
+        /// A redirect leads where the client does not follow: from https to http, to another scheme, to no URL at all.
+        public static let redirectRefused = Code(description: "redirect-refused")
+        /// A call was redirected more often than ``RedirectPolicy/limit``.
+        public static let tooManyRedirects = Code(description: "too-many-redirects")
+        /// A redirect leads to a request that the call has sent before.
+        public static let redirectLoop = Code(description: "redirect-loop")
         /// A limit of the client or of its transport is reached; nothing was sent.
         public static let limitReached = Code(description: "limit-reached")
         /// A blocking call was made on a thread that carries the client's own work, where it would never end.
@@ -76,6 +82,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let body = Stage(description: "body")
         /// The whole call.
         public static let total = Stage(description: "total")
+        /// Following a redirect.
+        public static let redirect = Stage(description: "redirect")
         /// An interceptor.
         public static let interceptor = Stage(description: "interceptor")
     }
@@ -111,10 +119,12 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The host of the request, as far as it was read.
     public var host: String?
-    /// The addresses tried, in order.
+    /// The addresses tried, in order, those of earlier tries included where the request was sent again (``retries``).
     public var attempts: [Attempt] = []
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.
     public var requestMayHaveBeenSent = false
+    /// How often the request was sent again by ``RetryPolicy`` before this error.
+    public var retries = 0
     /// Whether the addresses of the system resolver were tried as well.
     public var fellBack = false
     /// How long the call had taken.

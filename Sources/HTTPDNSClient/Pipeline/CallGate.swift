@@ -23,6 +23,9 @@ final class CallGate: Sendable {
         for waiter in waiters.withLock({ $0.takeAll() }) { waiter.resume() }
     }
 
+    /// Whether the client is shut down.
+    var isClosed: Bool { state.load(ordering: .acquiring) & CallGate.closed != 0 }
+
     func close() {
         state.bitwiseOr(CallGate.closed, ordering: .acquiringAndReleasing)
     }

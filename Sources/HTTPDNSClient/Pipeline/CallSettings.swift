@@ -7,6 +7,8 @@ struct CallSettings: Hashable, Sendable {
     /// For a call with its body.
     let total: Duration?
     let versions: HTTPVersionChoice
+    let redirects: RedirectPolicy
+    let retries: RetryPolicy
 
     init(_ configuration: HTTPDNSClient.Configuration) {
         var limits = TransferLimits()
@@ -18,5 +20,7 @@ struct CallSettings: Hashable, Sendable {
         self.limits = limits
         total = configuration.timeouts.total
         versions = configuration.versions
+        redirects = configuration.redirects
+        retries = configuration.retries
     }
 }

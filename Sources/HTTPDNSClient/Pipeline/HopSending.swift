@@ -48,6 +48,9 @@ package struct HopAnswer: Sendable {
     /// The endpoints that were tried before, and failed.
     package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
+    /// How often the request was sent besides, because it had no answer in time.
+    package var hedges = 0
+    package var peerCertificates: [PeerCertificate] = []
     package var timings: TransferTimings
     package var body: Body
 
@@ -79,6 +82,8 @@ extension HopAnswer {
             body: .transfer(response.body)
         )
         failedAttempts = response.failedAttempts
+        hedges = response.hedges
+        peerCertificates = response.peerCertificates
     }
 }
 

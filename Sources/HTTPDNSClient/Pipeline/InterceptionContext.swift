@@ -1,4 +1,6 @@
+internal import HTTPDNS
 public import HTTPDNSPrimitives
+internal import HTTPTypes
 
 /// What travels with a request through the stages, and never on the wire.
 public struct InterceptionContext: Sendable {
@@ -18,6 +20,8 @@ public struct InterceptionContext: Sendable {
     /// The mark that goes with it.
     package var tag: Tag? { rewritten?.tag }
 
+    /// What the hops before this one say about it.
+    var way = HopWay()
     let call: CallTime
     /// Nil for a client without interceptors, whose calls cannot nest.
     let frame: CallFrame?
@@ -32,4 +36,16 @@ struct CallTime: Sendable {
 
     var deadline: MonotonicTime? { limit.map { start + $0 } }
     var elapsed: Duration { SystemTimeSource().now() - start }
+}
+
+/// What a redirect or a retry asks of the next hop, besides its request.
+struct HopWay: Sendable {
+    /// How far the server reaches that redirected here; nil for a URL of the caller's.
+    var redirectedFrom: AddressScope?
+    /// Whether the hop is for another origin than the one that the caller named.
+    var isForeign = false
+    /// Answers of providers older than this, on the resolver's clock, are asked for anew.
+    var freshAfter: MonotonicTime?
+    /// What stayed behind on the way to this hop.
+    var droppedFields: [HTTPField.Name] = []
 }

@@ -5,7 +5,8 @@
 /// interceptor once per hop, in the order in which they are listed; the way back is the reverse:
 ///
 /// ```
-/// call -> application interceptors -> [ hop: network interceptors -> canonicalize, resolve, policy -> transfer ] -> back
+/// call -> application interceptors -> retry -> redirect
+///      -> [ hop: network interceptors -> canonicalize, resolve, policy -> transfer ] -> back
 /// ```
 ///
 /// It may make calls of its own, through the same client too. Such calls pass the whole pipeline, this interceptor

@@ -5,7 +5,8 @@ internal import HTTPTypes
 internal import Logging
 internal import Synchronization
 
-/// The way of every request: call, application interceptors, hops, network interceptors, stage, transfer, and back.
+/// The way of every request: call, application interceptors, retries, redirects, hops, network interceptors, stage, transfer,
+/// and back.
 ///
 /// Each step is a function that knows the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the stage.
@@ -17,15 +18,23 @@ final class Pipeline: Sendable {
     private let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
-    /// The order for addresses that nobody has put in one.
-    private let order: EndpointOrder
+    /// The order for addresses, as far as their source has a say in it.
+    private let order: AddressOrder
+    private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
+<<<<<<< ours
     private let logger: Logger?
     /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
     /// transport. Empty where nothing is limited.
     let admissions: [Admission]
     let member = Admission.Member()
+=======
+    let logger: Logger?
+    /// Asked before a redirect is followed.
+    let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
+    let retrying: RetryCentre
+>>>>>>> theirs
 
     init(
         _ configuration: HTTPDNSClient.Configuration,
@@ -38,9 +47,12 @@ final class Pipeline: Sendable {
         self.sender = sender
         application = configuration.applicationInterceptors
         network = configuration.networkInterceptors
-        order = .adaptive(first: configuration.connections.firstFamily)
+        order = AddressOrder(configuration.connections)
+        hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
+        redirectHook = configuration.redirectHook
+        retrying = RetryCentre(configuration)
         settings = Lock(CallSettings(configuration))
     }
 
@@ -58,6 +70,11 @@ final class Pipeline: Sendable {
     var limits: TransferLimits { settings.withLock { $0.limits } }
     /// The time limit of a call that has none of its own.
     var total: Duration? { settings.withLock { $0.total } }
+
+    /// Which redirects are followed by a request without a policy of its own.
+    var redirects: RedirectPolicy { settings.withLock { $0.redirects } }
+    /// When a request without a policy of its own is sent again.
+    var retries: RetryPolicy { settings.withLock { $0.retries } }
 
     // MARK: call
 
@@ -87,7 +104,7 @@ final class Pipeline: Sendable {
     ) async throws -> ClientResponse {
         try gate.enter()
         defer { gate.leave() }
-        return try await follow(
+        return try await sendAgain(
             request,
             InterceptionContext(
                 callID: 0,
@@ -130,7 +147,7 @@ final class Pipeline: Sendable {
         }
     }
 
-    private static let lastCallID = Atomic<UInt64>(0)
+    static let lastCallID = Atomic<UInt64>(0)
 
     // MARK: application interceptors, once per call
 
@@ -139,7 +156,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        guard index < application.count else { return try await follow(request, context) }
+        guard index < application.count else { return try await sendAgain(request, context) }
         return try await application[index].intercept(request, context: context) { request, context in
             try await self.apply(index + 1, request, context)
         }
@@ -147,8 +164,8 @@ final class Pipeline: Sendable {
 
     // MARK: hops
 
-    /// Sends the hops of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
-    private func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+    /// Sends one hop of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
+    func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
         return try await hop(0, request, context)
@@ -173,6 +190,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
+<<<<<<< ours
         var rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
         guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
             return try await connect(request, to: rewritten, context)
@@ -183,7 +201,32 @@ final class Pipeline: Sendable {
         }
         var context = context
         context.place = place
+=======
+        var rewritten = try await rewriter.rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.deadline,
+            freshAfter: context.way.freshAfter
+        )
+        if let scope = context.way.redirectedFrom {
+            rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
+        }
+>>>>>>> theirs
         return try await connect(request, to: rewritten, context)
+    }
+
+    private func rewritten(
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> RewrittenRequest {
+        let rewritten = try await rewriter.rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.deadline,
+            freshAfter: context.way.freshAfter
+        )
+        guard let scope = context.way.redirectedFrom else { return rewritten }
+        return try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
     }
 
     func transfer(
@@ -207,7 +250,11 @@ final class Pipeline: Sendable {
         let answer: HopAnswer
         do {
             answer = try await sender.send(
+<<<<<<< ours
                 transferRequest(request, to: rewritten, endpoints, deadline: context.deadline, context.place)
+=======
+                transferRequest(request, to: rewritten, endpoints, context)
+>>>>>>> theirs
             )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
@@ -225,7 +272,10 @@ final class Pipeline: Sendable {
             fellBack: fellBack,
             isHeld: isHeld,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
+            droppedFields: context.way.droppedFields,
             reusedConnection: answer.reusedConnection,
+            isHedged: answer.hedges > 0,
+            peerCertificates: answer.peerCertificates,
             version: answer.version,
             status: answer.head.status,
             resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
@@ -243,8 +293,12 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
+<<<<<<< ours
         deadline: MonotonicTime?,
         _ place: AdmissionPlace?
+=======
+        _ context: InterceptionContext
+>>>>>>> theirs
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
         let settings = settings.withLock { $0 }
@@ -258,10 +312,19 @@ final class Pipeline: Sendable {
             versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
+<<<<<<< ours
         transfer.order = content.resolution.isOrdered ? .given : order
         transfer.limits.deadline = deadline
         transfer.place = place
+=======
+        transfer.order = order.order(of: content.resolution)
+        transfer.hedgeAfter = hedgeAfter
+        transfer.limits.deadline = context.deadline
+        transfer.place = context.place
+        transfer.withholdsCertificate = context.way.isForeign
+>>>>>>> theirs
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
+        transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))

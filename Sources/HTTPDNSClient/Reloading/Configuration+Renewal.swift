@@ -16,9 +16,12 @@ extension HTTPDNSClient.Configuration {
         }
         take(\.isEnabled)
         take(\.trust)
+        take(\.trustByHost)
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)
+        take(\.redirects)
+        take(\.retries)
         take(\.maximumIdleConnections)
         take(\.connections)
         take(\.timeouts.connect)

@@ -6,7 +6,8 @@ public import HTTPDNSPrimitives
 public struct RequestOptions: Hashable, Sendable {
     /// Addresses to use instead of any other source, in the order to try, each with an optional port: `203.0.113.9`,
     /// `203.0.113.9:8443`, `2001:db8::9`, `[2001:db8::9]:8443`. SNI, certificate check and connection pool stay those of
-    /// the URL's name. It wins over ``bypass``.
+    /// the URL's name. It wins over ``bypass``. Redirects to the same host go there too, if ports are not named or stay the
+    /// same.
     public var pinnedTo: [String]?
     /// Passes over mappings and providers: the system resolver answers.
     public var bypass = false
@@ -14,7 +15,7 @@ public struct RequestOptions: Hashable, Sendable {
     public var deadline: Duration?
     /// The families allowed; nil means the client's.
     public var families: AddressFamilies?
-    /// Sent as Host instead of the URL's own: a host with an optional port. It never crosses to another hop.
+    /// Sent as Host instead of the URL's own: a host with an optional port. It does not follow a redirect.
     public var hostHeader: String?
     /// The longest body, after decoding; nil means the client's.
     public var maximumResponseBody: ByteCount?
@@ -22,11 +23,17 @@ public struct RequestOptions: Hashable, Sendable {
     public var versions: HTTPVersionChoice?
     /// Which of the requests that wait for a connection goes first.
     public var priority = RequestPriority.normal
+    /// Which redirects are followed; nil means the client's policy.
+    public var redirects: RedirectPolicy?
+    /// When the request is sent again; nil means the client's policy. The budget is the client's in any case.
+    public var retries: RetryPolicy?
     /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
     /// host's name.
     public var rolloutKey: String?
     /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
     package var stopsBeforeSending = false
+    /// With ``stopsBeforeSending``: keeps the connection, see ``HTTPDNSClient/preconnect(to:connections:options:)``.
+    var keepsConnection = false
 
     /// Creates options that change nothing.
     public init() {}

@@ -9,7 +9,7 @@ public struct ClientResponse: Sendable {
     public var version: HTTPVersion
     /// The body. Read it to its end, or drop it: one that is kept unread holds its connection until the call's deadline.
     public var body: ResponseBody
-    /// The hops that led here; the last one gave this answer. Empty when an interceptor answered by itself.
+    /// The hops that led here, redirects and tries that were answered before a retry included; the last one gave this answer. Empty when an interceptor answered by itself.
     public var exchanges: [Exchange]
 
     /// Creates a response, as an interceptor that answers by itself does.

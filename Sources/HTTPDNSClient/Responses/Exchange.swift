@@ -15,8 +15,16 @@ public struct Exchange: Sendable {
     public var isHeld = false
     /// The addresses that were tried before it and failed, in order. One that was only slower is not among them.
     public var failedAttempts: [HTTPDNSClientError.Attempt] = []
+    /// The header fields that were not sent on this hop, because a redirect to it changed the origin or the method.
+    public var droppedFields: [HTTPField.Name] = []
     /// Whether the connection had been used before.
     public var reusedConnection: Bool
+    /// Whether the request was sent twice, because the first sending had no answer within
+    /// ``HTTPDNSClient/Configuration/Connections/hedgeAfter``. This is the answer that came first.
+    public var isHedged = false
+    /// The certificates that the server showed when the connection was made, its own first, as it sent them; empty in clear
+    /// text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates``.
+    public var peerCertificates: [PeerCertificate] = []
     /// The HTTP version.
     public var version: HTTPVersion
     /// The status.

@@ -43,7 +43,7 @@ extension Rewriter {
         return replacing(resolution, in: rewritten, for: request)
     }
 
-    private func replacing(
+    func replacing(
         _ resolution: Resolution,
         in rewritten: RewrittenRequest,
         for request: ClientRequest

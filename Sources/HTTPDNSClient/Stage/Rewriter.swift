@@ -8,7 +8,7 @@ internal import Logging
 /// Each client has one as the last of its network stages. It can also be listed among the interceptors of another client,
 /// whose requests then go where this client's mappings and providers say: the second stage believes the first one's tag.
 public final class Rewriter: Interceptor {
-    private let resolver: Resolver
+    let resolver: Resolver
     private let issuer: TagIssuer
     private let logger: Logger?
 
@@ -25,7 +25,12 @@ public final class Rewriter: Interceptor {
         next: (ClientRequest, InterceptionContext) async throws -> ClientResponse
     ) async throws -> ClientResponse {
         var context = context
-        context.rewritten = try await rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        context.rewritten = try await rewrite(
+            request,
+            carrying: context.rewritten,
+            deadline: context.deadline,
+            freshAfter: context.way.freshAfter
+        )
         return try await next(request, context)
     }
 
@@ -34,24 +39,28 @@ public final class Rewriter: Interceptor {
     func rewrite(
         _ request: ClientRequest,
         carrying carried: RewrittenRequest?,
-        deadline: MonotonicTime?
+        deadline: MonotonicTime?,
+        freshAfter: MonotonicTime? = nil
     ) async throws -> RewrittenRequest {
-        if let rewritten = try rewriteAtOnce(request, carrying: carried) { return rewritten }
+        if let rewritten = try rewriteAtOnce(request, carrying: carried, freshAfter) { return rewritten }
         // What follows waits for the network, so that it does not matter that the URL is read once more.
         let url = try Canonicalizer.canonicalize(request.url)
-        let question = try question(about: url.host, port: url.port, options: request.options)
+        var question = try question(about: url.host, port: url.port, options: request.options)
+        question.freshAfter = freshAfter
         return finish(request, url, try await ask(question, deadline: deadline))
     }
 
     /// The part of the rewriting that never waits; nil when somebody must be asked for addresses.
     private func rewriteAtOnce(
         _ request: ClientRequest,
-        carrying carried: RewrittenRequest?
+        carrying carried: RewrittenRequest?,
+        _ freshAfter: MonotonicTime?
     ) throws(HTTPDNSClientError) -> RewrittenRequest? {
         let url = try Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
         var question = ResolutionQuestion(url.host, port: url.port)
+        question.freshAfter = freshAfter
         try apply(request.options, to: &question)
         guard let resolution = try knownResolution(for: question) else { return nil }
         return finish(request, url, resolution)

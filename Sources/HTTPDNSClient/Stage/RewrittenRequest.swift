@@ -117,6 +117,17 @@ extension Resolution {
         }
     }
 
+    /// Whether the order is somebody's word about this request, or the outcome of a lot by weights.
+    var isChosen: Bool {
+        switch source {
+        case .request, .literal: return true
+        case .mapping, .lastResort:
+            guard let targets = rule?.targets, let first = targets.first else { return false }
+            return targets.contains { $0.weight != first.weight }
+        default: return false
+        }
+    }
+
     /// Whether the stage had a say in it: a bypassed name and a literal go where they would have gone without it.
     var isRewriting: Bool {
         switch source {

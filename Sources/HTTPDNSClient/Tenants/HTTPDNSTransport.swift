@@ -63,8 +63,8 @@ public final class HTTPDNSTransport: Sendable {
     /// - Parameters:
     ///   - limits: What it may take at most.
     ///   - connections: How connections are made and kept. Its `perHost`, `total` and queue are one budget for all clients
-    ///     together, with one queue; each client's own settings bound that client besides. The family that comes first, and what happens when a provider's
-    ///     answer changes, are each client's own.
+    ///     together, with one queue; each client's own settings bound that client besides. Which address comes first, after how
+    ///     long a request is sent once more, and what happens when a provider's answer changes, are each client's own.
     ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
     public convenience init(
         limits: Limits = Limits(),
@@ -138,6 +138,9 @@ public final class HTTPDNSTransport: Sendable {
                 configuration.idleLimit = connections.idle
                 configuration.maximumAge = connections.maximumAge
                 configuration.unacknowledgedLimit = connections.unacknowledged
+                configuration.keepsPeerCertificates = connections.keepsPeerCertificates
+                configuration.ejection = connections.ejection
+                configuration.activeProbing = connections.activeProbing
                 configuration.logger = logger
                 return TrustedTransport(configuration)
             }

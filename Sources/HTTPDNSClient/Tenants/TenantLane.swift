@@ -2,25 +2,44 @@ internal import CurlTransport
 internal import HTTPDNSPrimitives
 
 /// One client's way to the wire on a transport that others may use too: its own transfers, counted and ended apart.
+///
+/// It has a transport for each of its trust settings: those for all hosts, and those of hosts that have their own.
 final class TenantLane: HopSending {
-    private enum Lease {
-        case held
-        /// Others go on with the transport.
-        case givenBack
-        case wasLast
+    private struct Leases {
+        /// What is held.
+        var trusts: [TrustSettings]
+        /// Those whose last user this client was.
+        var unused: [TrustedTransport] = []
     }
 
     private let transport: HTTPDNSTransport
-    private let trust: TrustSettings
-    private let trusted: TrustedTransport
+    private let trusted: [TrustedTransport]
+    private let byHost: TrustByHost
     private let group: TransferGroup
-    private let lease = Lock(Lease.held)
+    private let leases: Lock<Leases>
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     init(_ configuration: HTTPDNSClient.Configuration, on transport: HTTPDNSTransport) async throws(HTTPDNSClientError)
     {
-        trusted = try await transport.lease(configuration.trust)
-        trust = configuration.trust
+        var leased: [TrustSettings: TrustedTransport] = [:]
+        do throws(HTTPDNSClientError) {
+            for trust in [configuration.trust] + configuration.trustByHost.values where leased[trust] == nil {
+                leased[trust] = try await transport.lease(trust)
+            }
+        } catch {
+            for trust in leased.keys { _ = transport.release(trust) }
+            throw error
+        }
+        // Everybody's was leased first.
+        guard let everybody = leased[configuration.trust] else { throw HTTPDNSClientError.transportShutDown }
+        var byHost = TrustByHost(everybody)
+        for (pattern, trust) in configuration.trustByHost {
+            if let own = leased[trust] { byHost.set(own, for: pattern) }
+        }
+        self.byHost = byHost
+        executor = everybody.executor
+        trusted = Array(leased.values)
+        leases = Lock(Leases(trusts: Array(leased.keys)))
         self.transport = transport
         group = TransferGroup(maximum: configuration.maximumRequestsInFlight)
     }
@@ -30,47 +49,60 @@ final class TenantLane: HopSending {
     }
 
     func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
-        HopAnswer(try await trusted.execute(request, in: group))
+        let trusted = byHost.transport(for: request.url.host)
+        return HopAnswer(try await trusted.execute(request, in: group))
     }
 
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.
     var sharedAdmission: Admission? { transport.admission }
 
-    /// Runs tasks on the thread of the loop.
-    var executor: LoopExecutor { trusted.executor }
+    /// Runs tasks on the thread of the loop for hosts without trust settings of their own.
+    let executor: LoopExecutor
 
     /// The connections of all clients with the same trust settings: they share these.
-    func retireConnections() { trusted.retireConnections() }
+    func retireConnections() {
+        for transport in trusted { transport.retireConnections() }
+    }
 
-    func retireConnections(host: String) { trusted.retireConnections(host: host) }
+    func retireConnections(host: String) {
+        for transport in trusted { transport.retireConnections(host: host) }
+    }
 
-    var endpointRecords: [EndpointRecord] { trusted.endpointRecords }
+    var endpointRecords: [EndpointRecord] {
+        guard trusted.count > 1 else { return trusted.first?.endpointRecords ?? [] }
+        return trusted.flatMap(\.endpointRecords)
+            .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
+    }
 
     /// Those of all clients with the same trust settings: they share these.
-    var connectionPools: [ConnectionPoolRecord] { trusted.connectionPools }
+    var connectionPools: [ConnectionPoolRecord] { trusted.flatMap(\.connectionPools).merged() }
 
     var transfersInFlight: Int { group.inFlight }
 
     func shutdown(drainingFor duration: Duration) async {
         await group.close(drainingUntil: SystemTimeSource().now() + duration)
-        if giveBack() { await trusted.shutdown() }
+        for transport in giveBack() { await transport.shutdown() }
     }
 
     /// Looks at the files of the client's trust settings now.
     func reloadCertificates() async throws(HTTPDNSClientError) {
-        do throws(TransferFailure) {
-            try await trusted.reload()
-        } catch {
-            throw HTTPDNSClientError.unusable(error)
+        var first: TransferFailure?
+        for transport in trusted {
+            do throws(TransferFailure) {
+                try await transport.reload()
+            } catch {
+                first = first ?? error
+            }
         }
+        if let first { throw HTTPDNSClientError.unusable(first) }
     }
 
-    /// - Returns: Whether nobody uses the transport any more.
-    private func giveBack() -> Bool {
-        lease.withLock { lease in
-            if case .held = lease { lease = transport.release(trust) == nil ? .givenBack : .wasLast }
-            if case .wasLast = lease { return true }
-            return false
+    /// - Returns: The transports that nobody uses any more.
+    private func giveBack() -> [TrustedTransport] {
+        leases.withLock { leases in
+            leases.unused += leases.trusts.compactMap { transport.release($0) }
+            leases.trusts = []
+            return leases.unused
         }
     }
 }

@@ -11,6 +11,7 @@ package struct KeyTable: Sendable {
         name: "the top level",
         keys: [
             "version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client", "metrics",
+            "serve",
         ]
     )
     package static let dohProvider = KeyTable(
@@ -84,7 +85,10 @@ package struct KeyTable: Sendable {
     package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
     package static let client = KeyTable(
         name: "client",
-        keys: ["timeouts", "ca_file", "trust", "connections", "on_address_change", "http", "max_response"]
+        keys: [
+            "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
+            "redirects", "retries",
+        ]
     )
     package static let timeouts = KeyTable(
         name: "client.timeouts",
@@ -94,17 +98,40 @@ package struct KeyTable: Sendable {
         name: "client.connections",
         keys: [
             "per_host", "total", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
-            "address_hold",
+            "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing", "peer_certificates",
         ]
     )
+    package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])
+    package static let retries = KeyTable(
+        name: "client.retries",
+        keys: ["limit", "delay", "max_delay", "max_retry_after", "statuses", "budget"]
+    )
+    package static let retryBudget = KeyTable(name: "client.retries.budget", keys: ["percent", "per_second"])
+    package static let ejection = KeyTable(
+        name: "client.connections.ejection",
+        keys: ["statuses", "consecutive", "rest", "longest_rest"]
+    )
+    package static let probing = KeyTable(name: "client.connections.probing", keys: ["interval", "at_once"])
     package static let metrics = KeyTable(name: "metrics", keys: ["host_label"])
+
+    package static let serve = KeyTable(name: "serve", keys: ["ttl", "alibaba", "tencent", "alidns", "hosts"])
+    package static let servedAlibaba = KeyTable(
+        name: "serve.alibaba",
+        keys: ["account", "secret", "encryption_key", "unsigned", "rows_by", "disabled"]
+    )
+    package static let servedTencent = KeyTable(name: "serve.tencent", keys: ["id", "token", "encryption_key"])
+    package static let servedAlidns = KeyTable(name: "serve.alidns", keys: ["account", "access_key", "secret"])
+    package static let servedHost = KeyTable(
+        name: "a host of serve",
+        keys: ["delay", "fail", "garbage", "cut", "rotate"]
+    )
 
     /// Every part.
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
-        connections,
-        trust, clientCertificate, metrics,
+        connections, ejection, probing, trust, clientCertificate, hostTrust, redirects, retries, retryBudget, metrics,
+        serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }
 
@@ -132,6 +159,8 @@ package struct WordTable: Sendable {
     package static let stickiness = WordTable(words: ["process", "key"])
     /// How requests move when a provider's answer changes.
     package static let addressChanges = WordTable(words: ["move_now", "warm_then_move"])
+    /// Which address of several is tried first.
+    package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
     /// What stands for hosts in metrics: never they themselves, of which there is no bound.
     package static let hostLabels = WordTable(words: ["routes"])
     package static let orders = WordTable(words: ["given", "fastest"])
@@ -140,4 +169,15 @@ package struct WordTable: Sendable {
     /// Whether names that nobody asks for are kept alive.
     package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
     package static let httpVersions = WordTable(words: ["auto", "1.1"])
+    /// What the rows of a batch of Alibaba's version 1 are for.
+    package static let servedRows = WordTable(words: ["host", "type"])
+    package static let servedGarbage = WordTable(words: ServeSettings.Garbage.allCases.map(\.rawValue))
+    package static let servedRotations = WordTable(words: ServeSettings.Rotation.allCases.map(\.rawValue))
+    /// The response codes that DNS has a word for, and the errors of Alibaba's table that the local provider knows.
+    package static let servedFailures = WordTable(words: [
+        "SERVFAIL", "REFUSED", "InvalidAccount", "AccountNotExists", "UnsignedInterfaceDisabled", "InvalidSignature",
+        "SignatureExpired",
+        "InvalidDuration", "ServiceLevelDeny", "InvalidHost", "TooManyHosts", "SdnsNotSupported", "MissingArgument",
+        "InternalError",
+    ])
 }

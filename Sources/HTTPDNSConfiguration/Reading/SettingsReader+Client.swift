@@ -4,16 +4,13 @@ internal import HTTPDNSPrimitives
 extension SettingsReader {
     /// The bounds of a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
-    /// The bounds of the number of connections: as many as there are local ports.
-    package static let idleConnections = 1...65_535
-    /// The bounds of the queue: more requests than that are no queue.
-    package static let queuedRequests = 0...1_000_000
 
     mutating func readClient(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .client, path: "client") else { return }
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
         if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
         if let node = fields["trust"] { readTrust(node, into: &settings.trust) }
+        if let node = fields["trust_by_host"] { readTrustByHost(node, into: &settings) }
         if let node = fields["connections"] { readConnections(node, into: &settings) }
         if let node = fields["on_address_change"],
             let word = word(of: node, .addressChanges, path: "client.on_address_change")
@@ -29,69 +26,8 @@ extension SettingsReader {
             }
             settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
         }
-    }
-
-    private mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {
-        guard let fields = fields(of: node, .connections, path: "client.connections") else { return }
-        if let node = fields["max_idle"] {
-            settings.maximumIdleConnections = number(
-                of: node,
-                in: Self.idleConnections,
-                path: "client.connections.max_idle"
-            )
-        }
-        readAdmission(fields, into: &settings.connections)
-        typealias Connections = HTTPDNSClient.Configuration.Connections
-        let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
-            ("idle", \.idle, .seconds(1)...(.seconds(24 * 3600))),
-            ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
-            ("attempt_delay", \.attemptDelay, .milliseconds(10)...(.seconds(60))),
-            ("address_hold", \.addressHold, .zero...(.seconds(24 * 3600))),
-        ]
-        for (key, property, range) in durations {
-            guard let node = fields[key] else { continue }
-            let duration = value(of: node, path: "client.connections.\(key)", "a duration such as 30s") {
-                text throws(ValueMistake) in try DurationText.parse(text, in: range)
-            }
-            if let duration { settings.connections[keyPath: property] = duration }
-        }
-    }
-
-    /// How many connections may be in use, and who waits for one.
-    private mutating func readAdmission(
-        _ fields: Fields,
-        into connections: inout HTTPDNSClient.Configuration.Connections
-    ) {
-        func path(_ key: String) -> String { "client.connections.\(key)" }
-        if let node = fields["per_host"] {
-            connections.perHost = number(of: node, in: Self.idleConnections, path: path("per_host"))
-        }
-        if let node = fields["total"] {
-            connections.total = number(of: node, in: Self.idleConnections, path: path("total"))
-        }
-        if let node = fields["max_queued"],
-            let number = number(of: node, in: Self.queuedRequests, path: path("max_queued"))
-        {
-            connections.maximumQueued = number
-        }
-        if let node = fields["queue_wait"] {
-            connections.queueWait = timeLimit(of: node, path: path("queue_wait")) ?? nil
-        }
-    }
-
-    /// A duration, or `none`; nil after a mistake.
-    private mutating func timeLimit(of node: ConfigurationNode, path: String) -> Duration?? {
-        value(of: node, path: path, "a duration such as 30s, or none") { text throws(ValueMistake) -> Duration? in
-            if text == "none" { return nil }
-            do throws(ValueMistake) {
-                return try DurationText.parse(text, in: Self.timeouts)
-            } catch {
-                guard let zero = try? DurationText.parse(text, in: .zero...(.zero)), zero == .zero else {
-                    throw error
-                }
-                throw ValueMistake(error.message, hint: "for no limit write none")
-            }
-        }
+        if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
+        if let node = fields["retries"] { settings.retries = readRetries(node) }
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {
@@ -102,7 +38,19 @@ extension SettingsReader {
         ]
         for (key, property) in limits {
             guard let node = fields[key] else { continue }
-            if let limit = timeLimit(of: node, path: "client.timeouts.\(key)") { timeouts[keyPath: property] = limit }
+            let limit = value(of: node, path: "client.timeouts.\(key)", "a duration such as 30s, or none") {
+                text throws(ValueMistake) -> Duration? in
+                if text == "none" { return nil }
+                do throws(ValueMistake) {
+                    return try DurationText.parse(text, in: Self.timeouts)
+                } catch {
+                    guard let zero = try? DurationText.parse(text, in: .zero...(.zero)), zero == .zero else {
+                        throw error
+                    }
+                    throw ValueMistake(error.message, hint: "for no limit write none")
+                }
+            }
+            if let limit { timeouts[keyPath: property] = limit }
         }
         return timeouts
     }

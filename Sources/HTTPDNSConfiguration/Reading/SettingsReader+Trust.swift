@@ -1,3 +1,4 @@
+internal import HTTPDNS
 internal import HTTPDNSClient
 internal import HTTPDNSPrimitives
 
@@ -5,6 +6,10 @@ extension KeyTable {
     package static let trust = KeyTable(
         name: "client.trust",
         keys: ["client_certificate", "pins", "pins_by_host", "minimum_tls", "verification"]
+    )
+    package static let hostTrust = KeyTable(
+        name: "a host's trust",
+        keys: ["ca_file", "client_certificate", "pins", "minimum_tls", "verification"]
     )
     package static let clientCertificate = KeyTable(
         name: "client.trust.client_certificate",
@@ -23,11 +28,53 @@ extension SettingsReader {
     mutating func readTrust(_ node: ConfigurationNode, into trust: inout TrustSettings) {
         let path = "client.trust"
         guard let fields = fields(of: node, .trust, path: path) else { return }
+        readTrust(fields, path: path, into: &trust)
+        if let node = fields["pins"] { trust.pins = readPins(node, path: "\(path).pins") }
+        if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
+    }
+
+    /// What is not written about a host is as it is for all.
+    mutating func readTrustByHost(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        let path = "client.trust_by_host"
+        var base = settings.trust
+        if let file = settings.certificateFile { base.roots = .file(file) }
+        for (text, entry) in entries(of: node, path: path, "names and whom to believe there") ?? [] {
+            let place = "\(path)[\(quoted(text))]"
+            guard let pattern = readPattern(text, entry.key, path: place) else { continue }
+            if settings.trustByHost[pattern] != nil {
+                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+            var trust = base
+            guard let fields = fields(of: entry.value, .hostTrust, path: place) else { continue }
+            if let node = fields["ca_file"], let file = readableFile(of: node, path: "\(place).ca_file") {
+                trust.roots = .file(file)
+            }
+            readTrust(fields, path: place, into: &trust)
+            if let node = fields["pins"] { trust.pin(readPins(node, path: "\(place).pins")) }
+            settings.trustByHost[pattern] = trust
+        }
+    }
+
+    private mutating func readPattern(_ text: String, _ node: ConfigurationNode, path: String) -> HostPattern? {
+        do throws(HostNameError) {
+            let pattern = try HostPattern(text)
+            if pattern != .any { return pattern }
+            mistakes.add(
+                "\(path): \"*\" stands for all hosts; allowed: a name or *.suffix",
+                at: node.position,
+                hint: "what holds for all hosts belongs to client.trust and client.ca_file"
+            )
+        } catch {
+            mistakes.add("\(path): \(error)", at: node.position)
+        }
+        return nil
+    }
+
+    /// What is said in the same way for all hosts and for one.
+    private mutating func readTrust(_ fields: Fields, path: String, into trust: inout TrustSettings) {
         if let node = fields["client_certificate"] {
             trust.clientCertificate = readClientCertificate(node, path: "\(path).client_certificate")
         }
-        if let node = fields["pins"] { trust.pins = readPins(node, path: "\(path).pins") }
-        if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
         if let node = fields["minimum_tls"], let word = word(of: node, .tlsVersions, path: "\(path).minimum_tls") {
             trust.minimumVersion = word == "1.3" ? .tls13 : .tls12
         }

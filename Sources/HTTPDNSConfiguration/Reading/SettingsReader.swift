@@ -52,6 +52,7 @@ struct SettingsReader {
             // There is one way; the key says so to who reads the file.
             _ = word(of: label, .hostLabels, path: "metrics.host_label")
         }
+        if let node = fields["serve"] { settings.serve = readServe(node) }
         return settings
     }
 

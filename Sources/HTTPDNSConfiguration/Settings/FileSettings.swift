@@ -25,10 +25,16 @@ package struct FileSettings: Sendable {
     package var certificateFile: String?
     /// Whom the client believes, apart from ``certificateFile``.
     package var trust = TrustSettings()
+    /// The same, whole, for hosts that have their own.
+    package var trustByHost: [HostPattern: TrustSettings] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
+    package var redirects = RedirectPolicy()
+    package var retries = RetryPolicy.none
+    /// What a local provider does with the file. Clients have no use for it.
+    package var serve = ServeSettings()
 
     package init() {}
 
@@ -68,9 +74,12 @@ package struct FileSettings: Sendable {
         apply(to: &configuration.resolver)
         configuration.trust = trust
         configuration.trustRoots = certificateFile.map(TrustRoots.file) ?? .system
+        configuration.trustByHost = trustByHost
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
+        configuration.redirects = redirects
+        configuration.retries = retries
         configuration.connections = connections
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration

@@ -84,7 +84,7 @@ extension FileSettings {
         case file(String)
         case environment(String)
 
-        var live: Secret {
+        package var live: Secret {
             switch self {
             case .file(let path): .file(path)
             case .environment(let name): .environment(name)

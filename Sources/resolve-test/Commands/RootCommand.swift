@@ -9,11 +9,11 @@ struct RootCommand: ParsableCommand {
         version: "resolve-test \(LibraryVersion.current)",
         subcommands: [
             ResolveCommand.self, ExplainCommand.self, FetchCommand.self, CompareCommand.self, WatchCommand.self,
-            CheckCommand.self, ExportCommand.self, DumpCommand.self, SwitchCommand.self,
+            CheckCommand.self, ExportCommand.self, DumpCommand.self, SwitchCommand.self, ServeCommand.self,
         ]
     )
 
     static let names: Set<String> = [
-        "resolve", "explain", "fetch", "compare", "watch", "check", "export", "dump", "switch",
+        "resolve", "explain", "fetch", "compare", "watch", "check", "export", "dump", "switch", "serve",
     ]
 }

@@ -11,6 +11,7 @@ enum RootHelp {
           export [FILE]     mappings as hosts lines, curl --resolve lines or JSON
           dump [HOST...]    a running service: cache, providers, routes, switch
           switch on|off     its kill switch, whole or --route PATTERN
+          serve FILE        a local HTTP-DNS provider (trait LocalProvider)
 
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback

@@ -57,7 +57,7 @@ struct CommandFailure: Error, Sendable {
 
     static var noCommand: CommandFailure {
         .usage(
-            "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump or switch",
+            "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE",
             hint: "see resolve-test --help"
         )
     }

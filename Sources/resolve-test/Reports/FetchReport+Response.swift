@@ -23,8 +23,8 @@ extension FetchReport {
                     version: exchange.version.description,
                     status: exchange.status.code,
                     contentType: isLast ? response.headerFields[.contentType] : nil,
-                    location: isLast && isRedirect
-                        ? response.headerFields[.location].map(URLText.withoutUserInformation) : nil,
+                    location: isRedirect ? Self.location(response, index) : nil,
+                    droppedFields: exchange.droppedFields.map(\.rawName),
                     resolve: exchange.resolve,
                     timings: isLast ? summary?.timings ?? exchange.timings : exchange.timings
                 )
@@ -38,6 +38,14 @@ extension FetchReport {
             headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
             providerKinds: providerKinds
         )
+    }
+}
+
+extension FetchReport {
+    /// Where a hop led: for all but the last one that is where the next one went.
+    private static func location(_ response: ClientResponse, _ index: Int) -> String? {
+        guard index == response.exchanges.count - 1 else { return response.exchanges[index + 1].request.originalURL }
+        return response.headerFields[.location].map(URLText.withoutUserInformation)
     }
 }
 

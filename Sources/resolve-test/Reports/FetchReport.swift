@@ -14,6 +14,8 @@ struct FetchReport {
         var contentType: String?
         /// The target of a redirect.
         var location: String?
+        /// The header fields that a redirect left behind on the way to this hop.
+        var droppedFields: [String] = []
         var resolve: Duration?
         var timings: TransferTimings
     }
@@ -47,6 +49,7 @@ struct FetchReport {
                 ])
             ),
         ]
+        if hops.count > 1 { members.append(("hops", .array(hops.map(json)))) }
         if let headerFields {
             members.append(
                 (
@@ -56,6 +59,15 @@ struct FetchReport {
             )
         }
         return .object(members)
+    }
+
+    private func json(_ hop: Hop) -> JSONValue {
+        .object([
+            ("url", .text(hop.rewrite.originalURL)), ("status", .integer(hop.status)),
+            ("remoteAddress", .text(EndpointText.text(hop.remote, urlPort: hop.rewrite.urlPort))),
+            ("location", hop.location.map(JSONValue.text) ?? .null),
+            ("droppedFields", .array(hop.droppedFields.map(JSONValue.text))),
+        ])
     }
 
     func text(_ screen: Screen) -> String {
@@ -112,6 +124,8 @@ struct FetchReport {
         let asked = hops.filter { !$0.rewrite.resolution.isCached && $0.rewrite.isAsked }.count
         var segments = [Figures.phase(total)]
         segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
+        let dropped = hops.flatMap(\.droppedFields)
+        if !dropped.isEmpty { segments.append("dropped on redirect: \(dropped.joined(separator: ", "))") }
         if hops.contains(where: \.rewrite.isTLS) {
             segments.append("certificate verified" + (hops.count > 1 ? " on every TLS hop" : ""))
         }

@@ -29,15 +29,15 @@ struct EndpointHealthTests {
     @Test("healthy ones go first, then suspects, then those that cool down, otherwise in their order; none is left out")
     func order() {
         var health = EndpointHealth()
-        #expect(health.ordered([one, two, three], for: host) == [one, two, three])
+        #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three])
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
         health.suspected(two, for: host, inTLS: false, at: at(0))
-        #expect(health.ordered([one, two, three], for: host) == [three, two, one])
+        #expect(health.ordered([one, two, three], for: host, at: at(0)) == [three, two, one])
         health.failed(two, for: host, inTLS: false, at: at(0), random: 0)
         health.failed(three, for: host, inTLS: false, at: at(0), random: 0)
-        #expect(health.ordered([one, two, three], for: host) == [one, two, three], "panic: all, in order")
+        #expect(health.ordered([one, two, three], for: host, at: at(0)) == [one, two, three], "panic: all, in order")
         health.connected(two, for: host, in: nil, at: at(1))
-        #expect(health.ordered([one, two, three], for: host) == [two, one, three])
+        #expect(health.ordered([one, two, three], for: host, at: at(0)) == [two, one, three])
         #expect(health.troubles == 2)
     }
 
@@ -45,27 +45,27 @@ struct EndpointHealthTests {
     func hosts() {
         var health = EndpointHealth()
         health.failed(one, for: host, inTLS: true, at: at(0), random: 0)
-        #expect(health.standing(of: one, for: host) == .cooling)
-        #expect(health.standing(of: one, for: other) == .healthy)
+        #expect(health.standing(of: one, for: host, at: at(0)) == .cooling)
+        #expect(health.standing(of: one, for: other, at: at(0)) == .healthy)
         health.connected(one, for: other, in: nil, at: at(0))
-        #expect(health.standing(of: one, for: host) == .cooling, "another name's certificate proves nothing")
+        #expect(health.standing(of: one, for: host, at: at(0)) == .cooling, "another name's certificate proves nothing")
         health.connected(one, for: host, in: nil, at: at(0))
-        #expect(health.standing(of: one, for: host) == .healthy && health.troubles == 0)
+        #expect(health.standing(of: one, for: host, at: at(0)) == .healthy && health.troubles == 0)
         health.failed(one, for: host, inTLS: false, at: at(0), random: 0)
-        #expect(health.standing(of: one, for: other) == .cooling)
+        #expect(health.standing(of: one, for: other, at: at(0)) == .cooling)
     }
 
     @Test("failures together count once; the next one after the cool-down counts again, and a success forgets them")
     func counting() throws {
         var health = EndpointHealth()
         for _ in 0..<64 { health.failed(one, for: host, inTLS: false, at: at(0), random: 0) }
-        #expect(health.records.first?.failuresInARow == 1)
-        #expect(health.records.first?.until == at(1))
+        #expect(health.records(at: at(0)).first?.failuresInARow == 1)
+        #expect(health.records(at: at(0)).first?.until == at(1))
         health.failed(one, for: host, inTLS: false, at: at(1), random: 0)
-        #expect(health.records.first?.failuresInARow == 2)
-        #expect(health.records.first?.until == at(3))
+        #expect(health.records(at: at(0)).first?.failuresInARow == 2)
+        #expect(health.records(at: at(0)).first?.until == at(3))
         health.connected(one, for: host, in: .milliseconds(7), at: at(2))
-        let record = try #require(health.records.first)
+        let record = try #require(health.records(at: at(0)).first)
         #expect(record.state == .healthy && record.failuresInARow == 0 && record.until == nil)
         #expect(record.connectedAt == at(2) && record.connectTime == .milliseconds(7))
     }
@@ -95,6 +95,6 @@ struct EndpointHealthTests {
             let endpoint = Endpoint(address: IPAddress(v4: 192, 0, 2, number), port: 1)
             health.failed(endpoint, for: host, inTLS: false, at: at(0), random: 0)
         }
-        #expect(health.records.count == 4 && health.troubles == 4)
+        #expect(health.records(at: at(0)).count == 4 && health.troubles == 4)
     }
 }

@@ -80,4 +80,63 @@ struct RaceTests {
         #expect(race.delayPassed(0, hasConnection: false) == Race.Step(withdraws: 0))
         #expect(race.attempts == [.withdrawn, .running, .waiting])
     }
+
+    @Test("when the winner's kept connection is dialled anew, the race is open again, but for those that failed")
+    func redial() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.failed(0)
+        _ = race.delayPassed(1, hasConnection: true)
+        #expect([race.redials(1)] == [false], "it has not passed the gate")
+        #expect([race.passesGate(1), race.redials(1)] == [true, true])
+        #expect(race.winner == nil && race.attempts == [.failed, .running, .waiting])
+        #expect([race.failed(1)] == [Race.Step(begins: 2)])
+        #expect([race.passesGate(2), race.passesGate(1)] == [true, false])
+
+        var alone = Race(count: 1)
+        _ = alone.begin()
+        _ = alone.passesGate(0)
+        #expect([alone.redials(0)] == [true])
+        #expect([alone.failed(0)] == [Race.Step(isLost: true)])
+    }
+
+    @Test("a hedge lets the gate through to several, and the first answer wins")
+    func hedge() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        #expect(race.hasMore && race.sendings == 1)
+        #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
+        #expect(race.winner == nil && race.sendings == 2 && !race.hasMore)
+        #expect([race.passesGate(1)] == [true])
+        #expect(race.winner == nil)
+        #expect(race.attempts == [.sent, .sent])
+        #expect([race.isAnswered(by: 1), race.isAnswered(by: 0), race.isAnswered(by: 1)] == [true, false, true])
+        #expect(race.winner == 1)
+    }
+
+    @Test("of two sendings one may come to nothing; when both do, the race is lost")
+    func hedgeFails() {
+        var race = Race(count: 1)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        #expect(!race.hasMore)
+        race.extend()
+        #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
+        #expect([race.failed(0)] == [.nothing])
+        #expect([race.passesGate(1)] == [true])
+        #expect([race.failed(1)] == [Race.Step(isLost: true)])
+    }
+
+    @Test("a connection that was not the winner's opens nothing")
+    func hedgeOfNobody() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect(!race.isHedged)
+        _ = race.delayPassed(0, hasConnection: true)
+        _ = race.passesGate(1)
+        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect(race.hasMore, "the loser was taken out, and may be tried again")
+    }
 }

@@ -16,6 +16,7 @@ struct OrderOverTheWireTests {
         let rig = try await ServerRig.shared()
         let journal = Journal()
         var configuration = try rig.settings()
+        configuration.redirects = .none
         configuration.applicationInterceptors =
             [.recorder("A1", journal), .followingRedirects, .recorder("A2", journal)]
             as [Stage]

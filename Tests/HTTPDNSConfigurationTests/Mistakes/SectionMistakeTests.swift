@@ -14,7 +14,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics (begin with: version: 1)
+                policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -24,7 +24,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (begin with: version: 1)
+                mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -34,7 +34,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (put a space behind the colon)
+                mappings, policy, cache, resolver, client, metrics, serve (put a space behind the colon)
                 """
             ),
             MistakeCase(
@@ -96,7 +96,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics (did you mean "mappings"?)
+                policy, cache, resolver, client, metrics, serve (did you mean "mappings"?)
                 """
             ),
             MistakeCase(
@@ -108,7 +108,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, providers, routes, \
-                mappings, policy, cache, resolver, client, metrics (a name belongs below mappings: or routes:, indented)
+                mappings, policy, cache, resolver, client, metrics, serve (a name belongs below mappings: or routes:, indented)
                 """
             ),
             MistakeCase(
@@ -124,9 +124,10 @@ struct SectionMistakeTests {
                 f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
                 f.yaml:4:33: client.connections.total: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:4:48: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
-                f.yaml:4:64: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h (for no limit write none)
+                f.yaml:4:64: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
                 f.yaml:4:68: "queue" is not a key of client.connections; allowed: per_host, total, max_queued, \
-                queue_wait, max_idle, idle, max_age, attempt_delay, address_hold
+                queue_wait, max_idle, idle, max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, \
+                ejection, probing, peer_certificates
                 """
             ),
             MistakeCase(
@@ -227,8 +228,8 @@ struct SectionMistakeTests {
                 client: { connect: 5s }
                 """,
                 """
-                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response (it is a key of client.timeouts)
+                f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
+                connections, on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -264,6 +265,77 @@ struct SectionMistakeTests {
                 f.yaml:2:45: client.connections.per_host: "many" is not a number; allowed: a whole number from 1 to 65535
                 f.yaml:2:61: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:2:85: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                """
+            ),
+            MistakeCase(
+                "Wrong redirects and retries",
+                """
+                version: 1
+                client:
+                  redirects: { limit: 101, downgrade: yes, secret_fields: ["a b"], follow: 1 }
+                  retries: { limit: -1, delay: 2h, statuses: [200], budget: { percent: 1001, share: 1 } }
+                """,
+                """
+                f.yaml:3:23: client.redirects.limit: "101" is out of range; allowed: a whole number from 0 to 100
+                f.yaml:3:39: client.redirects.downgrade: found "yes"; allowed: true, false (write true)
+                f.yaml:3:60: client.redirects.secret_fields: "a b" is no name of a header field; allowed: such as \
+                X-Tenant-Token
+                f.yaml:3:68: "follow" is not a key of client.redirects; allowed: limit, downgrade, secret_fields
+                f.yaml:4:21: client.retries.limit: "-1" is out of range; allowed: a whole number from 0 to 100
+                f.yaml:4:32: client.retries.delay: "2h" is out of range; allowed: 0s to 1h
+                f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
+                f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
+                f.yaml:4:78: "share" is not a key of client.retries.budget; allowed: percent, per_second
+                """
+            ),
+            MistakeCase(
+                "Wrong words about connections",
+                """
+                version: 1
+                client:
+                  connections:
+                    selection: fast
+                    hedge_after: 1ms
+                    ejection: { statuses: [200, 503, 503], consecutive: 0, rest: 1m, longest_rest: 30s }
+                    probing: { interval: 1ms, at_once: many }
+                    peer_certificates: yes
+                """,
+                """
+                f.yaml:4:16: client.connections.selection: found "fast"; allowed: automatic, given, round_robin, random, \
+                fastest
+                f.yaml:5:18: client.connections.hedge_after: "1ms" is out of range; allowed: 10ms to 1m
+                f.yaml:6:28: client.connections.ejection.statuses: "200" is out of range; allowed: a whole number from 400 to \
+                599
+                f.yaml:6:38: client.connections.ejection.statuses: 503 is listed twice
+                f.yaml:6:57: client.connections.ejection.consecutive: "0" is out of range; allowed: a whole number from 1 to \
+                1000
+                f.yaml:6:84: client.connections.ejection.longest_rest: "30s" is out of range; allowed: 1m to 24h
+                f.yaml:7:26: client.connections.probing.interval: "1ms" is out of range; allowed: 1s to 24h
+                f.yaml:7:40: client.connections.probing.at_once: "many" is not a whole number; allowed: a whole number from \
+                1 to 1000
+                f.yaml:8:24: client.connections.peer_certificates: found "yes"; allowed: true, false (write true)
+                """
+            ),
+            MistakeCase(
+                "Trust of hosts",
+                """
+                version: 1
+                client:
+                  trust_by_host:
+                    "*": { minimum_tls: 1.3 }
+                    A.example: { pins_by_host: {} }
+                    a.example: { minimum_tls: 1.1 }
+                    "a b": {}
+                """,
+                """
+                f.yaml:4:5: client.trust_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for all \
+                hosts belongs to client.trust and client.ca_file)
+                f.yaml:5:18: "pins_by_host" is not a key of a host's trust; allowed: ca_file, client_certificate, pins, \
+                minimum_tls, verification (it is a key of client.trust)
+                f.yaml:6:5: client.trust_by_host["a.example"] is written twice (keep one of them)
+                f.yaml:6:31: client.trust_by_host["a.example"].minimum_tls: found "1.1"; allowed: 1.2, 1.3 (did you mean "1.2"?)
+                f.yaml:7:5: client.trust_by_host["a b"]: "a b" is not a host name: it has a space; allowed are letters, digits, \
+                "-", "_" and dots between labels
                 """
             ),
             MistakeCase(
@@ -313,8 +385,8 @@ struct SectionMistakeTests {
                 f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
-                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, connections, \
-                on_address_change, http, max_response
+                f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
+                connections, on_address_change, http, max_response, redirects, retries
                 """
             ),
             MistakeCase(
@@ -327,8 +399,8 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
-                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, connections, on_address_change, \
-                http, max_response (did you mean "http"?)
+                f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
+                on_address_change, http, max_response, redirects, retries (did you mean "http"?)
                 """
             ),
         ]

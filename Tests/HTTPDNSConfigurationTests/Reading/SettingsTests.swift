@@ -2,6 +2,7 @@ import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
+import HTTPTypes
 import Testing
 
 #if YAML
@@ -195,6 +196,97 @@ struct SettingsTests {
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
         #expect(settings.versions == .http1Only)
         #expect(settings.maximumResponseBody == .kibibytes(64))
+    }
+
+    @Test("Redirects and retries: what is written, over the defaults; without the key nothing is retried")
+    func hops() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            client:
+              redirects: { limit: 5, downgrade: true, secret_fields: [X-Tenant-Token, x-b] }
+              retries:
+                limit: 1
+                delay: 50ms
+                max_delay: 1s
+                max_retry_after: 0s
+                statuses: 503
+                budget: { percent: 5, per_second: 0 }
+            """,
+            name: "f.yaml"
+        )
+        let configuration = try settings.clientConfiguration(file: "f.yaml")
+        #expect(configuration.redirects == settings.redirects && configuration.retries == settings.retries)
+        #expect(settings.redirects.limit == 5 && settings.redirects.allowsDowngrade)
+        let own = try ["X-Tenant-Token", "X-B"].map { try #require(HTTPField.Name($0)) }
+        #expect(settings.redirects.secretFields == RedirectPolicy.commonSecretFields.union(own))
+        var retries = RetryPolicy()
+        (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
+        (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
+        (retries.budget.percent, retries.budget.perSecond) = (5, 0)
+        #expect(settings.retries == retries)
+        for (text, expected) in [("{}", RetryPolicy.standard), ("", .none)] {
+            let text = "version: 1\nclient: { http: auto, retries: \(text) }"
+            #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
+        }
+        #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .none)
+    }
+
+    @Test("Connections have what is written, and what is not stays as it is in code")
+    func connections() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            client:
+              connections:
+                unacknowledged: none
+                selection: round_robin
+                hedge_after: 80ms
+                ejection: { statuses: 503, consecutive: 2, rest: 10m }
+                probing: {}
+                peer_certificates: true
+            """,
+            name: "f.yaml"
+        )
+        var connections = HTTPDNSClient.Configuration.Connections()
+        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").connections == connections)
+        connections.unacknowledged = nil
+        connections.selection = .roundRobin
+        connections.hedgeAfter = .milliseconds(80)
+        var ejection = OutlierEjection()
+        ejection.statuses = [503]
+        ejection.consecutive = 2
+        (ejection.rest, ejection.longestRest) = (.seconds(600), .seconds(600))
+        connections.ejection = ejection
+        connections.activeProbing = ActiveProbing()
+        connections.keepsPeerCertificates = true
+        #expect(settings.connections == connections)
+        #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
+    }
+
+    @Test("A host's trust is what is written about it, and for the rest what holds for all")
+    func trustByHost() throws {
+        let text = """
+            version: 1
+            client:
+              trust:
+                minimum_tls: 1.3
+                pins_by_host: { "*.shop.example": YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE= }
+              trust_by_host:
+                lab.shop.example: { verification: insecurely-accepting-any-certificate }
+                "*.pay.example": { pins: AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=, minimum_tls: 1.2 }
+            """
+        let configuration = try ConfigurationFile.parse(text, name: "f.yaml")
+        var lab = configuration.trust
+        #expect(lab.minimumVersion == .tls13 && !lab.pinsByHost.isEmpty)
+        lab.verification = .insecurelyAcceptingAnyCertificate
+        var pay = TrustSettings()
+        pay.pins = [try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        #expect(
+            configuration.trustByHost == [
+                try HostPattern("lab.shop.example"): lab, try HostPattern("*.pay.example"): pay,
+            ]
+        )
     }
 
     @Test("Values become a client's configuration")

@@ -30,6 +30,13 @@ struct SchemaTests {
         "What the parser refuses by structure, the schema refuses too",
         arguments: [
             "{}", "version: 2", "version: 1.0", "mapings: {}", "enabled: yes", "metrics: { host_label: hosts }",
+            "serve: { port: 8053 }", "serve: { ttl: 60 }", "serve: { alibaba: { secret: abc } }",
+            "serve: { alibaba: { rows_by: name } }", "serve: { alibaba: { unsigned: 1 } }",
+            "serve: { tencent: { id: \"\" } }",
+            "serve: { alidns: { account: b } }", "serve: { hosts: { x: { fail: 200 } } }",
+            "serve: { hosts: { x: { fail: Oops } } }", "serve: { hosts: { x: { delay: 1 } } }",
+            "serve: { hosts: { x: { garbage: yes } } }", "serve: { hosts: { x: { cut: -1 } } }",
+            "serve: { hosts: { x: { rotate: true } } }", "serve: { hosts: { \"x:443\": { cut: 1 } } }",
             "providers: [a]",
             "providers: { system: { kind: doh, url: https://192.0.2.53/ } }",
             "providers: { a b: { kind: doh, url: https://192.0.2.53/ } }",
@@ -108,7 +115,21 @@ struct SchemaTests {
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 0 } }",
             "client: { connections: { total: none } }", "client: { connections: { max_queued: -1 } }",
             "client: { connections: { queue_wait: 5 } }",
-            "client: { on_address_change: x }",
+            "client: { on_address_change: x }", "client: { redirects: none }", "client: { redirects: { limit: 101 } }",
+            "client: { redirects: { secret_fields: a b } }", "client: { retries: 2 }",
+            "client: { retries: { statuses: [302] } }", "client: { retries: { budget: { percent: -1 } } }",
+            "client: { retries: { delay: 100 } }",
+            "client: { connections: { selection: fast } }", "client: { connections: { hedge_after: 5 } }",
+            "client: { connections: { unacknowledged: 0 } }", "client: { connections: { ejection: on } }",
+            "client: { connections: { ejection: { statuses: [200] } } }",
+            "client: { connections: { ejection: { statuses: [500, 500] } } }",
+            "client: { connections: { ejection: { consecutive: 0 } } }",
+            "client: { connections: { probing: { at_once: 0 } } }",
+            "client: { connections: { probing: { every: 5s } } }",
+            "client: { connections: { peer_certificates: all } }",
+            "client: { trust_by_host: [a.example] }", "client: { trust_by_host: { a.example: { pins: [] } } }",
+            "client: { trust_by_host: { \"*\": { minimum_tls: 1.3 } } }",
+            "client: { trust_by_host: { a.example: { pins_by_host: {} } } }",
             "client: { trust: { pins: [abc] } }", "client: { trust: { pins: [] } }", "client: { trust: { pin: x } }",
             "client: { trust: { minimum_tls: 1.1 } }", "client: { trust: { verification: false } }",
             "client: { trust: { client_certificate: { key: x.pem } } }",
@@ -135,6 +156,7 @@ struct SchemaTests {
         let mapping = objects(definitions["mapping"])
         let via = mapping.compactMap { $0["properties"]?["via"] }.flatMap(objects).first
         let client = top["client"]?["properties"]
+        let connections = client?["connections"]?["properties"]
         let providers = objects(definitions["provider"])
         try #require(providers.count == 6)
         let pairs: [(Set<String>, KeyTable)] = [
@@ -151,9 +173,16 @@ struct SchemaTests {
             (keys(top["cache"]?["properties"]?["snapshot"]), .snapshot), (keys(top["resolver"]), .resolver),
             (keys(top["client"]), .client),
             (keys(client?["timeouts"]), .timeouts), (keys(client?["connections"]), .connections),
+            (keys(connections?["ejection"]), .ejection), (keys(connections?["probing"]), .probing),
             (keys(client?["trust"]), .trust),
+            (keys(client?["trust_by_host"]?["additionalProperties"]), .hostTrust),
             (keys(client?["trust"]?["properties"]?["client_certificate"]), .clientCertificate),
-            (keys(top["metrics"]), .metrics),
+            (keys(client?["redirects"]), .redirects), (keys(client?["retries"]), .retries),
+            (keys(client?["retries"]?["properties"]?["budget"]), .retryBudget),
+            (keys(top["metrics"]), .metrics), (keys(top["serve"]), .serve),
+            (keys(top["serve"]?["properties"]?["alibaba"]), .servedAlibaba),
+            (keys(top["serve"]?["properties"]?["tencent"]), .servedTencent),
+            (keys(top["serve"]?["properties"]?["alidns"]), .servedAlidns), (keys(definitions["fault"]), .servedHost),
         ]
         #expect(pairs.count == KeyTable.all.count)
         for (found, table) in pairs { #expect(found == Set(table.keys), "\(table.name)") }
@@ -178,11 +207,16 @@ struct SchemaTests {
             (top?["client"]?["properties"]?["http"], .httpVersions), (route?["order"], .orders),
             (route?["mode"], .modes), (top?["client"]?["properties"]?["on_address_change"], .addressChanges),
             (top?["metrics"]?["properties"]?["host_label"], .hostLabels),
+            (top?["client"]?["properties"]?["connections"]?["properties"]?["selection"], .selections),
             (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
+            (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
+            (schema.root["$defs"]?["fault"]?["properties"]?["garbage"], .servedGarbage),
+            (schema.root["$defs"]?["fault"]?["properties"]?["rotate"], .servedRotations),
+            (schema.root["$defs"]?["fault"]?["properties"]?["fail"]?["anyOf"]?.items?.last, .servedFailures),
         ]
         for (node, table) in pairs {
             #expect(Set((node?["enum"]?.items ?? []).compactMap(\.text)) == Set(table.words))
@@ -212,7 +246,8 @@ struct ReferenceTests {
         }
         let tables: [WordTable] = [
             .providerKinds, .methods, .fallbacks, .families, .scopes, .httpVersions, .orders, .truth, .idleRefresh,
-            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications,
+            .modes, .stickiness, .addressChanges, .hostLabels, .tlsVersions, .verifications, .selections,
+            .servedRows, .servedGarbage, .servedRotations, .servedFailures,
         ]
         for word in tables.flatMap(\.words) { #expect(text.contains("`\(word)`"), "\(word)") }
     }

@@ -144,13 +144,30 @@ struct FetchTests {
         #expect(failed.error.contains("resolve-test: the origin answered 404"))
     }
 
-    @Test("a redirect is shown, not followed")
+    @Test("a redirect is followed, with a hop for each request, and what stayed behind is told")
+    func redirectFollowed() async throws {
+        let second = try RawServer(.readHead, Self.answer())
+        let place = "http://127.0.0.1:\(second.port)/x"
+        let first = try RawServer { _ in [.readHead, Self.answer("302 Found", "", fields: "Location: \(place)\r\n")] }
+        let secrets = ["-H", "Authorization: Bearer canary", "-H", "Cookie: a=canary"]
+        let text = try await fetch(first, secrets)
+        #expect(text.status == 0, "\(text.error)")
+        #expect(text.error.contains("hop 1  http://one.test:\(first.port)/a?b -> 302 \(place)\n"))
+        #expect(text.error.contains("hop 2  \(place) -> 200, HTTP/1.1, 5 bytes, text/plain\n"))
+        #expect(text.error.contains("dropped on redirect: Authorization, Cookie"))
+        #expect(first.connections[0].text.contains("Bearer canary"))
+        #expect(!second.connections[0].text.contains("canary"))
+        let json = try JSONObject(try await fetch(first, secrets + ["--json"]).output)
+        #expect(json["status"] == .integer(200) && json.names.contains("hops"))
+    }
+
+    @Test("with --max-redirects 0 a redirect is shown, not followed")
     func redirect() async throws {
         let server = try RawServer(.readHead, Self.answer("302 Found", "", fields: "Location: https://two.test/x\r\n"))
-        let result = try await fetch(server, [])
+        let result = try await fetch(server, ["--max-redirects", "0"])
         #expect(result.status == 0)
         #expect(result.error.contains("-> 302 https://two.test/x\n"))
-        #expect(result.error.contains("redirects are not followed: resolve-test fetch https://two.test/x\n"))
+        #expect(result.error.contains("the redirect was not followed: resolve-test fetch https://two.test/x\n"))
         #expect(server.connections.count == 1)
     }
 

@@ -89,13 +89,13 @@ struct InvocationTests {
             "",
             2,
             error:
-                "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump or switch (see resolve-test --help)"
+                "no command: say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE (see resolve-test --help)"
         ),
         Run(
             "dig one.test",
             2,
             error:
-                "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump or switch "
+                "there is no command \"dig\": say resolve HOST, explain URL, fetch URL, compare HOST, watch HOST, check FILE, export, dump, switch or serve FILE "
                 + "(see resolve-test --help)"
         ),
         Run("resolve", 2, error: "Missing expected argument '<HOST> ...' (see resolve-test resolve --help)"),

@@ -90,6 +90,7 @@ struct RawConnection {
             setsockopt(socket, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout.size(ofValue: linger)))
             finish()
             return false
+        case .swallow: PacketFilter.dropEverything(sentTo: socket)
         case .hang: return endIfClientIsGone()
         case .hangWithoutReading: return false
         case .repeatForever(let inner):

@@ -28,6 +28,8 @@ public final class RawServer: Sendable {
         case shutdownSending
         /// Closes with a reset (RST).
         case reset
+        /// Loses what the client sends from now on: it is not read, and not acknowledged.
+        case swallow
         /// Does nothing more, still reading, until the client closes.
         case hang
         /// Does nothing more and reads nothing, so that the client's sending stalls.
@@ -92,6 +94,26 @@ public final class RawServer: Sendable {
 
     /// Closes everything. Idempotent.
     public func stop() { inbox.post(.stop) }
+
+    /// Which packets are lost.
+    public enum Packets: Sendable {
+        /// Those of connections to come: they neither stand nor fail.
+        case ofNewConnections
+        /// Those of open connections too: nothing is read and nothing acknowledged any more.
+        case all
+    }
+
+    /// Refuses connections from now on; those that are open stay. Returns when it does.
+    public func refuse() async throws {
+        inbox.post(.refuse)
+        try await awaitConnections { _ in true }
+    }
+
+    /// Drops packets from now on, as a host does that has gone without a word. Returns when it does.
+    public func swallow(_ packets: Packets) async throws {
+        inbox.post(.swallow(packets))
+        try await awaitConnections { _ in true }
+    }
 
     /// All connections as they are now.
     public var connections: [Connection] { inbox.connections }

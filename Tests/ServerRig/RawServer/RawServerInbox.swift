@@ -12,6 +12,8 @@ struct RawServerWaiter: Sendable {
 final class RawServerInbox: Sendable {
     enum Message: Sendable {
         case stop
+        case refuse
+        case swallow(RawServer.Packets)
         case wake
         case wait(RawServerWaiter)
     }

@@ -10,6 +10,7 @@ struct RawServerLoop: Sendable {
     private var connections: [RawConnection] = []
     private var waiters: [RawServerWaiter] = []
     private var isStopped = false
+    private var refuses = false
 
     init(
         listener: FileDescriptor,
@@ -53,6 +54,7 @@ struct RawServerLoop: Sendable {
         }
         // A connection with nothing to wait for would report its end over and over.
         for index in descriptors.indices where descriptors[index].events == 0 { descriptors[index].fd = -1 }
+        if refuses { descriptors[0].fd = -1 }
         let times = connections.filter { !$0.record.isClosed }.compactMap(\.pausedUntil) + waiters.map(\.deadline)
         let milliseconds = times.min().map { max(0, ($0 - .now) / .milliseconds(1)).rounded(.up) }
         poll(&descriptors, UInt(descriptors.count), milliseconds.map { Int32(min($0, 60_000)) } ?? -1)
@@ -66,6 +68,15 @@ struct RawServerLoop: Sendable {
         for message in inbox.takeMessages() {
             switch message {
             case .stop: isStopped = true
+            case .refuse:
+                refuses = true
+                shutdown(listener.number, Int32(SHUT_RDWR))
+            case .swallow(let packets):
+                PacketFilter.dropEverything(sentTo: listener.number)
+                guard packets == .all else { break }
+                for connection in connections where !connection.record.isClosed {
+                    PacketFilter.dropEverything(sentTo: connection.socket)
+                }
             case .wake: break
             case .wait(let waiter): waiters.append(waiter)
             }
@@ -73,7 +84,7 @@ struct RawServerLoop: Sendable {
     }
 
     private mutating func accept() {
-        guard !isStopped else { return }
+        guard !isStopped, !refuses else { return }
         while true {
             let socket = spawning.withLock { _ in
                 let socket = Glibc.accept(listener.number, nil, nil)

@@ -1,9 +1,9 @@
 /// The date of an HTTP field in the form that servers must send: `Sun, 06 Nov 1994 08:49:37 GMT` (RFC 9110 section 5.6.7).
-enum HTTPDate {
+package enum HTTPDate {
     private static let months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"]
 
     /// The seconds since 1970-01-01 00:00 UTC; nil for anything else than that form. The day of the week is not compared.
-    static func seconds(_ text: String) -> Int64? {
+    package static func seconds(_ text: String) -> Int64? {
         let parts = text.split(separator: " ", omittingEmptySubsequences: false)
         guard parts.count == 6, parts[0].utf8.count == 4, parts[0].hasSuffix(","), parts[5] == "GMT",
             let day = number(parts[1], digits: 2), let month = months.firstIndex(where: { $0 == parts[2] }),

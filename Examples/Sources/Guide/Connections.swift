@@ -1,0 +1,15 @@
+import HTTPDNSClient
+
+// Docs/Library.md, "Which connection is used".
+func choosingAddresses() -> HTTPDNSClient.Configuration {
+    var configuration = HTTPDNSClient.Configuration()
+    configuration.connections.selection = .fastest
+    configuration.connections.hedgeAfter = .milliseconds(80)
+    configuration.connections.ejection = OutlierEjection()
+    configuration.connections.activeProbing = ActiveProbing()
+    return configuration
+}
+
+func connectingAhead(_ client: HTTPDNSClient) async throws {
+    try await client.preconnect(to: "https://img.shop.example/")
+}

@@ -1,0 +1,38 @@
+import HTTPDNSClient
+import HTTPTypes
+
+enum Hops {
+    static func redirects(_ configuration: inout HTTPDNSClient.Configuration) {
+        configuration.redirects.limit = 5
+        if let name = HTTPField.Name("X-Tenant-Token") { configuration.redirects.secretFields.insert(name) }
+
+        configuration.redirectHook = { redirect in
+            guard redirect.next.url.hasPrefix("https://img.shop.example/") else { return .refuse }
+            return .follow
+        }
+    }
+
+    static func oneRequest(_ client: HTTPDNSClient, token: String) async throws {
+        var request = ClientRequest(url: "https://img.shop.example/old.jpg")
+        request.options.redirects = RedirectPolicy.none
+        let moved = try await client.execute(request)
+        print(moved.status, moved.headerFields[.location] ?? "-")
+
+        var field = HTTPField(name: .userAgent, value: token)
+        field.indexingStrategy = .disallow
+        request.headerFields.append(field)
+    }
+
+    static func retries(_ configuration: inout HTTPDNSClient.Configuration) {
+        configuration.retries = .standard
+        configuration.retries.limit = 3
+        configuration.retries.budget.percent = 10
+    }
+
+    static func payment(_ client: HTTPDNSClient, key: String, charge: [UInt8]) async throws {
+        var payment = ClientRequest(method: .post, url: "https://pay.shop.example/v1/charge", body: .bytes(charge))
+        if let name = HTTPField.Name("Idempotency-Key") { payment.headerFields[name] = key }
+        let paid = try await client.execute(payment)
+        for exchange in paid.exchanges { print(exchange.status, exchange.remote) }
+    }
+}

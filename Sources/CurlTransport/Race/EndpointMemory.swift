@@ -1,0 +1,82 @@
+internal import HTTPDNSPrimitives
+
+/// What a loop remembers of the endpoints of hosts, to put those of the next request in order. A value: it is told what
+/// happened and when.
+struct EndpointMemory {
+    private struct Place: Hashable {
+        var origin: RaceOrigin
+        var endpoint: Endpoint
+    }
+
+    private struct Pace {
+        /// Nanoseconds from a request's sending to its answer, averaged; the newest counts for a fifth.
+        var average: Double
+        var measuredAt: Int64
+    }
+
+    /// The share of the newest time in the average: some ten answers tell, and one slow one does not.
+    private static let newest = 0.2
+    /// Of a time that is so old, half counts, of one twice as old a quarter: so an endpoint that was slow is tried again, the
+    /// later the slower it was, and nobody has to probe.
+    private static let halfLife = 60e9
+
+    private var carriers = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
+    private var turns = RecentTable<Place, Int>(limit: EndpointHealth.maximumEntries)
+    private var paces = RecentTable<Place, Pace>(limit: EndpointHealth.maximumEntries)
+    private var lastTurn = 0
+
+    // MARK: what happens
+
+    /// A request tries an endpoint first.
+    mutating func begins(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
+        guard case .roundRobin = order else { return }
+        lastTurn += 1
+        turns.set(lastTurn, for: Place(origin: origin, endpoint: endpoint))
+    }
+
+    /// A request was sent to an endpoint.
+    mutating func carried(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
+        guard case .adaptive = order, carriers[origin] != endpoint else { return }
+        carriers.set(endpoint, for: origin)
+    }
+
+    /// An answer began, so many nanoseconds after its request had been sent.
+    mutating func answered(_ endpoint: Endpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
+        let place = Place(origin: origin, endpoint: endpoint)
+        var pace = Pace(average: Double(time), measuredAt: now)
+        if let before = paces[place] { pace.average = before.average + (pace.average - before.average) * Self.newest }
+        paces.set(pace, for: place)
+    }
+
+    // MARK: orders
+
+    /// The endpoint that carried the last request.
+    func lastCarrier(for origin: RaceOrigin) -> Endpoint? { carriers[origin] }
+
+    /// The one that began a request longest ago first; those that never did before all.
+    func byTurns(_ endpoints: [Endpoint], for origin: RaceOrigin) -> [Endpoint] {
+        sorted(endpoints) { turns[Place(origin: origin, endpoint: $0)].map(Double.init) ?? 0 }
+    }
+
+    /// The fastest first; those that nothing is known of before all.
+    func byPace(_ endpoints: [Endpoint], for origin: RaceOrigin, at now: Int64) -> [Endpoint] {
+        sorted(endpoints) { endpoint in
+            guard let pace = paces[Place(origin: origin, endpoint: endpoint)] else { return 0 }
+            return pace.average / Self.growth(over: Double(now - pace.measuredAt) / Self.halfLife)
+        }
+    }
+
+    /// 2 to the power of `halfLives`, in straight lines between whole numbers: nothing here needs more, nor a mathematics library.
+    private static func growth(over halfLives: Double) -> Double {
+        guard halfLives > 0 else { return 1 }
+        let whole = min(halfLives.rounded(.down), 60)
+        return Double(UInt64(1) << UInt64(whole)) * (1 + min(1, halfLives - whole))
+    }
+
+    /// In the order of what is said of them; otherwise in their own.
+    private func sorted(_ endpoints: [Endpoint], by rank: (Endpoint) -> Double) -> [Endpoint] {
+        endpoints.enumerated().map { ($0.offset, rank($0.element), $0.element) }
+            .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
+            .map(\.2)
+    }
+}

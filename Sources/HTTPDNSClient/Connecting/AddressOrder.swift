@@ -1,0 +1,25 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// In which order the transport tries the addresses of a resolution: the client's setting, as far as it has a say.
+struct AddressOrder: Sendable {
+    private let selection: HTTPDNSClient.Configuration.Connections.Selection
+    private let adaptive: EndpointOrder
+
+    init(_ settings: HTTPDNSClient.Configuration.Connections) {
+        selection = settings.selection
+        adaptive = .adaptive(first: settings.firstFamily)
+    }
+
+    func order(of resolution: borrowing Resolution) -> EndpointOrder {
+        if selection == .automatic { return resolution.isOrdered ? .given : adaptive }
+        if resolution.isChosen { return .given }
+        return switch selection {
+        case .roundRobin: .roundRobin
+        case .random: .random
+        case .fastest: .fastest
+        default: .given
+        }
+    }
+}

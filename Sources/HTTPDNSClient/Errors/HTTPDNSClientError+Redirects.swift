@@ -1,0 +1,72 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSClientError {
+    static func redirectRefused(
+        _ base: ParsedURL,
+        _ status: RedirectStatus,
+        _ reason: String,
+        hint: String? = nil
+    ) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .redirectRefused,
+            stage: .redirect,
+            message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
+            host: base.hostText,
+            hint: hint ?? "with redirects .none the \(status.rawValue) is the response"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    static func tooManyRedirects(_ limit: Int, at base: ParsedURL) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .tooManyRedirects,
+            stage: .redirect,
+            message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
+            host: base.hostText,
+            hint:
+                "look where they lead with redirects .none; options.redirects and client.redirects.limit set the number"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    static func redirectLoop(at base: ParsedURL, to target: ParsedURL) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .redirectLoop,
+            stage: .redirect,
+            message: "\(base.authority) redirects to a request that this call has sent before, to \(target.authority)",
+            host: base.hostText,
+            hint: "the server may expect a cookie; a redirectHook can add it"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    /// A redirect that leads inside, by a name or an address that nobody but the server vouches for.
+    static func redirectInside(_ address: IPAddress, _ what: String, from scope: String, host: String)
+        -> HTTPDNSClientError
+    {
+        HTTPDNSClientError(
+            code: .policyRefused,
+            stage: .policy,
+            message:
+                "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
+            host: host,
+            hint: "allow it with policy.allow or --allow \(address), or map the name"
+        )
+    }
+
+    /// An error that the redirect hook threw.
+    init(hookError error: any Error) {
+        self.init(
+            code: .interceptorFailed,
+            stage: .redirect,
+            message: "the redirect hook threw \(type(of: error))",
+            hint: "the error itself is in underlying"
+        )
+        requestMayHaveBeenSent = true
+        underlying = error
+    }
+}

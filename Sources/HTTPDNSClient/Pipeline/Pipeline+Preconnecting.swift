@@ -1,0 +1,38 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import Synchronization
+
+extension Pipeline {
+    /// Takes a request as far as its connection, which is kept. Interceptors do not run, for there is no request.
+    /// - Returns: Where the connection leads.
+    func preconnect(_ request: ClientRequest) async throws -> Endpoint {
+        try gate.enter()
+        defer { gate.leave() }
+        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
+        let context = InterceptionContext(
+            callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
+            hop: 0,
+            deadline: time.deadline,
+            depth: 0,
+            rewritten: nil,
+            call: time,
+            frame: nil
+        )
+        let rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+        do {
+            _ = try await transfer(request, to: rewritten, context)
+        } catch let error as HTTPDNSClientError {
+            guard let failure = error.underlying as? TransferFailure, failure.code == .heldBack,
+                let endpoint = failure.endpoint
+            else { throw error }
+            return endpoint
+        }
+        // No answer can come of a request that is never sent.
+        throw HTTPDNSClientError(
+            code: .transportFailed,
+            stage: .connect,
+            message: "the connection to \(rewritten.content.url.host) could not be kept"
+        )
+    }
+}

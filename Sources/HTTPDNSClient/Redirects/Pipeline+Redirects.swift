@@ -1,0 +1,132 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPTypes
+internal import Logging
+
+// Below retries and above hops: a redirect that is followed is a hop of its own, without a tag.
+extension Pipeline {
+    /// Sends a request, and those that redirects make of it.
+    func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+        let response = try await sendHop(request, context)
+        guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
+        let policy = request.options.redirects ?? redirects
+        guard policy.limit > 0 else { return response }
+        do {
+            return try await follow(response, to: request, context, policy)
+        } catch var error as HTTPDNSClientError {
+            // The first hop was answered, whatever became of the last one.
+            error.requestMayHaveBeenSent = true
+            throw error
+        }
+    }
+
+    private func follow(
+        _ first: ClientResponse,
+        to request: ClientRequest,
+        _ context: InterceptionContext,
+        _ policy: RedirectPolicy
+    ) async throws -> ClientResponse {
+        var (request, context, response) = (request, context, first)
+        var exchanges = first.exchanges
+        let origin = try url(of: request, answeredBy: first)
+        var base = origin
+        var trail = RedirectTrail(first: origin, request.method)
+        while let status = RedirectStatus(response.status), let location = response.headerFields[.location],
+            !location.isEmpty
+        {
+            let redirected = try RedirectedRequest(
+                request,
+                at: base,
+                status: status,
+                location: location,
+                policy: policy
+            )
+            var next = redirected.request
+            var dropped = redirected.droppedFields
+            var target: ParsedURL? = redirected.target
+            let hook = redirectHook
+            var isChanged = false
+            if let hook {
+                let redirect = Redirect(
+                    request: request,
+                    response: response.head,
+                    next: next,
+                    number: trail.count + 1,
+                    changesOrigin: redirected.changesOrigin,
+                    droppedFields: dropped
+                )
+                switch try await decision(of: hook, about: redirect).kind {
+                case .follow: break
+                case .refuse: return with(exchanges, response)
+                case .change(let request):
+                    (next, dropped, isChanged) = (request, [], true)
+                    // What cannot be read is refused by the stage, in its own words.
+                    target = try? Canonicalizer.canonicalize(request.url).parsed
+                }
+            }
+            switch trail.follow(to: target, next.method, limit: policy.limit, isChanged: isChanged) {
+            case .followed: break
+            case .limitReached: throw HTTPDNSClientError.tooManyRedirects(policy.limit, at: base)
+            case .loop: throw HTTPDNSClientError.redirectLoop(at: base, to: redirected.target)
+            }
+            logFollowing(response, from: base, to: target, dropped)
+            context.rewritten = nil
+            context.way = HopWay()
+            context.way.redirectedFrom = exchanges.last.map { AddressScope(of: $0.remote.address) }
+            context.way.isForeign = target.map { URLOrigin($0) != URLOrigin(origin) } ?? true
+            context.way.droppedFields = dropped
+            try await response.body.drain()
+            request = next
+            response = try await sendHop(request, context)
+            exchanges += response.exchanges
+            base = try url(of: request, answeredBy: response)
+        }
+        return with(exchanges, response)
+    }
+
+    private func with(_ exchanges: [Exchange], _ response: ClientResponse) -> ClientResponse {
+        var response = response
+        response.exchanges = exchanges
+        return response
+    }
+
+    /// The URL that was answered: a network interceptor may have sent another one than it was given.
+    private func url(
+        of request: ClientRequest,
+        answeredBy response: ClientResponse
+    ) throws(HTTPDNSClientError) -> ParsedURL {
+        if let exchange = response.exchanges.last { return exchange.request.content.url.parsed }
+        return try Canonicalizer.canonicalize(request.url).parsed
+    }
+
+    private func decision(
+        of hook: @Sendable (Redirect) async throws -> RedirectDecision,
+        about redirect: Redirect
+    ) async throws -> RedirectDecision {
+        do {
+            return try await hook(redirect)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch let error as HTTPDNSClientError {
+            throw error
+        } catch {
+            throw HTTPDNSClientError(hookError: error)
+        }
+    }
+
+    private func logFollowing(
+        _ response: ClientResponse,
+        from base: ParsedURL,
+        to target: ParsedURL?,
+        _ dropped: [HTTPField.Name]
+    ) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        logger.debug(
+            "redirect followed",
+            metadata: [
+                "status": "\(response.status.code)", "from": "\(base.authority)",
+                "to": "\(target?.authority ?? "-")", "dropped": "\(dropped.map(\.rawName).joined(separator: ", "))",
+            ]
+        )
+    }
+}

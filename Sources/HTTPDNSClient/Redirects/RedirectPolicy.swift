@@ -1,0 +1,52 @@
+public import HTTPTypes
+
+/// Which redirects are followed, and what does not go along to another origin.
+///
+/// Redirects are followed by the client, a hop for each: the target is canonicalized, resolved, checked by the address policy and
+/// pinned like every URL. Followed are 301, 302, 303, 307 and 308 with a `Location` (RFC 9110 section 15.4); what is not
+/// followed is the response. POST becomes GET on 301 and 302, everything but HEAD becomes GET on 303, and 307 and 308 send the
+/// same method and body again.
+///
+/// When scheme, host or port change these stay behind: `Authorization`, `Proxy-Authorization`, `Cookie`, `Cookie2`, `Referer`,
+/// ``secretFields``, every field that is marked as never to be indexed (`HTTPField.indexingStrategy`), the URL's user
+/// information, ``RequestOptions/hostHeader``, and the client certificate. Public-key pins (`TrustSettings`) are not lifted:
+/// those for all hosts hold on every hop.
+public struct RedirectPolicy: Hashable, Sendable {
+    /// How many redirects one call follows, 0 to 100; the next one is the error ``HTTPDNSClientError/Code/tooManyRedirects``. With 0
+    /// none is followed, and the 3xx is the response.
+    public var limit = 20
+    /// Whether a redirect may lead from https to http. If not, it is the error ``HTTPDNSClientError/Code/redirectRefused``.
+    public var allowsDowngrade = false
+    /// Fields that hold secrets besides the standard ones. They are not sent to another origin.
+    public var secretFields: Set<HTTPField.Name> = RedirectPolicy.commonSecretFields
+
+    /// Creates the default: 20 redirects, never from https to http.
+    public init() {}
+
+    /// Follows no redirect.
+    public static var none: RedirectPolicy {
+        var policy = RedirectPolicy()
+        policy.limit = 0
+        return policy
+    }
+
+    /// Fields in which services of many vendors want keys and tokens.
+    public static let commonSecretFields: Set<HTTPField.Name> = Set(
+        [
+            "Api-Key", "Apikey", "X-Api-Key", "X-Auth-Token", "X-Access-Token", "X-Amz-Security-Token", "X-Csrf-Token",
+            "X-Goog-Api-Key", "X-Goog-Iam-Authorization-Token", "X-Ms-Client-Principal", "X-Session-Token",
+            "X-Vault-Token", "X-Xsrf-Token", "Private-Token", "Job-Token",
+        ].compactMap { HTTPField.Name($0) }
+    )
+
+    /// Whether a field stays behind when the origin changes.
+    func isSecret(_ field: HTTPField) -> Bool {
+        field.indexingStrategy == .disallow || RedirectPolicy.standardSecretFields.contains(field.name)
+            || secretFields.contains(field.name)
+    }
+
+    /// RFC 9110 section 15.4 names these; `Cookie2` is obsolete, and some servers still read it.
+    private static let standardSecretFields: Set<HTTPField.Name> = Set(
+        ["Authorization", "Proxy-Authorization", "Cookie", "Cookie2", "Referer"].compactMap { HTTPField.Name($0) }
+    )
+}

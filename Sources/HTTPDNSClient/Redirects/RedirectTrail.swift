@@ -1,0 +1,37 @@
+internal import CurlTransport
+internal import HTTPTypes
+
+/// The hops of a call so far, and whether one more may follow.
+struct RedirectTrail {
+    /// How many redirects were followed.
+    private(set) var count = 0
+    private var seen: Set<String> = []
+
+    enum Step: Equatable {
+        case followed
+        case limitReached
+        /// The same request was sent before, and would be answered the same way.
+        case loop
+    }
+
+    init(first: ParsedURL, _ method: HTTPRequest.Method) { seen = [RedirectTrail.text(first, method)] }
+
+    /// A redirect asks for a request.
+    /// - Parameter isChanged: Whether the hook made the request, which may have been sent in another way before.
+    mutating func follow(
+        to target: ParsedURL?,
+        _ method: HTTPRequest.Method,
+        limit: Int,
+        isChanged: Bool = false
+    ) -> Step {
+        guard count < limit else { return .limitReached }
+        if let target {
+            let isNew = seen.insert(RedirectTrail.text(target, method)).inserted
+            guard isNew || isChanged else { return .loop }
+        }
+        count += 1
+        return .followed
+    }
+
+    private static func text(_ url: ParsedURL, _ method: HTTPRequest.Method) -> String { "\(method.rawValue) \(url)" }
+}

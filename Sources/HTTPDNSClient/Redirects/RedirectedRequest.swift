@@ -1,0 +1,114 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPTypes
+
+/// The request that a redirect asks for, made from the one that was redirected (RFC 9110 section 15.4).
+struct RedirectedRequest {
+    let request: ClientRequest
+    let target: ParsedURL
+    let changesOrigin: Bool
+    /// The fields that stayed behind, in their order.
+    let droppedFields: [HTTPField.Name]
+
+    /// - Parameters:
+    ///   - request: What was redirected.
+    ///   - base: The URL that was answered.
+    ///   - location: The field's value.
+    /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be sent.
+    init(
+        _ request: ClientRequest,
+        at base: ParsedURL,
+        status: RedirectStatus,
+        location: String,
+        policy: RedirectPolicy
+    ) throws(HTTPDNSClientError) {
+        let target: ParsedURL
+        do {
+            target = try base.following(location)
+        } catch {
+            throw .redirectRefused(
+                base,
+                status,
+                "the Location \"\(URLText.forErrors(location))\" cannot be followed: \(error)"
+            )
+        }
+        guard target.credential == nil || target.credential == base.credential && URLOrigin(target) == URLOrigin(base)
+        else {
+            throw .redirectRefused(
+                base,
+                status,
+                "the Location has user information, which RFC 9110 section 4.2.4 takes for an error in what a server sends"
+            )
+        }
+        guard policy.allowsDowngrade || base.scheme == .http || target.scheme == .https else {
+            throw .redirectRefused(
+                base,
+                status,
+                "it leads from https to http, to \(target.authority)",
+                hint: "if that is meant, set allowsDowngrade of the redirect policy (client.redirects.downgrade)"
+            )
+        }
+        var next = request
+        next.method = status.method(after: request.method)
+        var dropped: [HTTPField.Name] = []
+        if next.method != request.method || status == .seeOther {
+            next.body = .none
+            dropped += next.headerFields.takeOut { $0.name.isAboutContent }
+        } else if request.body.isSpent {
+            throw .redirectRefused(
+                base,
+                status,
+                "it asks for the request's body again, which is a stream that was read",
+                hint: "give the body as bytes, or send to \(target.authority) at once"
+            )
+        }
+        changesOrigin = URLOrigin(target) != URLOrigin(base)
+        if changesOrigin {
+            dropped += next.headerFields.takeOut { policy.isSecret($0) }
+            if base.credential != nil, !dropped.contains(.authorization) { dropped.append(.authorization) }
+        } else if let credential = base.credential, !next.headerFields.contains(.authorization) {
+            // The URL's user information is for the origin, and an absolute Location does not repeat it.
+            next.headerFields.append(try BasicCredential.field(for: credential))
+        }
+        // It names one hop's virtual host.
+        next.options.hostHeader = nil
+        if let pins = next.options.pinnedTo, !RedirectedRequest.holds(pins, from: base, to: target) {
+            next.options.pinnedTo = nil
+        }
+        next.url = target.fragment.map { "\(target)#\($0)" } ?? target.description
+        droppedFields = dropped
+        self.request = next
+        self.target = target
+    }
+
+    /// Whether addresses that a request named are those of the next hop as well: of the same host, and without a port of their
+    /// own where that changes.
+    private static func holds(_ pins: [String], from base: ParsedURL, to target: ParsedURL) -> Bool {
+        guard base.host == target.host else { return false }
+        return base.port == target.port || pins.allSatisfy { (try? AddressText($0))?.port == nil }
+    }
+}
+
+extension HTTPFields {
+    /// Removes fields, and tells their names.
+    fileprivate mutating func takeOut(_ isUnwanted: (HTTPField) -> Bool) -> [HTTPField.Name] {
+        let unwanted = filter(isUnwanted)
+        guard !unwanted.isEmpty else { return [] }
+        removeAll(where: isUnwanted)
+        var names: [HTTPField.Name] = []
+        for field in unwanted where !names.contains(field.name) { names.append(field.name) }
+        return names
+    }
+}
+
+extension HTTPField.Name {
+    /// Fields that describe the body, which a request that became a GET has no more (RFC 9110 section 15.4).
+    fileprivate var isAboutContent: Bool { HTTPField.Name.aboutContent.contains(self) }
+
+    private static let aboutContent: Set<HTTPField.Name> = Set(
+        [
+            "Content-Encoding", "Content-Language", "Content-Location", "Content-Type", "Content-Digest",
+            "Content-Disposition", "Content-Range", "Digest", "Repr-Digest", "Expect", "Last-Modified", "Trailer",
+        ].compactMap { HTTPField.Name($0) }
+    )
+}

@@ -1,0 +1,128 @@
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+internal import Logging
+
+// Above redirects and below application interceptors: a retry is a new try of the call, with all its hops.
+extension Pipeline {
+    /// An answer that was asked for so shortly before a try failed that asking anew would bring the same one. It also bounds
+    /// what a thousand failing requests cost: one query a second.
+    private static let stillFresh: Duration = .seconds(1)
+
+    /// Sends a request, and again where its retry policy wants that.
+    func sendAgain(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+        retrying.noteCall()
+        let first: Result<ClientResponse, any Error>
+        do {
+            let response = try await follow(request, context)
+            // Nearly all calls end here, and ask nobody for a policy.
+            guard response.status.code >= 400 else { return response }
+            first = .success(response)
+        } catch {
+            first = .failure(error)
+        }
+        let policy = request.options.retries ?? retries
+        guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
+        return try await retry(request, context, policy, after: first)
+    }
+
+    private func retry(
+        _ request: ClientRequest,
+        _ context: InterceptionContext,
+        _ policy: RetryPolicy,
+        after first: Result<ClientResponse, any Error>
+    ) async throws -> ClientResponse {
+        var context = context
+        var run = RetryRun(policy, request)
+        var trail = RetryTrail()
+        var result = first
+        while let outcome = outcome(of: result, context),
+            let wait = run.next(
+                after: outcome,
+                isBodySpent: request.body.isSpent,
+                left: context.deadline.map { $0 - SystemTimeSource().now() },
+                random: retrying.chance()
+            ), !gate.isClosed, retrying.take(retries.budget)
+        {
+            logRetry(outcome, wait)
+            trail.add(result)
+            if case .success(let response) = result { try await response.body.drain() }
+            // Taken before the wait: others who failed meanwhile share one question.
+            context.way = HopWay()
+            if case .failure = outcome { context.way.freshAfter = retrying.time.now() - Pipeline.stillFresh }
+            context.rewritten = nil
+            try await retrying.time.sleep(until: retrying.time.now() + wait)
+            do {
+                result = .success(try await follow(request, context))
+            } catch {
+                result = .failure(error)
+            }
+        }
+        return try trail.completed(result).get()
+    }
+
+    private func outcome(
+        of result: Result<ClientResponse, any Error>,
+        _ context: InterceptionContext
+    ) -> RetryRun.Outcome? {
+        switch result {
+        case .success(let response) where response.status.code < 400:
+            return nil
+        case .success(let response):
+            return .status(
+                response.status.code,
+                retryAfter: RetryAfter.wait(in: response.headerFields, now: retrying.calendarSeconds())
+            )
+        case .failure(let error):
+            guard let error = error as? HTTPDNSClientError else { return nil }
+            // An interceptor's own error does not know what was sent below it.
+            let mayHaveBeenSent = error.requestMayHaveBeenSent || context.frame?.mayHaveSent == true
+            return .failure(error.code, error.stage, mayHaveBeenSent: mayHaveBeenSent)
+        }
+    }
+
+    private func logRetry(_ outcome: RetryRun.Outcome, _ wait: Duration) {
+        guard let logger, logger.logLevel <= .debug else { return }
+        let reason =
+            switch outcome {
+            case .status(let status, _): "\(status)"
+            case .failure(let code, let stage, _): "\(code)/\(stage)"
+            }
+        logger.debug("request is sent again", metadata: ["after": "\(wait.shortText)", "reason": "\(reason)"])
+    }
+}
+
+/// What earlier tries leave in the result of the last one.
+private struct RetryTrail {
+    private var exchanges: [Exchange] = []
+    private var attempts: [HTTPDNSClientError.Attempt] = []
+    private var mayHaveBeenSent = false
+    private var retries = 0
+
+    mutating func add(_ result: Result<ClientResponse, any Error>) {
+        retries += 1
+        switch result {
+        case .success(let response):
+            exchanges += response.exchanges
+            mayHaveBeenSent = true
+        case .failure(let error):
+            guard let error = error as? HTTPDNSClientError else { return }
+            attempts += error.attempts
+            if error.requestMayHaveBeenSent { mayHaveBeenSent = true }
+        }
+    }
+
+    func completed(_ result: Result<ClientResponse, any Error>) -> Result<ClientResponse, any Error> {
+        guard retries > 0 else { return result }
+        switch result {
+        case .success(var response):
+            response.exchanges = exchanges + response.exchanges
+            return .success(response)
+        case .failure(let error):
+            guard var error = error as? HTTPDNSClientError else { return result }
+            error.attempts = attempts + error.attempts
+            error.retries = retries
+            if mayHaveBeenSent { error.requestMayHaveBeenSent = true }
+            return .failure(error)
+        }
+    }
+}

@@ -1,0 +1,45 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension Rewriter {
+    /// A hop that a redirect leads to, without the addresses that are more private than the server which redirects there.
+    ///
+    /// A name that the system resolver knows, or an address, is the caller's will in a URL of the caller's. In a redirect it is
+    /// that of a stranger, who must not reach services inside the network. Mappings, and answers of providers, which have a
+    /// limit of their own, are the operator's.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
+    func keptOutside(
+        _ rewritten: RewrittenRequest,
+        for request: ClientRequest,
+        redirectedFrom scope: AddressScope
+    ) throws(HTTPDNSClientError) -> RewrittenRequest {
+        guard rewritten.source == .literal || rewritten.source == .system else { return rewritten }
+        // A server on a link-local address was allowed by name, and is a server of the network.
+        let limit = scope == .special ? .private : scope
+        var resolution = rewritten.resolution
+        let policy = resolver.policy
+        var refused: IPAddress?
+        let endpoints = resolution.endpoints
+        let left = endpoints.filter { endpoint in
+            let address = endpoint.address
+            if AddressScope(of: address) <= limit || policy.allowed.contains(where: { $0.contains(address) })
+                || resolution.route?.allowed.contains(where: { $0.contains(address) }) == true
+            {
+                return true
+            }
+            refused = refused ?? address
+            return false
+        }
+        guard let refused else { return rewritten }
+        guard !left.isEmpty else {
+            throw .redirectInside(
+                refused,
+                AddressScope(of: refused).description,
+                from: scope.description,
+                host: rewritten.content.url.host.description
+            )
+        }
+        resolution.endpoints = left
+        return replacing(resolution, in: rewritten, for: request)
+    }
+}

@@ -1,0 +1,127 @@
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+extension SettingsReader {
+    private typealias Connections = HTTPDNSClient.Configuration.Connections
+
+    /// The bounds of the number of connections: as many as there are local ports.
+    package static let idleConnections = 1...65_535
+    /// The bounds of the queue: more requests than that are no queue.
+    package static let queuedRequests = 0...1_000_000
+    /// The bounds of errors in a row that make an address an outlier.
+    package static let consecutiveErrors = 1...1_000
+    /// The bounds of probes at once.
+    package static let probesAtOnce = 1...1_000
+    private static let errorStatuses = 400...599
+
+    mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {
+        let path = "client.connections"
+        guard let fields = fields(of: node, .connections, path: path) else { return }
+        readAdmission(fields, into: &settings.connections, path: path)
+        if let node = fields["max_idle"] {
+            settings.maximumIdleConnections = number(of: node, in: Self.idleConnections, path: "\(path).max_idle")
+        }
+        let durations: [(String, WritableKeyPath<Connections, Duration>, ClosedRange<Duration>)] = [
+            ("idle", \.idle, .seconds(1)...(.seconds(24 * 3600))),
+            ("max_age", \.maximumAge, .seconds(2)...(.seconds(24 * 3600))),
+            ("attempt_delay", \.attemptDelay, .milliseconds(10)...(.seconds(60))),
+            ("address_hold", \.addressHold, .zero...(.seconds(24 * 3600))),
+        ]
+        for (key, property, range) in durations {
+            guard let node = fields[key] else { continue }
+            if let duration = duration(of: node, in: range, path: "\(path).\(key)") {
+                settings.connections[keyPath: property] = duration
+            }
+        }
+        let limits: [(String, WritableKeyPath<Connections, Duration?>, ClosedRange<Duration>)] = [
+            ("unacknowledged", \.unacknowledged, .milliseconds(1)...(.seconds(24 * 3600))),
+            ("hedge_after", \.hedgeAfter, .milliseconds(10)...(.seconds(60))),
+            ("queue_wait", \.queueWait, Self.timeouts),
+        ]
+        for (key, property, range) in limits {
+            guard let node = fields[key] else { continue }
+            let limit = value(of: node, path: "\(path).\(key)", "a duration such as 30s, or none") {
+                text throws(ValueMistake) in text == "none" ? nil : try DurationText.parse(text, in: range)
+            }
+            if let limit { settings.connections[keyPath: property] = limit }
+        }
+        if let node = fields["selection"], let word = word(of: node, .selections, path: "\(path).selection") {
+            let selections: [Connections.Selection] = [.automatic, .given, .roundRobin, .random, .fastest]
+            settings.connections.selection = selections.first { $0.description == word } ?? .automatic
+        }
+        if let node = fields["ejection"] {
+            settings.connections.ejection = readEjection(node, path: "\(path).ejection")
+        }
+        if let node = fields["probing"] {
+            settings.connections.activeProbing = readProbing(node, path: "\(path).probing")
+        }
+        if let node = fields["peer_certificates"],
+            let keeps = truth(of: node, path: "\(path).peer_certificates")
+        {
+            settings.connections.keepsPeerCertificates = keeps
+        }
+    }
+
+    /// How many connections may be in use, and how many requests may wait for one.
+    private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
+        if let node = fields["per_host"] {
+            connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")
+        }
+        if let node = fields["total"] {
+            connections.total = number(of: node, in: Self.idleConnections, path: "\(path).total")
+        }
+        if let node = fields["max_queued"],
+            let number = number(of: node, in: Self.queuedRequests, path: "\(path).max_queued")
+        {
+            connections.maximumQueued = number
+        }
+    }
+
+    /// What is not written stays at the default: `{}` is enough to switch it on.
+    private mutating func readEjection(_ node: ConfigurationNode, path: String) -> OutlierEjection? {
+        guard let fields = fields(of: node, .ejection, path: path) else { return nil }
+        var ejection = OutlierEjection()
+        if let node = fields["statuses"] {
+            var statuses: Set<Int> = []
+            for node in elements(of: node, path: "\(path).statuses", "statuses from 400 to 599") ?? [] {
+                guard let status = number(of: node, in: Self.errorStatuses, path: "\(path).statuses") else { continue }
+                if !statuses.insert(status).inserted {
+                    mistakes.add("\(path).statuses: \(status) is listed twice", at: node.position)
+                }
+            }
+            ejection.statuses = statuses
+        }
+        if let node = fields["consecutive"],
+            let number = number(of: node, in: Self.consecutiveErrors, path: "\(path).consecutive")
+        {
+            ejection.consecutive = number
+        }
+        let rests: ClosedRange<Duration> = .seconds(1)...(.seconds(24 * 3600))
+        if let node = fields["rest"], let rest = duration(of: node, in: rests, path: "\(path).rest") {
+            ejection.rest = rest
+            ejection.longestRest = max(ejection.longestRest, rest)
+        }
+        if let node = fields["longest_rest"],
+            let rest = duration(of: node, in: ejection.rest...rests.upperBound, path: "\(path).longest_rest")
+        {
+            ejection.longestRest = rest
+        }
+        return ejection
+    }
+
+    private mutating func readProbing(_ node: ConfigurationNode, path: String) -> ActiveProbing? {
+        guard let fields = fields(of: node, .probing, path: path) else { return nil }
+        var probing = ActiveProbing()
+        if let node = fields["interval"],
+            let interval = duration(of: node, in: .seconds(1)...(.seconds(24 * 3600)), path: "\(path).interval")
+        {
+            probing.interval = interval
+        }
+        if let node = fields["at_once"],
+            let number = number(of: node, in: Self.probesAtOnce, path: "\(path).at_once")
+        {
+            probing.maximumAtOnce = number
+        }
+        return probing
+    }
+}

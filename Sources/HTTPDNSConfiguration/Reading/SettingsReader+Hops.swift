@@ -1,0 +1,88 @@
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// What makes more than one hop of a call: redirects and retries.
+extension SettingsReader {
+    /// The bounds of how often a call is redirected or sent again.
+    package static let hopLimit = 0...100
+    /// The bounds of waits between tries.
+    package static let retryDelay: ClosedRange<Duration> = .zero...(.seconds(3600))
+    /// The bounds of a budget's share of calls: ten retries for each call are more than anybody wants.
+    package static let budgetPercent = 0...1000
+    /// The bounds of what a second gives to a budget.
+    package static let budgetPerSecond = 0...100_000
+    /// Statuses of failure (RFC 9110 sections 15.5 and 15.6).
+    package static let retriedStatuses = 400...599
+
+    mutating func readRedirects(_ node: ConfigurationNode) -> RedirectPolicy {
+        var policy = RedirectPolicy()
+        guard let fields = fields(of: node, .redirects, path: "client.redirects") else { return policy }
+        if let node = fields["limit"],
+            let limit = number(of: node, in: Self.hopLimit, path: "client.redirects.limit")
+        {
+            policy.limit = limit
+        }
+        if let node = fields["downgrade"], let allows = truth(of: node, path: "client.redirects.downgrade") {
+            policy.allowsDowngrade = allows
+        }
+        if let node = fields["secret_fields"] {
+            policy.secretFields.formUnion(readFieldNames(node, path: "client.redirects.secret_fields"))
+        }
+        return policy
+    }
+
+    private mutating func readFieldNames(_ node: ConfigurationNode, path: String) -> [HTTPField.Name] {
+        var names: [HTTPField.Name] = []
+        for node in elements(of: node, path: path, "names of header fields, one or a list") ?? [] {
+            let name = value(of: node, path: path, "the name of a header field") { text throws(ValueMistake) in
+                guard let name = HTTPField.Name(text) else {
+                    throw ValueMistake("\(quoted(text)) is no name of a header field; allowed: such as X-Tenant-Token")
+                }
+                return name
+            }
+            if let name { names.append(name) }
+        }
+        return names
+    }
+
+    /// Retries as the file wants them: to name them is to want them.
+    mutating func readRetries(_ node: ConfigurationNode) -> RetryPolicy {
+        guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .none }
+        var policy = RetryPolicy.standard
+        if let node = fields["limit"], let limit = number(of: node, in: Self.hopLimit, path: "client.retries.limit") {
+            policy.limit = limit
+        }
+        let durations: [(String, WritableKeyPath<RetryPolicy, Duration>)] = [
+            ("delay", \.delay), ("max_delay", \.maximumDelay), ("max_retry_after", \.maximumRetryAfter),
+        ]
+        for (key, property) in durations {
+            guard let node = fields[key],
+                let duration = duration(of: node, in: Self.retryDelay, path: "client.retries.\(key)")
+            else { continue }
+            policy[keyPath: property] = duration
+        }
+        if let node = fields["statuses"] {
+            let nodes = elements(of: node, path: "client.retries.statuses", "statuses, one or a list") ?? []
+            policy.statuses = Set(
+                nodes.compactMap { number(of: $0, in: Self.retriedStatuses, path: "client.retries.statuses") }
+            )
+        }
+        if let node = fields["budget"] { readBudget(node, into: &policy.budget) }
+        return policy
+    }
+
+    private mutating func readBudget(_ node: ConfigurationNode, into budget: inout RetryPolicy.Budget) {
+        guard let fields = fields(of: node, .retryBudget, path: "client.retries.budget") else { return }
+        if let node = fields["percent"],
+            let percent = number(of: node, in: Self.budgetPercent, path: "client.retries.budget.percent")
+        {
+            budget.percent = percent
+        }
+        if let node = fields["per_second"],
+            let number = number(of: node, in: Self.budgetPerSecond, path: "client.retries.budget.per_second")
+        {
+            budget.perSecond = number
+        }
+    }
+}

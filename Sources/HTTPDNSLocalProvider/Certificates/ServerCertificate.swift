@@ -1,0 +1,78 @@
+#if LocalProvider
+internal import Crypto
+internal import Foundation
+internal import HTTPDNSPrimitives
+internal import NIOSSL
+internal import SwiftASN1
+internal import X509
+
+/// What the server proves its names by.
+struct ServerCertificate: Sendable {
+    /// The certificates in PEM, for clients to trust.
+    let text: String
+    let configuration: TLSConfiguration
+
+    /// How long a generated certificate is good for, in days: it lives as long as the process.
+    private static let life = 7
+
+    /// A certificate and a key made now. The key is never written anywhere.
+    static func generated(names: [String], addresses: [IPAddress]) throws -> ServerCertificate {
+        let key = P256.Signing.PrivateKey()
+        let subject = try DistinguishedName {
+            OrganizationName("swift-httpdns local provider")
+            CommonName(names.first ?? "localhost")
+        }
+        let alternatives =
+            names.map { GeneralName.dnsName($0) }
+            + addresses.map { GeneralName.ipAddress(ASN1OctetString(contentBytes: ArraySlice($0.bytes))) }
+        let now = Date()
+        let certificate = try Certificate(
+            version: .v3,
+            serialNumber: Certificate.SerialNumber(),
+            publicKey: Certificate.PublicKey(key.publicKey),
+            // Clocks of containers and machines differ by a little.
+            notValidBefore: now.addingTimeInterval(-3600),
+            notValidAfter: now.addingTimeInterval(TimeInterval(life * 86_400)),
+            issuer: subject,
+            subject: subject,
+            signatureAlgorithm: .ecdsaWithSHA256,
+            extensions: try Certificate.Extensions {
+                Critical(BasicConstraints.isCertificateAuthority(maxPathLength: 0))
+                Critical(KeyUsage(digitalSignature: true, keyCertSign: true))
+                try ExtendedKeyUsage([.serverAuth])
+                SubjectAlternativeNames(alternatives)
+            },
+            issuerPrivateKey: Certificate.PrivateKey(key)
+        )
+        let text = try certificate.serializeAsPEM().pemString
+        return try ServerCertificate(certificate: text, key: key.pemRepresentation)
+    }
+
+    /// Those in two PEM files.
+    init(certificateFile: String, keyFile: String) throws {
+        do {
+            try self.init(
+                certificate: String(contentsOfFile: certificateFile, encoding: .utf8),
+                key: String(contentsOfFile: keyFile, encoding: .utf8)
+            )
+        } catch {
+            throw LocalProviderError(
+                .badCertificate,
+                "the certificate \(certificateFile) and the key \(keyFile) cannot be used: both must be PEM files that can be read"
+            )
+        }
+    }
+
+    /// A certificate with its chain, and its key, both in PEM.
+    init(certificate: String, key: String) throws {
+        text = certificate
+        let chain = try NIOSSLCertificate.fromPEMBytes(Array(certificate.utf8))
+        var configuration = TLSConfiguration.makeServerConfiguration(
+            certificateChain: chain.map { .certificate($0) },
+            privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
+        )
+        configuration.applicationProtocols = ["h2", "http/1.1"]
+        self.configuration = configuration
+    }
+}
+#endif

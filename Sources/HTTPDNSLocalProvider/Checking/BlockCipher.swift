@@ -1,0 +1,56 @@
+#if LocalProvider
+internal import Crypto
+internal import CryptoExtras
+internal import Foundation
+
+/// AES-128 as the vendors' services use it, with code that shares nothing with the clients'.
+struct BlockCipher: Sendable {
+    /// The two modes, by their numbers in Alibaba's `m`.
+    enum Mode: Int, Sendable {
+        case cbc = 1
+        case gcm = 2
+
+        var vectorOctets: Int { self == .cbc ? 16 : 12 }
+
+        /// The mode that this one is not.
+        var other: Mode { self == .cbc ? .gcm : .cbc }
+    }
+
+    let mode: Mode
+    private let key: SymmetricKey
+
+    /// - Parameter key: 16 octets; any other number gives nil.
+    init?(_ mode: Mode, key: [UInt8]) {
+        guard key.count == 16 else { return nil }
+        self.mode = mode
+        self.key = SymmetricKey(data: key)
+    }
+
+    /// A vector of its own, then the cipher text, then the tag of GCM.
+    func sealed(_ text: [UInt8]) throws -> [UInt8] {
+        switch mode {
+        case .cbc:
+            let vector = (0..<mode.vectorOctets).map { _ in UInt8.random(in: .min ... .max) }
+            return try vector + Array(AES._CBC.encrypt(text, using: key, iv: AES._CBC.IV(ivBytes: vector)))
+        case .gcm:
+            let box = try AES.GCM.seal(text, using: key)
+            return Array(box.nonce) + Array(box.ciphertext) + Array(box.tag)
+        }
+    }
+
+    /// The text of what ``sealed(_:)`` makes; nil for anything else.
+    func opened(_ octets: [UInt8]) -> [UInt8]? {
+        switch mode {
+        case .cbc:
+            let rest = octets.dropFirst(mode.vectorOctets)
+            guard !rest.isEmpty, rest.count.isMultiple(of: 16),
+                let vector = try? AES._CBC.IV(ivBytes: octets.prefix(mode.vectorOctets))
+            else { return nil }
+            return (try? AES._CBC.decrypt(Data(rest), using: key, iv: vector)).map(Array.init)
+        case .gcm:
+            guard let box = try? AES.GCM.SealedBox(combined: Data(octets)) else { return nil }
+            return (try? AES.GCM.open(box, using: key)).map(Array.init)
+        }
+    }
+}
+#endif

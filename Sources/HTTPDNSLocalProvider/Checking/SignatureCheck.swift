@@ -1,0 +1,34 @@
+#if LocalProvider
+internal import Crypto
+internal import Foundation
+
+/// Checks the signatures of queries, with code that shares nothing with what the clients sign by.
+enum SignatureCheck {
+    /// Whether `signature` is the HMAC-SHA256 of `text` in lower-case hexadecimal. Compared in constant time.
+    static func isHMAC(_ signature: String, of text: String, key: [UInt8]) -> Bool {
+        guard let code = Hexadecimal.lowerCaseOctets(signature) else { return false }
+        return HMAC<SHA256>.isValidAuthenticationCode(
+            code,
+            authenticating: Data(text.utf8),
+            using: SymmetricKey(data: key)
+        )
+    }
+
+    /// Whether `signature` is the MD5 of `text` in lower-case hexadecimal.
+    static func isMD5(_ signature: String, of text: String) -> Bool {
+        isSame(signature, Hexadecimal.text(Insecure.MD5.hash(data: Data(text.utf8))))
+    }
+
+    /// Whether `signature` is the SHA-256 of `text` in lower-case hexadecimal.
+    static func isSHA256(_ signature: String, of text: String) -> Bool {
+        isSame(signature, Hexadecimal.text(SHA256.hash(data: Data(text.utf8))))
+    }
+
+    /// Whether two words are the same, in a time that tells nothing of where they differ.
+    static func isSame(_ left: String, _ right: String) -> Bool {
+        let (left, right) = (Array(left.utf8), Array(right.utf8))
+        guard left.count == right.count else { return false }
+        return zip(left, right).reduce(0) { $0 | ($1.0 ^ $1.1) } == 0
+    }
+}
+#endif

@@ -1,0 +1,170 @@
+#if LocalProvider
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSPrimitives
+internal import Hummingbird
+internal import NIOCore
+internal import ServiceLifecycle
+
+/// A server that answers HTTP-DNS from a mappings file, as the public services and the vendors do: for development, CI and
+/// staging, in the place of a paid account.
+///
+/// It speaks RFC 8484 (`/dns-query`), the JSON DNS of Google (`/resolve`), Cloudflare (`/dns-query`) and Alidns
+/// (`/alidns/resolve`; `/resolve` with an account), Alibaba's versions 2 (`/v2/d`) and 1 (`/{account}/d` and so on) with
+/// `/{account}/ss`, and Tencent's (`/d`, `/conf`). Accounts, secrets and what goes wrong stand in the file's part `serve`.
+///
+/// Signatures, their times and ciphers are checked strictly, by code that shares nothing with the clients of this package.
+/// `Docs/Providers.md` has an example.
+public final class LocalProvider: Sendable {
+    private let configuration: Configuration
+    private let certificate: ServerCertificate?
+    private let core: ServiceCore
+    private let file: FollowedFile?
+    private let name: String
+    private let ruleCount: Int
+
+    /// Reads the file and the certificate. Nothing listens yet.
+    /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a
+    ///   certificate or key cannot be used.
+    public init(_ configuration: Configuration) throws {
+        self.configuration = configuration
+        let text: String
+        switch configuration.source.kind {
+        case .file(let path):
+            let file = try FollowedFile(path)
+            (text, name, self.file) = (try file.text(), path, file)
+        case .text(let given, let name): (text, self.name, file) = (given, name, nil)
+        }
+        let zone = try Self.zone(text, name: name)
+        ruleCount = zone.ruleCount
+        core = ServiceCore(zone, clock: configuration.clock)
+        certificate = try configuration.tls.map { tls in
+            switch tls.kind {
+            case .generated(let names):
+                let loopback = [IPAddress(v4: 127, 0, 0, 1), IPAddress("::1")].compactMap { $0 }
+                let others = [configuration.address].filter { !loopback.contains($0) }
+                return try ServerCertificate.generated(names: ["localhost"] + names, addresses: loopback + others)
+            case .files(let certificate, let key):
+                return try ServerCertificate(certificateFile: certificate, keyFile: key)
+            }
+        }
+    }
+
+    /// Serves another text from now on, all of it or, when it has a mistake, nothing of it.
+    /// - Throws: `ConfigurationFileError`.
+    public func replace(with text: String) throws {
+        core.replace(with: try Self.zone(text, name: name))
+    }
+
+    /// Listens and answers until the task is cancelled. Then nothing new is accepted, and queries under way are answered for
+    /// as long as ``Configuration/drainLimit``. Called once.
+    /// - Parameter listening: Called as soon as queries are accepted.
+    /// - Throws: ``LocalProviderError`` when the address and port cannot be listened on.
+    public func run(listening: @escaping @Sendable (Listening) async -> Void = { _ in }) async throws {
+        let application = try HTTPService.application(
+            core,
+            address: configuration.address,
+            port: configuration.port,
+            tls: certificate?.configuration,
+            onQuery: configuration.onQuery
+        ) { [self] address in
+            await listening(place(address))
+        }
+        var settings = ServiceGroupConfiguration(
+            services: [.init(service: application)],
+            logger: application.logger
+        )
+        settings.maximumGracefulShutdownDuration = configuration.drainLimit
+        let group = ServiceGroup(configuration: settings)
+        let watcher = file?.watcher { [self] bytes in
+            try replace(with: FollowedFile.text(bytes, name: name))
+        } report: { [configuration] report in
+            switch report {
+            case .applied: configuration.onReload(nil)
+            case .warning(let error): configuration.onReload(error)
+            case .unchanged, .failed, .recovered, .polling: break
+            }
+        }
+        watcher?.start()
+        // Not a child: cancellation means to drain, and not to cut.
+        let service = Task.detached { try await group.run() }
+        let outcome = await withTaskCancellationHandler {
+            await service.result
+        } onCancel: {
+            Task { await group.triggerGracefulShutdown() }
+        }
+        await watcher?.end()
+        do {
+            try outcome.get()
+        } catch is CancellationError {
+            // Queries that were under way for longer than the limit were cut.
+        } catch _ where Task.isCancelled {
+            // The end was wanted before the beginning.
+        } catch let error as IOError {
+            throw LocalProviderError(.cannotListen, "cannot listen on \(place(nil).url): \(Self.reason(error))")
+        }
+    }
+
+    private static func reason(_ error: IOError) -> String {
+        switch error.errnoCode {
+        case EADDRINUSE: "another program listens there; give another port, or 0 for one that is free"
+        case EADDRNOTAVAIL: "this machine does not have the address"
+        case EACCES: "ports below 1024 are for root"
+        default: "\(error)"
+        }
+    }
+
+    /// Serves while `body` runs.
+    /// - Parameter body: Gets the place that is listened on.
+    /// - Returns: What `body` returns, once the server has ended.
+    /// - Throws: As ``run(listening:)``, and what `body` throws.
+    public func serving<Result: Sendable>(
+        _ body: @escaping @Sendable (Listening) async throws -> Result
+    ) async throws -> Result {
+        let (places, continuation) = AsyncStream.makeStream(of: Listening.self)
+        let service = Task {
+            defer { continuation.finish() }
+            try await run { continuation.yield($0) }
+        }
+        return try await withTaskCancellationHandler {
+            guard let place = await places.first(where: { _ in true }) else {
+                try await service.value
+                throw CancellationError()
+            }
+            do {
+                let result = try await body(place)
+                service.cancel()
+                try await service.value
+                return result
+            } catch {
+                service.cancel()
+                _ = await service.result
+                throw error
+            }
+        } onCancel: {
+            service.cancel()
+        }
+    }
+
+    private func place(_ address: SocketAddress?) -> Listening {
+        let port = UInt16(clamping: address?.port ?? Int(configuration.port))
+        let scheme = certificate == nil ? "http" : "https"
+        return Listening(
+            address: configuration.address,
+            port: port,
+            url: "\(scheme)://\(configuration.address.bracketed):\(port)",
+            certificate: certificate?.text,
+            ruleCount: ruleCount
+        )
+    }
+
+    private static func zone(_ text: String, name: String) throws -> Zone {
+        try Zone(try ConfigurationFile.settings(text, name: name))
+    }
+}
+#else
+/// Not in this build: it needs the trait `LocalProvider` of the package swift-httpdns.
+@available(*, unavailable, message: "LocalProvider needs the trait LocalProvider of the package swift-httpdns")
+public enum LocalProvider {}
+#endif

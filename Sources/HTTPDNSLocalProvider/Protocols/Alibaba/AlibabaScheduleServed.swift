@@ -1,0 +1,74 @@
+#if LocalProvider
+internal import HTTPDNSConfiguration
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// Where Alibaba's service is (`/{account}/ss`): here.
+struct AlibabaScheduleServed: AlibabaProtocol {
+    private struct Body: Encodable {
+        var v4: [String] = []
+        var v6: [String] = []
+        var v4Ports: [UInt16]?
+        var v6Ports: [UInt16]?
+
+        enum CodingKeys: String, CodingKey {
+            case v4 = "service_ip"
+            case v6 = "service_ipv6"
+            case v4Ports = "service_ip_port"
+            case v6Ports = "service_ipv6_port"
+        }
+    }
+
+    private static let regions: Set<String> = ["cn", "hk", "sg", "us", "de", "global"]
+    /// The vendor's older documents allow 150 s before our time, its newer ones want up to 300 s after it.
+    private static let window: ClosedRange<Int64> = -150...300
+
+    let account: String
+    let name = "alibaba-ss"
+
+    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+        guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
+        let parameters = try QueryParameters(request.query).unique()
+        var settings = inquiry.zone.settings.alibaba
+        let isDisabled = settings.isDisabled
+        settings.isDisabled = false
+        try Self.checkAccount(account, settings)
+        guard Self.regions.contains(parameters["region"] ?? "cn") else {
+            throw Refusal(.missingArgument, "there is no such region")
+        }
+        try checkSignature(parameters, &inquiry)
+        if isDisabled { return try ServedReply(json: ["service_status": "disable"]) }
+        let endpoint = request.service
+        var body = Body()
+        if endpoint.address.family == .v4 {
+            body.v4 = ["\(endpoint.address)"]
+            body.v4Ports = [endpoint.port]
+        } else {
+            body.v6 = ["\(endpoint.address)"]
+            body.v6Ports = [endpoint.port]
+        }
+        return try ServedReply(json: body)
+    }
+
+    /// Whether the vendor refuses unsigned questions of accounts with a secret is UNCONFIRMED: they are answered.
+    private func checkSignature(_ parameters: QueryParameters, _ inquiry: inout Inquiry) throws(Refusal) {
+        guard let signature = parameters["s"] else { return }
+        inquiry.record.isSigned = true
+        guard let secret = try inquiry.secret(inquiry.zone.settings.alibaba.secret) else {
+            throw Refusal(.invalidSignature, "serve.alibaba has no secret to check it by")
+        }
+        let (nonce, time) = (try parameters.required("n"), try parameters.required("t"))
+        guard (8...16).contains(nonce.utf8.count), nonce.utf8.allSatisfy({ Character(UnicodeScalar($0)).isHexDigit })
+        else { throw Refusal(.missingArgument, "n is not one of 8 to 16 hexadecimal digits") }
+        guard SignatureCheck.isMD5(signature, of: "\(nonce)-\(secret)-\(time)") else {
+            throw Refusal(.invalidSignature, "s is not the MD5 of n-secret-t")
+        }
+        guard let seconds = Int64(time), Self.window.contains(seconds - inquiry.seconds) else {
+            throw Refusal(
+                .signatureExpired,
+                "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s"
+            )
+        }
+    }
+}
+#endif

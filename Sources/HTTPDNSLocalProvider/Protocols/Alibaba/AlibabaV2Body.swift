@@ -1,0 +1,59 @@
+#if LocalProvider
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// An answer of version 2, with the vendor's names for its members.
+struct AlibabaV2Body: Encodable {
+    struct Data: Encodable {
+        var cip: String
+        var answers: [Answer]
+    }
+
+    struct Answer: Encodable {
+        var dn: String
+        var v4: Family?
+        var v6: Family?
+
+        init(_ answer: ZoneAnswer, _ families: AddressFamilies, absence: (Int) -> Int) {
+            dn = "\(answer.host)"
+            if families.contains(.v4) { v4 = Family(answer, .v4, absence: absence) }
+            if families.contains(.v6) { v6 = Family(answer, .v6, absence: absence) }
+        }
+    }
+
+    struct Family: Encodable {
+        var ips: [String]
+        var ttl: Int
+        /// The two words that were seen of the vendor; the full list is UNCONFIRMED.
+        var absenceCode: String?
+
+        enum CodingKeys: String, CodingKey {
+            case ips, ttl
+            case absenceCode = "no_ip_code"
+        }
+
+        init(_ answer: ZoneAnswer, _ family: IPAddress.Family, absence: (Int) -> Int) {
+            ips = answer.addresses(family).map { "\($0)" }
+            ttl = ips.isEmpty ? absence(answer.timeToLive) : answer.timeToLive
+            if ips.isEmpty { absenceCode = answer.exists ? "RRNotExist" : "DomainNotExist" }
+        }
+    }
+
+    /// `data`: an object, or a text with one in it.
+    enum Content: Encodable {
+        case plain(Data)
+        case sealed(String)
+
+        func encode(to encoder: any Encoder) throws {
+            switch self {
+            case .plain(let data): try data.encode(to: encoder)
+            case .sealed(let text): try text.encode(to: encoder)
+            }
+        }
+    }
+
+    var code = "success"
+    var mode = 0
+    var data: Content
+}
+#endif

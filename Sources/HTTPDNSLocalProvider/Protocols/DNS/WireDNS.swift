@@ -1,0 +1,82 @@
+#if LocalProvider
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+/// DNS messages over HTTP (RFC 8484).
+struct WireDNS: ServedProtocol {
+    static let mediaType = "application/dns-message"
+
+    let name = "doh"
+
+    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+        let query = try WireQuery(try Self.message(in: request))
+        inquiry.record.families = "\(query.type)"
+        guard let host = query.name.hostName else {
+            return Self.reply(query.response(.nameError, nil), timeToLive: nil)
+        }
+        let families = query.type.families
+        do throws(Refusal) {
+            guard let answer = try inquiry.answers(about: [host], families).first else {
+                throw Refusal(.internalError, "")
+            }
+            inquiry.record.families = "\(query.type)"
+            return Self.reply(
+                query.response(answer.exists ? .noError : .nameError, answer),
+                timeToLive: answer.timeToLive
+            )
+        } catch {
+            switch error.code {
+            case .serverFailure?: return Self.reply(query.response(.serverFailure, nil), timeToLive: nil)
+            case .refused?: return Self.reply(query.response(.refused, nil), timeToLive: nil)
+            default: throw error
+            }
+        }
+    }
+
+    private static func reply(_ message: [UInt8], timeToLive: Int?) -> ServedReply {
+        var reply = ServedReply(contentType: mediaType, body: message)
+        // An HTTP cache must not keep it for longer than its records live (RFC 8484 section 5.1).
+        reply.headerFields[.cacheControl] = timeToLive.map { "max-age=\($0)" } ?? "no-store"
+        return reply
+    }
+
+    private static func message(in request: ServedRequest) throws(Refusal) -> [UInt8] {
+        switch request.method {
+        case .get:
+            let text = try QueryParameters(request.query).required("dns")
+            guard let message = octets(ofBase64URL: text) else {
+                throw Refusal(.missingArgument, "dns is not base64url without padding (RFC 8484 section 4.1)")
+            }
+            return message
+        case .post:
+            guard request.headerFields[.contentType] == mediaType else {
+                var refusal = Refusal(.missingArgument, "a POST has the content type \(mediaType)")
+                refusal.status = 415
+                throw refusal
+            }
+            return request.body
+        default: throw Refusal(.methodNotAllowed, "the methods are GET and POST")
+        }
+    }
+
+    private static func octets(ofBase64URL text: String) -> [UInt8]? {
+        guard !text.contains(where: { "+/=".contains($0) }) else { return nil }
+        let plain = text.replacing("-", with: "+").replacing("_", with: "/")
+        let padding = String(repeating: "=", count: (4 - plain.utf8.count % 4) % 4)
+        return Data(base64Encoded: plain + padding).map(Array.init)
+    }
+}
+
+extension DNSRecordType {
+    /// The families that a question for records of the type asks for.
+    var families: AddressFamilies {
+        switch self {
+        case .a: .v4
+        case .aaaa: .v6
+        default: []
+        }
+    }
+}
+#endif

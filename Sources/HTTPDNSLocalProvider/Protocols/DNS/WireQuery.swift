@@ -1,0 +1,128 @@
+#if LocalProvider
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// A DNS query as it came, and the response to it.
+struct WireQuery {
+    /// What an EDNS record offers (DNS Flag Day 2020); over HTTP it bounds nothing.
+    private static let payloadOctets: UInt16 = 1232
+
+    let name: DNSName
+    let type: DNSRecordType
+    private let identifier: UInt16
+    private let flags: UInt16
+    private let hasOptions: Bool
+
+    /// Reads a query with one question.
+    init(_ octets: [UInt8]) throws(Refusal) {
+        do throws(DNSMessageError) {
+            var reader = DNSMessageReader(octets)
+            identifier = try reader.readUInt16()
+            flags = try reader.readUInt16()
+            var counts: [UInt16] = []
+            for _ in 0..<4 { counts.append(try reader.readUInt16()) }
+            let name = try reader.readName()
+            let type = DNSRecordType(number: try reader.readUInt16())
+            let questionClass = try reader.readUInt16()
+            var hasOptions = false
+            guard counts[1] == 0, counts[2] == 0 else {
+                throw DNSMessageError(.wrongQuestion, "a query has no answers")
+            }
+            for _ in 0..<counts[3] {
+                _ = try reader.readName()
+                if try reader.readUInt16() == DNSRecordType.opt.number { hasOptions = true }
+                _ = try reader.readUInt16()
+                _ = try reader.readUInt32()
+                _ = try reader.readOctets(Int(try reader.readUInt16()))
+            }
+            guard reader.remaining == 0 else { throw DNSMessageError(.trailingBytes, "octets are left") }
+            guard flags & (DNSWireFormat.Flag.response | DNSWireFormat.Flag.operationCode) == 0, counts[0] == 1,
+                questionClass == DNSWireFormat.internetClass
+            else { throw DNSMessageError(.wrongQuestion, "it is no standard query with one question of class IN") }
+            self.name = name
+            self.type = type
+            self.hasOptions = hasOptions
+        } catch {
+            throw Refusal(.missingArgument, "the DNS message cannot be read: \(error.reason)")
+        }
+    }
+
+    /// The response.
+    /// - Parameter answer: Nil for a response code alone.
+    func response(_ code: DNSResponseCode, _ answer: ZoneAnswer?) -> [UInt8] {
+        let answers = answer.map(records) ?? []
+        let isAbsent = answer.map { answer in
+            (code == .noError || code == .nameError) && type.families.isEmpty || answers.count == answer.aliases.count
+        }
+        let authority = isAbsent == true ? answer.map { [startOfAuthority($0)] } ?? [] : []
+        var message: [UInt8] = []
+        message.append(identifier)
+        // Response, recursion available, and recursion desired as it came.
+        message.append(0x8080 | flags & DNSWireFormat.Flag.recursionDesired | code.number & 0x000f)
+        for count in [1, answers.count, authority.count, hasOptions ? 1 : 0] {
+            message.append(UInt16(truncatingIfNeeded: count))
+        }
+        message += name.octets
+        message.append(type.number)
+        message.append(DNSWireFormat.internetClass)
+        message += answers.joined()
+        message += authority.joined()
+        if hasOptions {
+            message += Self.record(DNSName.root.octets, .opt, class: Self.payloadOctets, timeToLive: 0, [])
+        }
+        return message
+    }
+
+    /// The aliases in their order, and the addresses at their end.
+    private func records(_ answer: ZoneAnswer) -> [[UInt8]] {
+        var owner = name
+        var records: [[UInt8]] = []
+        for alias in answer.aliases {
+            let target = DNSName(alias)
+            records.append(Self.record(owner.octets, .cname, timeToLive: answer.timeToLive, target.octets))
+            owner = target
+        }
+        let addresses: [IPAddress] =
+            switch type {
+            case .a: answer.v4
+            case .aaaa: answer.v6
+            default: []
+            }
+        return records
+            + addresses.map { Self.record(owner.octets, type, timeToLive: answer.timeToLive, $0.bytes) }
+    }
+
+    /// How long the absence lives, said by a zone that is the name's own.
+    private func startOfAuthority(_ answer: ZoneAnswer) -> [UInt8] {
+        let owner = answer.aliases.last.map { DNSName($0) } ?? name
+        let life = answer.exists ? min(answer.timeToLive, 60) : answer.timeToLive
+        var content = owner.octets + owner.octets
+        for number in [1, 7200, 3600, 1_209_600, life] { content.append(UInt32(truncatingIfNeeded: number)) }
+        return Self.record(owner.octets, .soa, timeToLive: life, content)
+    }
+
+    private static func record(
+        _ owner: [UInt8],
+        _ type: DNSRecordType,
+        class recordClass: UInt16 = DNSWireFormat.internetClass,
+        timeToLive: Int,
+        _ content: [UInt8]
+    ) -> [UInt8] {
+        var record = owner
+        record.append(type.number)
+        record.append(recordClass)
+        record.append(UInt32(truncatingIfNeeded: timeToLive))
+        record.append(UInt16(truncatingIfNeeded: content.count))
+        return record + content
+    }
+}
+
+extension [UInt8] {
+    /// The number with its highest octet first.
+    fileprivate mutating func append(_ value: some FixedWidthInteger & UnsignedInteger) {
+        for shift in stride(from: value.bitWidth - 8, through: 0, by: -8) {
+            append(UInt8(truncatingIfNeeded: value >> shift))
+        }
+    }
+}
+#endif

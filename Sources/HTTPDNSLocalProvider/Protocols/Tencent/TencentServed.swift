@@ -1,0 +1,105 @@
+#if LocalProvider
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSPrimitives
+
+/// Tencent's protocol (`/d`): names with a token, or encrypted by AES-128-CBC; answers in lines of text.
+struct TencentServed: ServedProtocol {
+    /// The most names of one query.
+    private static let batchLimit = 8
+
+    let name = "tencent"
+
+    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+        let parameters = try TencentEntry.parameters(request)
+        let entry = try TencentEntry(parameters, &inquiry)
+        let hosts = try names(try entry.opened(try parameters.required("dn"), "dn"), entry, inquiry)
+        let families = try Self.families(parameters["type"])
+        let client = try Self.client(parameters["ip"], entry, request)
+        let answers = try inquiry.answers(about: hosts, families)
+        let hasNames = hosts.count > 1 || parameters["query"] == "1"
+        var text = answers.map { answer in
+            let lists = Self.lists(answer, families, hasLife: parameters["ttl"] == "1", hasNames: hasNames)
+            return hasNames ? "\(answer.host).:\(lists)" : lists
+        }.joined(separator: "\n")
+        if parameters["clientip"] == "1" { text += "|\(client)" }
+        return try entry.reply(text, inquiry)
+    }
+
+    /// `a,b` or `a,b;expiry`.
+    private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HostName] {
+        let parts = text.split(separator: ";", omittingEmptySubsequences: false)
+        if parts.count > 1 {
+            guard parts.count == 2, let end = Int64(parts[1]) else {
+                throw Refusal(.missingArgument, "what stands behind the names is no time")
+            }
+            // How long the vendor honours it is UNCONFIRMED: to the second here.
+            guard end >= inquiry.seconds else {
+                throw TencentEntry.unauthorized(.signatureExpired, "the query ended \(inquiry.seconds - end) s ago")
+            }
+        }
+        let names = parts[0].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
+        guard names.count <= (entry.isFree ? 1 : Self.batchLimit) else {
+            throw Refusal(
+                .tooManyHosts,
+                "\(names.count) names; the limit is \(Self.batchLimit), and 1 for the free service"
+            )
+        }
+        return try Inquiry.hosts(names)
+    }
+
+    private static func families(_ text: String?) throws(Refusal) -> AddressFamilies {
+        switch text?.lowercased() {
+        case nil: .v4
+        case "aaaa": .v6
+        case "addrs": .both
+        default: throw Refusal(.invalidQuery, "type is neither aaaa nor addrs; without it A is meant")
+        }
+    }
+
+    /// Encrypted queries have the client's address encrypted by the documents, and in clear by the vendor's clients.
+    private static func client(
+        _ text: String?,
+        _ entry: TencentEntry,
+        _ request: ServedRequest
+    ) throws(Refusal) -> String {
+        guard let text else { return request.client.map { "\($0)" } ?? "" }
+        let plain = IPAddress(text) == nil ? try entry.opened(text, "ip") : text
+        guard let address = IPAddress(plain) else {
+            throw Refusal(.invalidIP, "ip is no address")
+        }
+        return "\(address)"
+    }
+
+    /// `v4;v4,ttl-v6,ttl`, a missing family as `0`; of a name alone nothing at all.
+    private static func lists(
+        _ answer: ZoneAnswer,
+        _ families: AddressFamilies,
+        hasLife: Bool,
+        hasNames: Bool
+    ) -> String {
+        let lists = [IPAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
+            let addresses = answer.addresses(family).map { "\($0)" }
+            guard !addresses.isEmpty else { return "0" }
+            return addresses.joined(separator: ";") + (hasLife ? ",\(answer.timeToLive)" : "")
+        }
+        return !hasNames && lists.allSatisfy { $0 == "0" } ? "" : lists.joined(separator: "-")
+    }
+}
+
+/// Where Tencent's service is (`/conf`): here.
+struct TencentListServed: ServedProtocol {
+    /// How long the list holds, in minutes: what the documents' sample has.
+    private static let life = 60
+
+    let name = "tencent-conf"
+
+    func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
+        let entry = try TencentEntry(try TencentEntry.parameters(request), &inquiry)
+        // The vendor's clients keep IPv4 alone.
+        let address = request.service.address
+        let list = address.family == .v4 ? "\(address)" : ""
+        return try entry.reply("log:1|domain:0|ip:\(list)|ttl:\(Self.life)", inquiry)
+    }
+}
+#endif

@@ -1,0 +1,87 @@
+#if LocalProvider
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+internal import Hummingbird
+internal import HummingbirdHTTP2
+internal import Logging
+internal import NIOCore
+internal import NIOSSL
+
+/// The server: requests from the network to the core, and replies back.
+enum HTTPService {
+    /// A DNS message is the largest body that a query has.
+    private static let maximumBodyOctets = 65_535
+
+    /// What the protocols need to know about a connection.
+    struct Context: InitializableFromSource, RequestContext {
+        var coreContext: CoreRequestContextStorage
+        var client: SocketAddress?
+        var service: SocketAddress?
+
+        init(source: ApplicationRequestContextSource) {
+            coreContext = .init(source: source)
+            // A stream of HTTP/2 is a channel of its own, with the addresses of its connection.
+            let connection =
+                source.channel.remoteAddress == nil ? source.channel.parent ?? source.channel : source.channel
+            client = connection.remoteAddress
+            service = connection.localAddress
+        }
+    }
+
+    static func application(
+        _ core: ServiceCore,
+        address: IPAddress,
+        port: UInt16,
+        tls: TLSConfiguration?,
+        onQuery: @escaping @Sendable (LocalProvider.Query) -> Void,
+        onListening: @escaping @Sendable (SocketAddress?) async -> Void
+    ) throws -> Application<CallbackResponder<Context>> {
+        // What is to be said about queries is said by `onQuery`.
+        var logger = Logger(label: "httpdns.local-provider") { _ in SwiftLogNoOpLogHandler() }
+        logger.logLevel = .critical
+        return Application(
+            responder: CallbackResponder { request, context in
+                try await respond(to: request, context, core, address: address, onQuery)
+            },
+            server: try tls.map { try .http2Upgrade(tlsConfiguration: $0) } ?? .http1(),
+            configuration: ApplicationConfiguration(
+                address: .hostname("\(address)", port: Int(port)),
+                serverName: "httpdns-local-provider"
+            ),
+            onServerRunning: { channel in await onListening(channel.localAddress) },
+            logger: logger
+        )
+    }
+
+    private static func respond(
+        to request: Request,
+        _ context: Context,
+        _ core: ServiceCore,
+        address: IPAddress,
+        _ onQuery: @Sendable (LocalProvider.Query) -> Void
+    ) async throws -> Response {
+        var request = request
+        let body = try? await request.collectBody(upTo: maximumBodyOctets)
+        let served = ServedRequest(
+            method: request.method,
+            path: request.uri.path,
+            query: request.uri.query ?? "",
+            headerFields: request.headers,
+            body: body.map { Array($0.readableBytesView) } ?? [],
+            client: context.client?.ipAddress.flatMap { IPAddress($0) },
+            service: Endpoint(
+                address: context.service?.ipAddress.flatMap { IPAddress($0) } ?? address,
+                port: UInt16(clamping: context.service?.port ?? 0)
+            )
+        )
+        let outcome = core.outcome(of: served)
+        if let delay = outcome.delay { try? await Task.sleep(for: delay) }
+        onQuery(outcome.record)
+        return Response(
+            status: HTTPResponse.Status(code: outcome.reply.status),
+            headers: outcome.reply.headerFields,
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: outcome.reply.body))
+        )
+    }
+}
+#endif

@@ -1,0 +1,58 @@
+#if LocalProvider
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSPrimitives
+
+/// What is served: the mappings of a file, and what it says about serving them.
+///
+/// Rules for a port, `bypass` and `last_resort` are about clients, and names that have nothing else do not exist here.
+struct Zone: Sendable {
+    /// The most aliases that are followed, as in the mappings themselves.
+    private static let maximumAliases = 8
+    /// The longest life of an absence, in seconds.
+    private static let maximumAbsence = 60
+
+    let settings: ServeSettings
+    private let mappings: HostMappings
+
+    init(_ settings: FileSettings) throws(MappingError) {
+        mappings = try HostMappings(settings.mappings)
+        self.settings = settings.serve
+    }
+
+    /// How many names and suffixes have addresses.
+    var ruleCount: Int { mappings.rules.count }
+
+    /// What there is about `host`.
+    func answer(for host: HostName) -> ZoneAnswer {
+        var answer = ZoneAnswer(host: host, timeToLive: Int(settings.timeToLive.components.seconds))
+        var name = host
+        while true {
+            // No rule is for port 0: those for all ports are left.
+            guard let mapping = mappings.rule(for: name, port: 0)?.mapping else { break }
+            if let life = mapping.timeToLive {
+                answer.timeToLive = min(answer.aliases.isEmpty ? .max : answer.timeToLive, Int(life.components.seconds))
+            }
+            switch mapping.action {
+            case .addresses(let targets)?:
+                let addresses = targets.map(\.address)
+                answer.v4 = addresses.filter { $0.family == .v4 }
+                answer.v6 = addresses.filter { $0.family == .v6 }
+                return answer
+            case .via(let next, _)? where answer.aliases.count < Self.maximumAliases:
+                answer.aliases.append(next)
+                name = next
+                continue
+            default: break
+            }
+            break
+        }
+        answer.exists = false
+        answer.timeToLive = absence(answer.timeToLive)
+        return answer
+    }
+
+    /// How long an absence lives.
+    func absence(_ timeToLive: Int) -> Int { min(timeToLive, Self.maximumAbsence) }
+}
+#endif

@@ -1,0 +1,122 @@
+internal import ArgumentParser
+internal import HTTPDNSConfiguration
+internal import HTTPDNSLocalProvider
+internal import HTTPDNSPrimitives
+
+/// `serve FILE`: a local HTTP-DNS provider.
+struct ServeCommand: Subcommand {
+    static let configuration = CommandConfiguration(
+        commandName: "serve",
+        abstract: "Serve a mappings file as an HTTP-DNS provider, for development, CI and staging.",
+        discussion: """
+            Speaks DNS over HTTPS (RFC 8484), the JSON DNS of Google, Cloudflare and Alidns, Alibaba's HTTPDNS versions 1 and \
+            2, and Tencent's. Signatures, their times and ciphers are checked against the accounts in the file's part serve, \
+            which also says for which names answers are delayed, fail, are garbage or rotate. One line for each query; the \
+            file is read again when it changes; SIGTERM and Ctrl-C let queries under way end. Needs the package trait \
+            LocalProvider.
+            """
+    )
+
+    /// The port that HTTP-DNS is served on where nothing else is said: DNS' own, moved to where no root is needed.
+    private static let defaultPort: UInt16 = 8053
+
+    @Argument(help: ArgumentHelp("The mappings: a configuration file or a hosts file.", valueName: "FILE"))
+    var file: String
+
+    @Option(
+        name: .customLong("listen"),
+        help: ArgumentHelp("Listen on this address (default: 127.0.0.1).", valueName: "ADDRESS")
+    )
+    var addressText = "127.0.0.1"
+
+    @Option(
+        name: .customLong("port"),
+        help: ArgumentHelp("Listen on this port, 0 for one that is free (default: 8053).", valueName: "PORT")
+    )
+    var port: UInt16 = Self.defaultPort
+
+    @Flag(name: .customLong("tls"), help: "HTTPS with HTTP/2, and a certificate made at start.")
+    var usesTLS = false
+
+    @Option(
+        name: .customLong("name"),
+        parsing: .singleValue,
+        help: ArgumentHelp(
+            "With --tls: a name that the certificate is for, beside localhost. Repeatable.",
+            valueName: "NAME"
+        )
+    )
+    var names: [String] = []
+
+    @Option(
+        name: .customLong("write-certificate"),
+        help: ArgumentHelp("With --tls: write the certificate there, for ca_file and --cacert.", valueName: "FILE")
+    )
+    var certificateOutput: String?
+
+    @Option(
+        name: .customLong("certificate"),
+        help: ArgumentHelp("HTTPS with this certificate, in PEM; with --key.", valueName: "FILE")
+    )
+    var certificateFile: String?
+
+    @Option(name: .customLong("key"), help: ArgumentHelp("The key of --certificate, in PEM.", valueName: "FILE"))
+    var keyFile: String?
+
+    @OptionGroup
+    var output: OutputOptions
+
+    func perform(on console: Console) async throws -> Int32 {
+        #if LocalProvider
+        var configuration = LocalProvider.Configuration(.file(file))
+        guard let address = IPAddress(addressText) else {
+            throw CommandFailure.usage(
+                "--listen \(PrintableText.line(addressText)): it takes an address of this machine"
+            )
+        }
+        configuration.address = address
+        configuration.port = port
+        configuration.tls = try tls()
+        let report = ServeReport(file: file, output: output, console: console)
+        configuration.onQuery = { report.tell($0) }
+        configuration.onReload = { report.tell(reloadError: $0) }
+        do {
+            try await LocalProvider(configuration).run { [certificateOutput] listening in
+                report.tell(listening, certificateFile: certificateOutput)
+            }
+        } catch let error as LocalProviderError {
+            let kind: CommandFailure.Kind = error.code == .badCertificate ? .usage : .failed
+            throw CommandFailure(kind: kind, code: "\(error.code)", message: "\(error)")
+        }
+        return ExitStatus.done
+        #else
+        throw CommandFailure(
+            kind: .usage,
+            code: "trait",
+            message: "this resolve-test was built without the trait LocalProvider, which serve needs",
+            hint: "build it with: swift build --traits default,LocalProvider"
+        )
+        #endif
+    }
+
+    #if LocalProvider
+    private func tls() throws(CommandFailure) -> LocalProvider.Configuration.TLS? {
+        switch (certificateFile, keyFile) {
+        case (let certificate?, let key?):
+            guard !usesTLS, names.isEmpty, certificateOutput == nil else {
+                throw .usage("--tls makes a certificate, and --certificate brings one", hint: "keep one of them")
+            }
+            return .files(certificate: certificate, key: key)
+        case (nil, nil):
+            guard usesTLS || names.isEmpty && certificateOutput == nil else {
+                throw .usage(
+                    "--name and --write-certificate are for the certificate that --tls makes",
+                    hint: "add --tls"
+                )
+            }
+            return usesTLS ? .generated(names: names) : nil
+        default: throw .usage("--certificate and --key belong together, and one is missing")
+        }
+    }
+    #endif
+}

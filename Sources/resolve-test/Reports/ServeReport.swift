@@ -1,0 +1,97 @@
+#if LocalProvider
+internal import Foundation
+internal import HTTPDNS
+internal import HTTPDNSConfiguration
+internal import HTTPDNSLocalProvider
+internal import HTTPDNSPrimitives
+
+/// What `serve` says while it runs: a line, or with `--json` an object, for each event.
+struct ServeReport: Sendable {
+    var file: String
+    var output: OutputOptions
+    var console: Console
+
+    /// That queries are accepted, and where.
+    func tell(_ listening: LocalProvider.Listening, certificateFile: String?) {
+        if let certificateFile, let certificate = listening.certificate {
+            do {
+                try certificate.write(toFile: certificateFile, atomically: true, encoding: .utf8)
+            } catch {
+                console.standardError.say("resolve-test: \(PrintableText.line(certificateFile)) cannot be written\n")
+            }
+        }
+        if output.isJSON {
+            write(
+                .object([
+                    ("event", .text("listening")), ("url", .text(listening.url)),
+                    ("address", .text("\(listening.address)")), ("port", .integer(Int(listening.port))),
+                    ("mappings", .integer(listening.ruleCount)),
+                ])
+            )
+            return
+        }
+        let count = listening.ruleCount
+        write("listening  \(listening.url)   \(count) mapping\(count == 1 ? "" : "s") of \(PrintableText.line(file))\n")
+        write("  DoH /dns-query   JSON /resolve /dns-query /alidns/resolve   Alibaba /v2/d /ACCOUNT/d   Tencent /d\n")
+        if AddressScope(of: listening.address) != .loopback {
+            console.standardError.say("note: \(listening.address) may be reached by other machines\n")
+        }
+    }
+
+    func tell(_ query: LocalProvider.Query) {
+        output.isJSON ? write(Self.json(query)) : write(Self.text(query, isVerbose: output.isVerbose))
+    }
+
+    /// That the file was read again.
+    func tell(reloadError error: (any Error)?) {
+        if output.isJSON {
+            write(
+                .object([
+                    ("event", .text("reload")), ("done", .bool(error == nil)),
+                    ("error", .optional(error.map { "\($0)" })),
+                ])
+            )
+        } else if let error {
+            write("reload     refused, the former mappings stay: \(PrintableText.line("\(error)"))\n")
+        } else {
+            write("reload     \(PrintableText.line(file)) is in use\n")
+        }
+    }
+
+    /// `14:02:11 alibaba-v2 img.shop.test v4,v6 signed cbc 200 ok 2 addresses`.
+    static func text(_ query: LocalProvider.Query, isVerbose: Bool, clock: ClockText = .local) -> String {
+        var words = [
+            clock.text(date(query)), query.protocolName, query.hosts.isEmpty ? "-" : query.hosts.joined(separator: ","),
+            query.families,
+        ]
+        if query.isSigned { words.append("signed") }
+        if let encryption = query.encryption { words.append(encryption) }
+        words += ["\(query.status)", query.outcome]
+        if query.outcome == "ok" { words.append("\(query.addressCount) address\(query.addressCount == 1 ? "" : "es")") }
+        if let delay = query.delay { words.append("after \(Figures.phase(delay))") }
+        if isVerbose, let client = query.client { words.append("from \(client)") }
+        if let advice = query.advice { words.append("(\(advice))") }
+        return PrintableText.line(words.joined(separator: " ")) + "\n"
+    }
+
+    private static func json(_ query: LocalProvider.Query) -> JSONValue {
+        .object([
+            ("event", .text("query")), ("time", .text(ClockText.universal(date(query)))),
+            ("protocol", .text(query.protocolName)), ("hosts", .array(query.hosts.map(JSONValue.text))),
+            ("families", .text(query.families)), ("client", .optional(query.client)), ("signed", .bool(query.isSigned)),
+            ("encryption", .optional(query.encryption)), ("status", .integer(query.status)),
+            ("outcome", .text(query.outcome)), ("advice", .optional(query.advice)),
+            ("addresses", .integer(query.addressCount)), ("delay", .seconds(query.delay)),
+        ])
+    }
+
+    private static func date(_ query: LocalProvider.Query) -> Date {
+        Date(timeIntervalSince1970: Double(query.milliseconds) / 1000)
+    }
+
+    private func write(_ value: JSONValue) { write(value.oneLine + "\n") }
+
+    /// When nobody can be told any more, queries are answered still.
+    private func write(_ text: String) { _ = try? console.standardOutput.write(text) }
+}
+#endif

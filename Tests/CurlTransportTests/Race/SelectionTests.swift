@@ -1,0 +1,147 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
+@Suite("Selection", .timeLimit(.minutes(3)))
+struct SelectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+    private struct Three {
+        let servers: [RawServer]
+        let request: TransferRequest
+        let transport: Transport
+
+        func fetch(_ count: Int) async throws -> [Endpoint] {
+            var endpoints: [Endpoint] = []
+            for _ in 0..<count {
+                let response = try await transport.execute(request)
+                for try await _ in response.body {}
+                endpoints.append(response.endpoint)
+            }
+            return endpoints
+        }
+
+        /// How many requests each server got.
+        var counts: [Int] {
+            servers.map { server in server.connections.map(\.text).joined().split(separator: "GET ").count }
+        }
+    }
+
+    private func three(
+        _ driver: Driver,
+        _ order: EndpointOrder,
+        first: [RawServer.Step] = [.readHead, .sendText(ok)],
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) throws -> Three {
+        let servers = try (2...4).map { number in
+            try RawServer(
+                address: "127.0.0.\(number)",
+                .repeatForever(number == 2 ? first : [.readHead, .sendText(Self.ok)])
+            )
+        }
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        change(&configuration)
+        var request = TransferRequest(
+            url: try ParsedURL("http://one.test/"),
+            endpoints: try servers.map { Endpoint(address: try #require(IPAddress($0.address)), port: $0.port) }
+        )
+        request.order = order
+        return Three(servers: servers, request: request, transport: Transport(configuration))
+    }
+
+    @Test("row 22: by turns, ninety requests over three addresses are thirty for each", arguments: Driver.allCases)
+    func turns(driver: Driver) async throws {
+        let three = try three(driver, .roundRobin)
+        _ = try await three.fetch(90)
+        #expect(three.counts == [30, 30, 30])
+        await three.transport.shutdown()
+    }
+
+    @Test("row 22: by lot, each gets some; in the order given, the first gets all", arguments: Driver.allCases)
+    func lots(driver: Driver) async throws {
+        let random = try three(driver, .random)
+        _ = try await random.fetch(90)
+        // Fewer than 10 of 90 come once in a hundred million times.
+        #expect(random.counts.reduce(0, +) == 90 && random.counts.allSatisfy { $0 >= 10 }, "\(random.counts)")
+        let given = try three(driver, .given)
+        _ = try await given.fetch(30)
+        #expect(given.counts == [30, 0, 0])
+        for three in [random, given] { await three.transport.shutdown() }
+    }
+
+    @Test("row 22: fastest: an address whose answers take 50 ms longer is asked once", arguments: Driver.allCases)
+    func fastest(driver: Driver) async throws {
+        let three = try three(driver, .fastest, first: [.readHead, .pause(.milliseconds(50)), .sendText(Self.ok)])
+        _ = try await three.fetch(90)
+        // A busy machine may make another one slow for a while.
+        #expect(three.counts.reduce(0, +) == 90 && three.counts[0] <= 9, "\(three.counts)")
+        await three.transport.shutdown()
+    }
+
+    @Test(
+        "an address that answers with errors is left for the others, and is in the records",
+        arguments: Driver.allCases
+    )
+    func ejection(driver: Driver) async throws {
+        var ejection = OutlierEjection()
+        ejection.consecutive = 3
+        let three = try three(driver, .given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
+            $0.ejection = ejection
+        }
+        let endpoints = three.request.endpoints
+        #expect(try await three.fetch(5) == Array(repeating: endpoints[0], count: 3) + [endpoints[1], endpoints[1]])
+        let record = try #require(three.transport.endpointRecords.first { $0.state == .ejected })
+        #expect(record.endpoint == endpoints[0] && record.host == "one.test" && record.until != nil)
+        let without = try self.three(driver, .given, first: [.readHead, .sendText(Self.unavailable)])
+        #expect(Set(try await without.fetch(9)) == [without.request.endpoints[0]], "only when asked for")
+        for three in [three, without] { await three.transport.shutdown() }
+    }
+
+    @Test(
+        "with probes an address that comes back is healthy before another request, and nothing is sent to it",
+        arguments: Driver.allCases
+    )
+    func probes(driver: Driver) async throws {
+        let three = try three(driver, .given) { configuration in
+            var probing = ActiveProbing()
+            probing.interval = .seconds(1)
+            configuration.activeProbing = probing
+        }
+        let (first, port) = (three.request.endpoints[0], three.servers[0].port)
+        // Refused first: a request must not meet the end of a connection that was let in.
+        try await three.servers[0].refuse()
+        three.servers[0].stop()
+        #expect(try await three.fetch(1) != [first])
+        #expect(three.transport.endpointRecords.first { $0.endpoint == first }?.state == .cooling)
+        let back = try await listening(port)
+        // The others are connected to as well.
+        try await back.awaitConnections { $0.contains { $0.isClosedByClient && $0.received.isEmpty } }
+        // What the probe showed is written down in the loop's turn after the server saw it.
+        while three.transport.endpointRecords.first(where: { $0.endpoint == first })?.state != .healthy {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try await three.fetch(1) == [first])
+        await three.transport.shutdown()
+    }
+
+    /// The server that was stopped closes its socket in its own time.
+    private func listening(_ port: UInt16) async throws -> RawServer {
+        while true {
+            if let server = try? RawServer(
+                address: "127.0.0.2",
+                port: port,
+                .repeatForever([.readHead, .sendText(Self.ok)])
+            ) {
+                return server
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

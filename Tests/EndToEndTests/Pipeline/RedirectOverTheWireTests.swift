@@ -1,0 +1,98 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 20, 58 and 61 of the acceptance list, against nginx and BIND.
+@Suite(
+    "Redirects over the wire",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
+    .timeLimit(.minutes(2))
+)
+struct RedirectOverTheWireTests {
+    @Test("row 20: each hop goes through the stage: resolved, pinned and under its own name")
+    func hops() async throws {
+        let rig = try await ServerRig.shared()
+        try await rig.setRecords("redirect-a.wild.test", ["127.0.0.2"])
+        try await rig.setRecords("redirect-b.wild.test", ["127.0.0.3"])
+        let (bind, origin) = (rig.bindLogMark(), rig.accessLogMark())
+        let target = "https://redirect-b.wild.test:\(rig.tlsPort)/echo"
+        try await withClient(rig.settings()) { client in
+            let response = try await client.get(
+                "https://redirect-a.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)",
+                headerFields: [.authorization: "Bearer canary", .cookie: "a=canary", .accept: "text/plain"]
+            )
+            #expect(response.exchanges.map { $0.remote.address.description } == ["127.0.0.2", "127.0.0.3"])
+            #expect(response.exchanges.map(\.status.code) == [302, 200])
+            #expect(response.exchanges[1].droppedFields.map(\.canonicalName).sorted() == ["authorization", "cookie"])
+            #expect(response.exchanges[1].request.serverName == "redirect-b.wild.test")
+            let echo = try await Echo(response)
+            #expect(echo.headers["authorization"] == nil && echo.headers["cookie"] == nil)
+            #expect(echo.headers["accept"] == .one("text/plain"))
+        }
+        for name in ["redirect-a.wild.test", "redirect-b.wild.test"] {
+            #expect(try rig.queryCount(of: name, type: "A", since: bind) == 1)
+        }
+        let lines = try await rig.awaitAccessLog(since: origin, count: 2) { $0.host.hasPrefix("redirect-") }
+        #expect(lines.map(\.address) == ["127.0.0.2", "127.0.0.3"])
+        #expect(lines.map(\.sni) == ["redirect-a.wild.test", "redirect-b.wild.test"])
+    }
+
+    @Test("five relative redirects within one origin use one connection", arguments: [true, false])
+    func oneConnection(isHTTP2: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let name = "redirects-in-place-\(isHTTP2 ? 2 : 1).wild.test"
+        let url = "https://\(name):\(isHTTP2 ? rig.tlsPort : rig.http1Port)/hops/5"
+        try await withClient(rig.settings()) { client in
+            let response = try await client.get(url)
+            #expect(response.status == .ok && response.exchanges.count == 6)
+            try await response.text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 6) { $0.host.hasPrefix(name) }
+        #expect(Set(lines.map(\.connection)).count == 1)
+    }
+
+    @Test("a 307 sends the POST and its body again, a 303 does not", arguments: [303, 307])
+    func post(status: Int) async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(rig.settings()) { client in
+            let target = "https://two.test:\(rig.tlsPort)/echo"
+            let response = try await client.post(
+                "https://one.test:\(rig.tlsPort)/redirect/\(status)?to=\(target)",
+                body: .text("twelve bytes")
+            )
+            let echo = try await Echo(response)
+            #expect(echo.method == (status == 307 ? "POST" : "GET"))
+            #expect(echo.headers["content-length"] == (status == 307 ? .one("12") : nil))
+        }
+    }
+
+    @Test("row 61: another origin does not see the client certificate that the first one asks for")
+    func certificate() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let target = "/health?redirected-certificate"
+        let configuration = try rig.tenant("tenant-a")
+        try await withClient(configuration) { client in
+            let direct = try await client.get(rig.tenantURL(target))
+            #expect(direct.status == .ok)
+            try await direct.text()
+            let redirecting = try RawServer(
+                .readHead,
+                .sendText("HTTP/1.1 302 Found\r\nLocation: \(rig.tenantURL(target))\r\nContent-Length: 0\r\n\r\n")
+            )
+            let foreign = try await client.get("http://127.0.0.1:\(redirecting.port)/")
+            #expect(foreign.status.code == 400)
+            try await foreign.text()
+            // The connection without the certificate serves nobody who should come with it.
+            let again = try await client.get(rig.tenantURL(target))
+            #expect(again.status == .ok)
+            try await again.text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 3) { $0.target == target }
+        #expect(lines.map(\.clientSubject) == ["CN=tenant-a", "", "CN=tenant-a"])
+    }
+}

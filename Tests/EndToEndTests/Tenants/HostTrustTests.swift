@@ -1,0 +1,124 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import ServerRig
+import Testing
+
+/// Hosts that have trust settings of their own, and what servers show.
+@Suite("Trust of hosts", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])), .timeLimit(.minutes(2)))
+struct HostTrustTests {
+    private func server(_ rig: ServerRig, _ certificate: String, _ options: [String] = []) async throws -> TLSServer {
+        try await TLSServer(
+            certificate: rig.certificateFile("\(certificate).pem"),
+            key: rig.certificateFile("\(certificate).key"),
+            options: options
+        )
+    }
+
+    @Test("each host is believed by its own settings, and nothing of one holds for another")
+    func byHost() async throws {
+        let rig = try await ServerRig.shared()
+        let selfSigned = try await server(rig, "selfsigned")
+        let untrusted = try await server(rig, "untrusted")
+        let old = try await server(rig, "good", ["-tls1_2"])
+        let names = ["selfsigned.test", "untrusted.test", "one.test", "two.test"]
+        var configuration = try rig.settings(
+            mappings: Dictionary(uniqueKeysWithValues: names.map { ($0, HostMapping.addresses(["127.0.0.1"])) })
+        )
+        let everybody = configuration.trust
+        var insecure = everybody
+        insecure.verification = .insecurelyAcceptingAnyCertificate
+        var other = everybody
+        other.roots = .file(rig.otherCertificateAuthorityFile)
+        var strict = everybody
+        strict.minimumVersion = .tls13
+        configuration.trustByHost = [
+            try HostPattern("selfsigned.test"): insecure, try HostPattern("untrusted.test"): other,
+            try HostPattern("one.test"): strict,
+        ]
+        try await withClient(configuration) { client in
+            try await client.get("https://selfsigned.test:\(selfSigned.port)/").text()
+            try await client.get("https://untrusted.test:\(untrusted.port)/").text()
+            try await client.get("https://two.test:\(old.port)/").text()
+            for (host, server) in [("one.test", old), ("two.test", selfSigned), ("two.test", untrusted)] {
+                let error = try await refusal { _ = try await client.get("https://\(host):\(server.port)/") }
+                #expect(error.stage == .tls && !error.requestMayHaveBeenSent, "\(host)")
+            }
+        }
+    }
+
+    @Test("the exact name wins, then the longest suffix; a shared transport counts each of the settings")
+    func patterns() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        var configuration = try rig.settings(
+            mappings: ["*.wild.test": .addresses(["127.0.0.2"]), "one.test": .addresses(["127.0.0.2"])]
+        )
+        var wrong = configuration.trust
+        wrong.pins = [try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        configuration.trustByHost = [
+            try HostPattern("*.wild.test"): wrong, try HostPattern("right.wild.test"): configuration.trust,
+        ]
+        let client = try await HTTPDNSClient(configuration: configuration, on: transport)
+        #expect(transport.usage.trustSettings == 2)
+        for host in ["right.wild.test", "one.test"] {
+            try await client.get("https://\(host):\(rig.tlsPort)/health").text()
+        }
+        let error = try await refusal { _ = try await client.get("https://other.wild.test:\(rig.tlsPort)/health") }
+        #expect(error.code == .certificateRefused)
+        #expect(client.endpointRecords.count >= 2)
+        client.retireConnections()
+        let fresh = try await client.get("https://one.test:\(rig.tlsPort)/health")
+        try await fresh.text()
+        #expect(fresh.exchanges.last?.reusedConnection == false)
+        try await client.shutdown()
+        #expect(transport.usage.clients == 0 && transport.usage.trustSettings == 0)
+    }
+
+    @Test(
+        "files of one host's settings that cannot be used are told when the client is made, and nothing is left behind"
+    )
+    func badFile() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        var configuration = try rig.settings(mappings: [:])
+        var bad = configuration.trust
+        bad.clientCertificate = ClientCertificate(certificateFile: rig.certificateFile("good.key"))
+        configuration.trustByHost[try HostPattern("one.test")] = bad
+        let error = try await refusal { [configuration] in
+            _ = try await HTTPDNSClient(configuration: configuration, on: transport)
+        }
+        #expect(error.code == .configuration)
+        #expect(transport.usage.clients == 0 && transport.usage.trustSettings == 0)
+    }
+
+    @Test(
+        "the certificates that a server showed are in each exchange, on a connection that was used before too",
+        arguments: [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func certificates(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        configuration.versions = versions
+        configuration.connections.keepsPeerCertificates = true
+        let pem = try String(contentsOfFile: rig.certificateFile("good.pem"), encoding: .utf8)
+        try await withClient(configuration) { client in
+            for number in 0..<3 {
+                let response = try await client.get("https://one.test:\(rig.tlsPort)/health")
+                try await response.text()
+                let exchange = try #require(response.exchanges.last)
+                #expect(exchange.reusedConnection == (number > 0))
+                let own = try #require(exchange.peerCertificates.first)
+                #expect(pem.contains(own.pem.trimmingCharacters(in: .whitespacesAndNewlines)) && !own.pem.isEmpty)
+                #expect(!own.subject.isEmpty && !own.issuer.isEmpty && own.expires.hasSuffix("GMT"))
+            }
+            let plain = try await client.get("http://one.test:\(rig.httpPort)/health")
+            #expect(plain.exchanges.last?.peerCertificates.isEmpty == true)
+        }
+        configuration.connections.keepsPeerCertificates = false
+        try await withClient(configuration) { client in
+            let response = try await client.get("https://one.test:\(rig.tlsPort)/health")
+            #expect(response.exchanges.last?.peerCertificates.isEmpty == true)
+        }
+    }
+}

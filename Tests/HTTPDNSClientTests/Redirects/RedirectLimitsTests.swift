@@ -1,0 +1,153 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+/// Rows 26 and 57 of the acceptance list: what is not followed, and why.
+@Suite("Limits of redirects")
+struct RedirectLimitsTests {
+    @Test("20 redirects are followed, the 21st is an error", arguments: [(20, true), (21, false)])
+    func limit(redirects: Int, isFollowed: Bool) async throws {
+        let wire = ScriptedWire { request, number in
+            number < redirects ? .redirect(302, to: "/\(number)", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire)
+        let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+        #expect(error?.code == (isFollowed ? nil : .tooManyRedirects))
+        #expect(rig.wire.requests.count == 21)
+        guard let error else { return }
+        #expect(error.stage == .redirect && error.host == "one.test" && error.requestMayHaveBeenSent)
+        #expect(error.message.contains("one.test") && error.message.contains("20 redirects"))
+    }
+
+    @Test("a redirect to a request of the same call is a loop, whatever its fragment")
+    func loop() async throws {
+        let wire = ScriptedWire { request, number in
+            .redirect(307, to: number.isMultiple(of: 2) ? "/b#x" : "https://ONE.test/a#y", from: request)
+        }
+        let rig = try Rig(wire: wire)
+        let error = await clientError { try await rig.client.get("https://one.test/a") }
+        #expect(error?.code == .redirectLoop && error?.stage == .redirect && error?.host == "one.test")
+        #expect(rig.wire.requests.count == 2)
+    }
+
+    @Test("the same URL by another method is no loop: POST, 303, GET")
+    func noLoop() async throws {
+        let wire = ScriptedWire { request, number in
+            number == 0 ? .redirect(303, to: "/a", from: request) : .ok(from: request)
+        }
+        let response = try await Rig(wire: wire).client.post("https://one.test/a", body: .text("x"))
+        #expect(response.status == .ok)
+    }
+
+    @Test("from https to http is refused, unless the policy allows it", arguments: [false, true])
+    func downgrade(isAllowed: Bool) async throws {
+        let wire = ScriptedWire { request, number in
+            number == 0 ? .redirect(301, to: "http://one.test/", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.redirects.allowsDowngrade = isAllowed }
+        let error = await clientError { try await rig.client.get("https://one.test/") }
+        #expect(error?.code == (isAllowed ? nil : .redirectRefused))
+        #expect(rig.wire.requests.count == (isAllowed ? 2 : 1))
+        if let error { #expect("\(error)".contains("https to http") && "\(error)".contains("downgrade")) }
+    }
+
+    @Test(
+        "a Location that cannot be followed is an error that shows it, without user information",
+        arguments: [
+            "file:///etc/passwd", "ftp://two.test/", "javascript:x", "https://u:hunter2@two.test/", "\\\\two.test\\x",
+            "https://two.test:0/", "https://a..b/", "https://",
+        ]
+    )
+    func badLocation(location: String) async throws {
+        let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) })
+        let error = await clientError { try await rig.client.get("https://one.test/") }
+        #expect(error?.code == .redirectRefused || error?.code == .invalidURL, "\(location): \(error?.code as Any)")
+        #expect(rig.wire.requests.count == 1 && error?.requestMayHaveBeenSent == true)
+        #expect(error.map { "\($0)".contains("hunter2") } == false)
+    }
+
+    @Test("a body that is a stream and was read cannot be sent on; one that nobody read can")
+    func streams() async throws {
+        for isRead in [true, false] {
+            let wire = ScriptedWire { request, number in
+                if isRead, case .stream(_, let chunks) = request.body {
+                    var iterator = chunks.makeAsyncIterator()
+                    _ = try await iterator.next(isolation: nil)
+                }
+                return number == 0 ? .redirect(307, to: "/new", from: request) : .ok(from: request)
+            }
+            let rig = try Rig(wire: wire)
+            let body = RequestBody.stream(Chunks([Array("a".utf8)]))
+            let error = await clientError { try await rig.client.post("https://one.test/", body: body) }
+            #expect(error?.code == (isRead ? .redirectRefused : nil))
+            #expect(rig.wire.requests.count == (isRead ? 1 : 2))
+            if let error { #expect("\(error)".contains("stream") && "\(error)".contains("bytes")) }
+        }
+    }
+
+    /// Link-local metadata, in the six spellings that filters have been known to miss.
+    @Test(
+        "a redirect to the metadata address is a policy error in six spellings, and nothing is connected to",
+        arguments: [
+            "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
+            "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",
+            "http://[::ffff:a9fe:a9fe]/", "//169.254.169.254/", "http://[64:ff9b::169.254.169.254]/",
+            "http://metadata.sys.test/",
+        ]
+    )
+    func metadata(location: String) async throws {
+        let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) }) {
+            $0.resolver.routes.append(Route(try HostPattern("metadata.sys.test"), .bypass))
+        }
+        rig.system.say(.success([IPAddress(v4: 169, 254, 169, 254)]), about: try HostName("metadata.sys.test"))
+        let error = await clientError { try await rig.client.get("http://one.test/") }
+        #expect(error?.code == .policyRefused && error?.stage == .policy, "\(location): \(error as Any)")
+        #expect(rig.wire.requests.count == 1)
+        #expect(error?.requestMayHaveBeenSent == true)
+    }
+
+    @Test(
+        "a public server cannot lead inside: private and loopback addresses, localhost, names of the system resolver",
+        arguments: [
+            "http://10.0.0.1/", "http://127.0.0.1/", "http://localhost/", "http://[fd00::1]/", "http://sys.test/",
+        ]
+    )
+    func inside(location: String) async throws {
+        for isAllowed in [false, true] {
+            let wire = ScriptedWire { request, number in
+                number == 0 ? .redirect(302, to: location, from: request) : .ok(from: request)
+            }
+            let rig = try Rig(wire: wire) {
+                guard isAllowed else { return }
+                $0.resolver.policy.allowed = try ["10.0.0.0/8", "127.0.0.0/8", "::1/128", "fd00::/8"]
+                    .map { try #require(AddressBlock($0)) }
+            }
+            rig.system.say(.success([IPAddress(v4: 10, 0, 0, 9)]), about: try HostName("sys.test"))
+            let error = await clientError { try await rig.client.get("http://8.8.8.8/") }
+            #expect(error?.code == (isAllowed ? nil : .policyRefused), "\(location): \(error as Any)")
+            #expect(rig.wire.requests.count == (isAllowed ? 2 : 1))
+            // The caller's own word is another matter.
+            #expect(await clientError { try await rig.client.get(location) } == nil)
+        }
+    }
+
+    @Test("a server on this machine may lead to this machine, and a mapping is the operator's word")
+    func samePrivacy() async throws {
+        for (from, to) in [
+            ("http://127.0.0.1/", "http://127.0.0.2/"), ("http://10.0.0.1/", "http://192.168.0.1/"),
+            ("http://8.8.8.8/", "http://in.test/"),
+        ] {
+            let wire = ScriptedWire { request, number in
+                number == 0 ? .redirect(302, to: to, from: request) : .ok(from: request)
+            }
+            let rig = try Rig(wire: wire) {
+                $0.resolver.mappings[try MappingKey("in.test")] = .addresses(["10.0.0.7"])
+            }
+            #expect(try await rig.client.get(from).status == .ok)
+        }
+    }
+}

@@ -1,0 +1,287 @@
+#if LocalProvider && Signing
+import CurlTransport
+import HTTPDNS
+import HTTPDNSLocalProvider
+import HTTPDNSPrimitives
+import Logging
+import Testing
+
+extension OverTheNetwork {
+    /// Alibaba's client end to end: its transport, its signatures and ciphers, against checks that share no code with it.
+    @Suite("Local provider: Alibaba's client", .timeLimit(.minutes(10)))
+    struct AlibabaClientTests {
+        typealias Client = AlibabaAccount.Client
+
+        @Test("every way of asking: one name and several, each family and both", arguments: Client.all)
+        func ways(client: Client) async throws {
+            try await Serving.run(try client.serve()) { serving in
+                let provider = try client.provider(serving.url)
+                let both = try await provider.resolve(Serving.query("both.shop.test"))
+                #expect(both.addresses == ["192.0.2.10", "192.0.2.11", "2001:db8::10"])
+                // Never origin_ttl, which is ten times as long.
+                #expect(both.lives == [30, 30])
+                #expect(
+                    try await provider.resolve(Serving.query("both.shop.test", .v4)).addresses == [
+                        "192.0.2.10", "192.0.2.11",
+                    ]
+                )
+                #expect(try await provider.resolve(Serving.query("both.shop.test", .v6)).addresses == ["2001:db8::10"])
+                let v4Only = try await provider.resolve(Serving.query("v4.shop.test"))
+                #expect(v4Only.addresses == ["192.0.2.20"])
+                #expect(v4Only.v6 == .noData(timeToLive: .seconds(60)) || client.version == .v1)
+                let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map {
+                    try HostName($0)
+                }
+                let batch = try await provider.resolve(Serving.query("both.shop.test"), batch: names)
+                #expect(
+                    batch.mapValues { $0.addresses.count }
+                        == Dictionary(uniqueKeysWithValues: zip(names, [3, 1, 1, 0, 1]))
+                )
+                await provider.shutdown()
+                let queries = serving.queries.all
+                #expect(queries.count == 5)
+                for query in queries {
+                    #expect(query.outcome == "ok" && query.isSigned == client.isSigned)
+                    #expect(query.encryption == client.encryption?.rawValue)
+                    #expect(query.protocolName == "alibaba-\(client.version)")
+                }
+            }
+        }
+
+        @Test("over HTTPS with the generated certificate, discovery included")
+        func discovery() async throws {
+            let client = Client(isSigned: true, encryption: .gcm)
+            try await Serving.run(try client.serve(), settings: { $0.tls = .generated() }) { serving in
+                let secrets = try Secrets()
+                let roots = try secrets.write(try #require(serving.listening.certificate), to: "ca.pem")
+                let provider = try client.provider(serving.url) {
+                    $0.trustRoots = .file(roots)
+                    $0.discoversAddresses = true
+                }
+                for _ in 0..<20 where !serving.queries.all.contains(where: { $0.protocolName == "alibaba-ss" }) {
+                    #expect(try await provider.resolve(Serving.query("v4.shop.test", .v4)).addresses == ["192.0.2.20"])
+                }
+                await provider.shutdown()
+                let discovery = serving.queries.all.first { $0.protocolName == "alibaba-ss" }
+                #expect(discovery?.outcome == "ok" && discovery?.isSigned == true)
+                // The certificate proves this server, and nobody else's authority does.
+                let stranger = try client.provider(serving.url)
+                guard case .failure(let error) = try await stranger.outcome("v4.shop.test", .v4) else {
+                    Issue.record("a certificate that nothing vouches for was taken")
+                    return
+                }
+                #expect(error.code == .unreachable)
+            }
+        }
+
+        @Test("the account is switched off: the client learns it and asks no more")
+        func switchedOff() async throws {
+            try await Serving.run("alibaba: { account: \"123456\", disabled: true }") { serving in
+                let provider = try Client().provider(serving.url) { $0.discoversAddresses = true }
+                var code: ProviderError.Code?
+                for _ in 0..<200 where code != .serviceDisabled {
+                    do { _ = try await provider.resolve(Serving.query("v4.shop.test")) } catch let error
+                        as ProviderError
+                    {
+                        code = error.code
+                    }
+                }
+                #expect(code == .serviceDisabled || code == .accountRefused)
+                await provider.shutdown()
+            }
+        }
+
+        @Test("a wrong secret is refused, and told without a word of it", arguments: Client.all.filter(\.isSigned))
+        func wrongSecret(client: Client) async throws {
+            try await Serving.run(try client.serve()) { serving in
+                let wrong = "ffffffffffffffffffffffffffffffff"
+                let error = try await client.provider(serving.url, secret: wrong).outcome("v4.shop.test").failure
+                #expect(error?.code == .accountRefused)
+                #expect(error?.message.contains("InvalidSignature") == true && error?.message.contains(wrong) == false)
+                #expect(serving.queries.all.map(\.outcome) == ["InvalidSignature"])
+                #expect(!"\(serving.queries.all)".contains(wrong))
+            }
+        }
+
+        @Test("no secret where one is wanted, and one where none is known", arguments: AlibabaProvider.Version.allCases)
+        func unsigned(version: AlibabaProvider.Version) async throws {
+            let signed = Client(version: version, isSigned: true)
+            try await Serving.run(try signed.serve()) { serving in
+                let error = try await Client(version: version).provider(serving.url).outcome("v4.shop.test").failure
+                #expect(error?.code == .accountRefused && error?.message.contains("UnsignedInterfaceDisabled") == true)
+            }
+            try await Serving.run(try Client(version: version).serve()) { serving in
+                let error = try await signed.provider(serving.url).outcome("v4.shop.test").failure
+                #expect(error?.code == .accountRefused && error?.message.contains("InvalidSignature") == true)
+            }
+        }
+
+        @Test(
+            "a signature that ended, and one that is good for too long, by the service's clock",
+            arguments: Client.all.filter(\.isSigned)
+        )
+        func expired(client: Client) async throws {
+            for (hours, word) in [(Int64(2), "SignatureExpired"), (-48, "InvalidDuration")] {
+                let offset = WallClock { WallClock.system.now() + hours * 3_600_000 }
+                try await Serving.run(try client.serve(), settings: { $0.clock = offset }) { serving in
+                    let error = try await client.provider(serving.url).outcome("v4.shop.test").failure
+                    #expect(error?.code == .refused && error?.message.contains(word) == true)
+                    #expect(serving.queries.all.map(\.outcome) == [word])
+                }
+            }
+        }
+
+        @Test(
+            "a wrong key is refused, and told without a word of it",
+            arguments: [AlibabaProvider.Encryption.cbc, .gcm]
+        )
+        func wrongKey(encryption: AlibabaProvider.Encryption) async throws {
+            let client = Client(isSigned: true, encryption: encryption)
+            try await Serving.run(try client.serve()) { serving in
+                let wrong = "ffffffffffffffffffffffffffffffff"
+                let error = try await client.provider(serving.url, key: wrong).outcome("v4.shop.test").failure
+                #expect(error?.code == .httpStatus || error?.code == .refused)
+                #expect(error?.message.contains("InvalidEncryption") == true && error?.message.contains(wrong) == false)
+                #expect(serving.queries.all.map(\.outcome) == ["InvalidEncryption"])
+            }
+        }
+
+        @Test(
+            "answers that are none: in the wrong mode, cut off, with an odd digit, HTML, noise, 10 MB",
+            arguments: Client.all,
+            ["html", "noise", "huge", "half", "cipher", "mode", "odd_hex"]
+        )
+        func garbage(client: Client, garbage: String) async throws {
+            let serve = try client.serve("hosts: { both.shop.test: { garbage: \(garbage) } }")
+            try await Serving.run(serve) { serving in
+                let provider = try client.provider(serving.url)
+                let error = try await provider.outcome("both.shop.test").failure
+                #expect(error?.code == .badResponse || garbage == "huge" && error != nil, "\(error as Any)")
+                #expect(serving.queries.all.map(\.outcome) == ["garbage-\(garbage)"])
+                // The provider is none the worse for it.
+                let next = try client.provider(serving.url)
+                #expect(try await next.outcome("v4.shop.test").answer?.addresses == ["192.0.2.20"])
+            }
+        }
+
+        @Test("no prefix of a good body is an answer", arguments: Client.all.filter { !$0.isSigned })
+        func prefixes(client: Client) async throws {
+            try await Serving.run(try client.serve()) { serving in
+                let provider = try client.provider(serving.url)
+                var octets = 0
+                var answer: ProviderAnswer?
+                while answer == nil, octets < 2000 {
+                    let fault = try client.serve("hosts: { both.shop.test: { cut: \(octets) } }")
+                    try serving.provider.replace(with: ServedFile.text(fault))
+                    do { answer = try await provider.resolve(Serving.query("both.shop.test")) } catch let error
+                        as ProviderError
+                    {
+                        #expect(error.code == .badResponse, "\(octets): \(error)")
+                    }
+                    octets += 1
+                }
+                #expect(answer?.addresses == ["192.0.2.10", "192.0.2.11", "2001:db8::10"])
+                #expect(octets > 100)
+                await provider.shutdown()
+            }
+        }
+
+        @Test(
+            "statuses and words of errors become what the client has for them",
+            arguments: [
+                ("503", ProviderError.Code.httpStatus), ("429", .rateLimited), ("InvalidAccount", .accountRefused),
+                ("ServiceLevelDeny", .httpStatus), ("InvalidHost", .refused),
+            ]
+        )
+        func failures(fail: String, code: ProviderError.Code) async throws {
+            try await Serving.run("hosts: { \"*\": { fail: \(fail) } }") { serving in
+                let error = try await Client().provider(serving.url).outcome("v4.shop.test").failure
+                #expect(error?.code == code, "\(error as Any)")
+                if fail == "429" { #expect(error?.retryAfter == .seconds(1)) }
+            }
+        }
+
+        @Test("twenty names are warmed with four queries, the fewest that the vendor allows", arguments: Client.all)
+        func warming(client: Client) async throws {
+            try await Serving.run(try client.serve()) { serving in
+                var configuration = ResolverConfiguration()
+                configuration.providers = [try client.provider(serving.url)]
+                configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+                configuration.timeLimit = .seconds(60)
+                configuration.attemptLimit = .seconds(60)
+                let resolver = try Resolver(configuration)
+                let names = try (1...20).map { try HostName("h\($0).wild.test") }
+                #expect(await resolver.preresolve(names).isEmpty)
+                #expect(serving.queries.all.map(\.hosts.count) == [5, 5, 5, 5])
+                #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
+                for name in names {
+                    let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                    #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
+                }
+                #expect(serving.queries.all.count == 4)
+                await resolver.shutdown()
+            }
+        }
+
+        @Test("an account that is refused stands aside for a healthy provider: requests go on, one warning")
+        func refusedAccount() async throws {
+            let client = Client(isSigned: true)
+            try await Serving.run(try client.serve()) { serving in
+                let warnings = Warnings()
+                let url = serving.url + "/dns-query"
+                var configuration = ResolverConfiguration()
+                configuration.providers = [
+                    try client.provider(serving.url, secret: "ffff"),
+                    try DoHProvider(DoHProvider.Configuration(name: "healthy", url: url)),
+                ]
+                configuration.routes = [Route(.any, .providers(["ali", "healthy"], fallback: .none))]
+                configuration.logger = Logger(label: "test") { _ in WarningHandler(warnings: warnings) }
+                configuration.timeLimit = .seconds(60)
+                let resolver = try Resolver(configuration)
+                for number in 1...20 {
+                    let name = try HostName("h\(number).wild.test")
+                    let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                    #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
+                }
+                await resolver.shutdown()
+                #expect(
+                    serving.queries.all.filter { $0.protocolName == "alibaba-v2" }.map(\.outcome) == [
+                        "InvalidSignature"
+                    ]
+                )
+                let told = warnings.all.withLock { $0 }
+                #expect(told.count == 1, "\(told)")
+                #expect(told.first?.contains("InvalidSignature") == true)
+            }
+        }
+    }
+}
+
+final class Warnings: Sendable {
+    let all = Lock<[String]>([])
+}
+
+struct WarningHandler: LogHandler {
+    let warnings: Warnings
+    var metadata: Logger.Metadata = [:]
+    var logLevel: Logger.Level = .warning
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { metadata[key] }
+        set { metadata[key] = newValue }
+    }
+
+    func log(event: LogEvent) {
+        warnings.all.withLock { $0.append("\(event.message) \(event.metadata ?? [:])") }
+    }
+}
+
+extension Result where Success == ProviderAnswer, Failure == ProviderError {
+    var failure: ProviderError? {
+        guard case .failure(let error) = self else { return nil }
+        return error
+    }
+
+    var answer: ProviderAnswer? { try? get() }
+}
+#endif

@@ -1,0 +1,182 @@
+#if LocalProvider && Signing
+import CurlTransport
+import HTTPDNS
+import HTTPDNSLocalProvider
+import HTTPDNSPrimitives
+import Testing
+
+extension OverTheNetwork {
+    /// Tencent's client end to end, against checks that share no code with it.
+    @Suite("Local provider: Tencent's client", .timeLimit(.minutes(5)))
+    struct TencentClientTests {
+        private static let token = "8675309"
+        private static let key = "dnspodpass"
+
+        private static func serve(_ more: String = "") throws -> String {
+            "tencent: { id: \"77\", token: \(try Secrets.shared.place(token)), encryption_key: \(try Secrets.shared.place(key)) }\n\(more)"
+        }
+
+        private static func provider(
+            _ url: String,
+            isEncrypted: Bool,
+            token: String = token,
+            key: String = key,
+            _ settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+        ) throws -> TencentProvider {
+            var configuration = TencentProvider.Configuration(
+                name: "tencent",
+                credential: VendorCredential(
+                    account: "77",
+                    secret: isEncrypted ? nil : Secret { token },
+                    encryptionKey: isEncrypted ? Secret { key } : nil
+                )
+            )
+            configuration.url = url
+            configuration.discoversAddresses = false
+            settings(&configuration)
+            return try TencentProvider(configuration)
+        }
+
+        @Test("every way of asking: one name and several, each family and both", arguments: [false, true])
+        func ways(isEncrypted: Bool) async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                let provider = try Self.provider(serving.url, isEncrypted: isEncrypted)
+                let both = try await provider.resolve(Serving.query("both.shop.test"))
+                #expect(both.addresses == ["192.0.2.10", "192.0.2.11", "2001:db8::10"])
+                #expect(both.lives == [30, 30])
+                #expect(
+                    try await provider.resolve(Serving.query("both.shop.test", .v4)).addresses == [
+                        "192.0.2.10", "192.0.2.11",
+                    ]
+                )
+                #expect(try await provider.resolve(Serving.query("both.shop.test", .v6)).addresses == ["2001:db8::10"])
+                #expect(try await provider.resolve(Serving.query("v4.shop.test")).addresses == ["192.0.2.20"])
+                let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map {
+                    try HostName($0)
+                }
+                let batch = try await provider.resolve(Serving.query("both.shop.test"), batch: names)
+                #expect(
+                    batch.mapValues { $0.addresses.count }
+                        == Dictionary(uniqueKeysWithValues: zip(names, [3, 1, 1, 0, 1]))
+                )
+                await provider.shutdown()
+                #expect(serving.queries.all.count == 5)
+                #expect(serving.queries.all.allSatisfy { $0.outcome == "ok" && $0.protocolName == "tencent" })
+                #expect(
+                    serving.queries.all.allSatisfy {
+                        ($0.encryption == "cbc") == isEncrypted && $0.isSigned != isEncrypted
+                    }
+                )
+            }
+        }
+
+        @Test(
+            "a client subnet is taken, encrypted as the documents have it and in clear as the vendor's clients do",
+            arguments: [false, true]
+        )
+        func clientSubnet(isEncrypted: Bool) async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                for encrypts in [true, false] {
+                    let provider = try Self.provider(serving.url, isEncrypted: isEncrypted) {
+                        $0.encryptsClientSubnet = encrypts
+                    }
+                    var query = try Serving.query("v4.shop.test", .v4)
+                    query.clientSubnet = AddressBlock("203.0.113.0/24")
+                    #expect(try await provider.resolve(query).addresses == ["192.0.2.20"])
+                    await provider.shutdown()
+                }
+            }
+        }
+
+        @Test("a wrong token, a wrong key and an expiry that is over are refused, and told without a word of them")
+        func refusals() async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                let token = try await Self.provider(serving.url, isEncrypted: false, token: "1234567").outcome(
+                    "v4.shop.test"
+                ).failure
+                #expect(token != nil && token?.message.contains("1234567") == false)
+                let key = try await Self.provider(serving.url, isEncrypted: true, key: "otherkey").outcome(
+                    "v4.shop.test"
+                ).failure
+                #expect(key != nil && key?.message.contains("otherkey") == false)
+                #expect(serving.queries.all.map(\.outcome) == ["InvalidAccount", "InvalidEncryption"])
+            }
+            let later = WallClock { WallClock.system.now() + 7_200_000 }
+            try await Serving.run(try Self.serve(), settings: { $0.clock = later }) { serving in
+                for isEncrypted in [false, true] {
+                    let outcome = try await Self.provider(serving.url, isEncrypted: isEncrypted).outcome("v4.shop.test")
+                    #expect(outcome.failure != nil)
+                }
+                #expect(serving.queries.all.map(\.outcome) == ["SignatureExpired", "SignatureExpired"])
+            }
+        }
+
+        @Test(
+            "answers that are none: cut off, with an odd digit, HTML, noise, 10 MB",
+            arguments: [false, true],
+            ["html", "noise", "huge", "half", "cipher", "odd_hex"]
+        )
+        func garbage(isEncrypted: Bool, garbage: String) async throws {
+            try await Serving.run(try Self.serve("hosts: { both.shop.test: { garbage: \(garbage) } }")) { serving in
+                let outcome = try await Self.provider(serving.url, isEncrypted: isEncrypted).outcome("both.shop.test")
+                #expect(outcome.addresses.isEmpty, "\(outcome)")
+                #expect(serving.queries.all.map(\.outcome) == ["garbage-\(garbage)"])
+            }
+        }
+
+        @Test("no prefix of a good body is an answer", arguments: [false, true])
+        func prefixes(isEncrypted: Bool) async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                let provider = try Self.provider(serving.url, isEncrypted: isEncrypted)
+                let whole = ["192.0.2.10", "192.0.2.11", "2001:db8::10"]
+                var octets = 0
+                var found: [String] = []
+                while found.isEmpty, octets < 2000 {
+                    let text = ServedFile.text(try Self.serve("hosts: { both.shop.test: { cut: \(octets) } }"))
+                    try serving.provider.replace(with: text)
+                    do { found = try await provider.resolve(Serving.query("both.shop.test")).addresses } catch let error
+                        as ProviderError
+                    {
+                        #expect(error.code == .badResponse, "\(octets): \(error)")
+                    }
+                    octets += 1
+                }
+                #expect(found == whole && octets > 50)
+                await provider.shutdown()
+            }
+        }
+
+        @Test(
+            "twenty names are warmed with three queries, the fewest that the vendor allows",
+            arguments: [false, true]
+        )
+        func warming(isEncrypted: Bool) async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                var configuration = ResolverConfiguration()
+                configuration.providers = [try Self.provider(serving.url, isEncrypted: isEncrypted)]
+                configuration.routes = [Route(.any, .providers(["tencent"], fallback: .none))]
+                configuration.timeLimit = .seconds(60)
+                configuration.attemptLimit = .seconds(60)
+                let resolver = try Resolver(configuration)
+                let names = try (1...20).map { try HostName("h\($0).wild.test") }
+                #expect(await resolver.preresolve(names).isEmpty)
+                #expect(serving.queries.all.count == 3)
+                #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
+                await resolver.shutdown()
+            }
+        }
+
+        @Test("the list of addresses leads back here", arguments: [false, true])
+        func discovery(isEncrypted: Bool) async throws {
+            try await Serving.run(try Self.serve()) { serving in
+                let provider = try Self.provider(serving.url, isEncrypted: isEncrypted) { $0.discoversAddresses = true }
+                for _ in 0..<200 where !serving.queries.all.contains(where: { $0.protocolName == "tencent-conf" }) {
+                    #expect(try await provider.resolve(Serving.query("v4.shop.test", .v4)).addresses == ["192.0.2.20"])
+                }
+                await provider.shutdown()
+                #expect(serving.queries.all.first { $0.protocolName == "tencent-conf" }?.outcome == "ok")
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,160 @@
+#if LocalProvider
+import Foundation
+import HTTPDNSLocalProvider
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+extension OverTheNetwork {
+    /// The server itself, asked by curl, which is nobody here.
+    @Suite("Local provider: the server", .enabled(if: Command.find("curl") != nil), .timeLimit(.minutes(10)))
+    struct ServerTests {
+        private static func curl(_ arguments: String...) async throws -> CommandResult {
+            try await Command("curl", ["-sS", "--noproxy", "*", "--max-time", "60"] + arguments).run(
+                within: .seconds(90)
+            )
+        }
+
+        @Test("HTTP/1.1 in clear")
+        func clear() async throws {
+            try await Serving.run { serving in
+                #expect(serving.url == "http://127.0.0.1:\(serving.listening.port)" && serving.listening.port > 0)
+                #expect(serving.listening.certificate == nil)
+                let result = try await Self.curl(
+                    "-w",
+                    " %{http_version} %{http_code}",
+                    serving.url + "/d?dn=v4.shop.test"
+                )
+                #expect(result.output == "192.0.2.20 1.1 200")
+                let posted = try await Self.curl("--data", "dn=v6.shop.test&type=aaaa", serving.url + "/d")
+                #expect(posted.output == "2001:db8::20")
+                #expect(serving.queries.all.map(\.client) == ["127.0.0.1", "127.0.0.1"])
+            }
+        }
+
+        @Test(
+            "HTTPS with a certificate made at start, for the names that were given: HTTP/2, and HTTP/1.1 for who wants it"
+        )
+        func generated() async throws {
+            try await Serving.run(settings: { $0.tls = .generated(names: ["provider.test"]) }) { serving in
+                let secrets = try Secrets()
+                let authority = try secrets.write(try #require(serving.listening.certificate), to: "ca.pem")
+                let port = serving.listening.port
+                for (version, expected) in [("--http2", "2"), ("--http1.1", "1.1")] {
+                    for host in ["127.0.0.1", "localhost", "provider.test"] {
+                        let result = try await Self.curl(
+                            version,
+                            "--cacert",
+                            authority,
+                            "--resolve",
+                            "\(host):\(port):127.0.0.1",
+                            "-w",
+                            " %{http_version}",
+                            "https://\(host):\(port)/resolve?name=gone.test&type=1"
+                        )
+                        #expect(result.output.hasSuffix(" \(expected)"), "\(result)")
+                        #expect(result.output.contains(#""Status":3"#))
+                    }
+                }
+                let stranger = try await Self.curl(
+                    "--cacert",
+                    authority,
+                    "--resolve",
+                    "other.test:\(port):127.0.0.1",
+                    "https://other.test:\(port)/d?dn=a.test"
+                )
+                #expect(stranger.status == 60)
+                #expect(!(serving.listening.certificate ?? "").contains("PRIVATE"))
+            }
+        }
+
+        @Test("HTTPS with a certificate that is given; one that cannot be used is told without a word of it")
+        func given() async throws {
+            let secrets = try Secrets()
+            let (certificate, key) = ("\(secrets.folder.path)/c.pem", "\(secrets.folder.path)/k.pem")
+            let made = try await Command(
+                "openssl",
+                [
+                    "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=given.test", "-addext",
+                    "subjectAltName=DNS:given.test", "-out", certificate, "-keyout", key,
+                ]
+            ).run()
+            try #require(made.status == 0, "\(made)")
+            try await Serving.run(settings: { $0.tls = .files(certificate: certificate, key: key) }) { serving in
+                let port = serving.listening.port
+                let result = try await Self.curl(
+                    "--cacert",
+                    certificate,
+                    "--resolve",
+                    "given.test:\(port):127.0.0.1",
+                    "https://given.test:\(port)/d?dn=v4.shop.test"
+                )
+                #expect(result.output == "192.0.2.20")
+            }
+            var configuration = LocalProvider.Configuration(.text("version: 1"))
+            configuration.tls = .files(certificate: key, key: certificate)
+            let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
+            #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
+        }
+
+        @Test("a port that is taken is told")
+        func taken() async throws {
+            try await Serving.run { serving in
+                var configuration = LocalProvider.Configuration(.text("version: 1"))
+                configuration.port = serving.listening.port
+                let second = try LocalProvider(configuration)
+                let error = await #expect(throws: LocalProviderError.self) { try await second.run() }
+                #expect(error?.code == .cannotListen)
+                #expect(error?.description.contains("another program listens there") == true)
+            }
+        }
+
+        @Test("a query under way when the end is wanted is answered still")
+        func draining() async throws {
+            let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+            let text = ServedFile.text("hosts: { v4.shop.test: { delay: 1s } }")
+            var configuration = LocalProvider.Configuration(.text(text))
+            configuration.drainLimit = .seconds(60)
+            let provider = try LocalProvider(configuration)
+            let (places, place) = AsyncStream.makeStream(of: LocalProvider.Listening.self)
+            let service = Task { try await provider.run { place.yield($0) } }
+            let listening = try #require(await places.first { _ in true })
+            let answer = Task {
+                continuation.yield()
+                return try await Self.curl(listening.url + "/d?dn=v4.shop.test")
+            }
+            _ = await asked.first { _ in true }
+            // A query that is answered at once comes back while the other one waits.
+            while try await Self.curl(listening.url + "/d?dn=both.shop.test").status != 0 {}
+            service.cancel()
+            try await service.value
+            let result = try await answer.value
+            // The connection was accepted before the end, or was refused: never cut.
+            #expect(result.output == "192.0.2.20" || result.status == 7, "\(result)")
+        }
+
+        @Test("the file is read again when it changes; one with mistakes changes nothing")
+        func reloading() async throws {
+            let secrets = try Secrets()
+            let file = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.1 }\n", to: "served.yaml")
+            let (reloads, continuation) = AsyncStream.makeStream(of: String?.self)
+            var configuration = LocalProvider.Configuration(.file(file))
+            configuration.onReload = { continuation.yield($0.map { "\($0)" }) }
+            let provider = try LocalProvider(configuration)
+            try await provider.serving { listening in
+                var iterator = reloads.makeAsyncIterator()
+                let url = listening.url + "/d?dn=a.test"
+                #expect(listening.ruleCount == 1)
+                #expect(try await Self.curl(url).output == "192.0.2.1")
+                _ = try secrets.write("version: 1\nmappings: { a.test: 192.0.2.2 }\n", to: "served.yaml")
+                #expect(await iterator.next() == .some(nil))
+                #expect(try await Self.curl(url).output == "192.0.2.2")
+                _ = try secrets.write("version: 1\nmappings: { a.test: 192.0.2 }\n", to: "served.yaml")
+                let mistake = await iterator.next()
+                #expect(mistake??.contains("served.yaml:2") == true)
+                #expect(try await Self.curl(url).output == "192.0.2.2")
+            }
+        }
+    }
+}
+#endif

@@ -1,0 +1,5 @@
+import Testing
+
+/// The tests that start servers: one after the other, for some of them count what a server hears within a time.
+@Suite("Local provider over the network", .serialized)
+enum OverTheNetwork {}

@@ -1,0 +1,77 @@
+#if LocalProvider
+import HTTPDNS
+import HTTPDNSLocalProvider
+import HTTPDNSPrimitives
+
+/// The queries that a provider has answered.
+final class Queries: Sendable {
+    private let queries = Lock<[LocalProvider.Query]>([])
+
+    var all: [LocalProvider.Query] { queries.withLock { $0 } }
+
+    func append(_ query: LocalProvider.Query) { queries.withLock { $0.append(query) } }
+}
+
+/// A provider that runs for the time of a test.
+struct Serving: Sendable {
+    let provider: LocalProvider
+    let listening: LocalProvider.Listening
+    let queries: Queries
+
+    var url: String { listening.url }
+
+    /// - Parameter serve: The lines of the part `serve`.
+    static func run<Result: Sendable>(
+        _ serve: String = "",
+        text: String? = nil,
+        settings: (inout LocalProvider.Configuration) -> Void = { _ in },
+        _ body: @escaping @Sendable (Serving) async throws -> Result
+    ) async throws -> Result {
+        let queries = Queries()
+        var configuration = LocalProvider.Configuration(.text(text ?? ServedFile.text(serve)))
+        configuration.drainLimit = .milliseconds(200)
+        configuration.onQuery = { queries.append($0) }
+        settings(&configuration)
+        let provider = try LocalProvider(configuration)
+        return try await provider.serving { listening in
+            try await body(Serving(provider: provider, listening: listening, queries: queries))
+        }
+    }
+
+    static func query(_ name: String, _ families: AddressFamilies = .both) throws -> ProviderQuery {
+        ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(30))
+    }
+}
+
+extension Provider {
+    /// The answer about a name, or the error; the provider is shut down afterwards.
+    func outcome(_ name: String, _ families: AddressFamilies = .both) async throws -> Result<
+        ProviderAnswer, ProviderError
+    > {
+        defer { Task { await shutdown() } }
+        do {
+            return .success(try await resolve(try Serving.query(name, families)))
+        } catch let error as ProviderError {
+            return .failure(error)
+        }
+    }
+}
+
+extension ProviderAnswer {
+    /// The addresses of both families.
+    var addresses: [String] {
+        [v4, v6].flatMap { family -> [String] in
+            guard case .addresses(let addresses, _, _)? = family else { return [] }
+            return addresses.map { "\($0)" }
+        }
+    }
+
+    /// The lives of both families, in seconds.
+    var lives: [Int64] {
+        [v4, v6].compactMap { family in
+            guard case .addresses(_, let life, _)? = family else { return nil }
+            return life.components.seconds
+        }
+    }
+}
+#endif

@@ -1,0 +1,73 @@
+internal import Glibc
+
+/// `openssl s_server` in front of a server in clear text, for bytes inside TLS that follow a script: one connection after the other,
+/// all of them on one connection to that server.
+public final class TLSRelay: Sendable {
+    /// The port, on 127.0.0.1.
+    public let port: UInt16
+    private let child: ChildProcess
+
+    /// Starts it.
+    /// - Parameters:
+    ///   - server: The port of the server, on 127.0.0.1.
+    ///   - certificate: The PEM file of its certificate; what else is in it is sent along.
+    ///   - key: The PEM file of its key.
+    ///   - protocols: What it chooses by ALPN, such as `h2`.
+    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    public init(to server: UInt16, certificate: String, key: String, protocols: String) async throws {
+        guard let program = Command.find("openssl") else { throw RigError("openssl is not installed") }
+        let upstream = try SocketAddress("127.0.0.1", server).connectingSocket()
+        // A program that knows nothing of sockets reads and writes it.
+        var poll = pollfd(fd: upstream.number, events: Int16(POLLOUT), revents: 0)
+        guard Glibc.poll(&poll, 1, 30_000) == 1, fcntl(upstream.number, F_SETFL, 0) == 0 else {
+            throw RigError("no connection to port \(server)")
+        }
+        // It does not tell the port that the system chose for it when it is quiet.
+        let port = try SocketAddress.port(of: try SocketAddress("127.0.0.1", 0).listeningSocket(backlog: 1))
+        self.port = port
+        let error = try FileDescriptor.unnamedFile()
+        let child = try ChildProcess(
+            program,
+            [
+                "s_server", "-accept", "127.0.0.1:\(port)", "-quiet", "-alpn", protocols, "-cert", certificate, "-key",
+                key, "-cert_chain", certificate,
+            ],
+            input: upstream,
+            output: upstream,
+            error: error
+        )
+        self.child = child
+        try await onBlockingThread {
+            let deadline = ContinuousClock.now + .seconds(30)
+            while ContinuousClock.now < deadline, child.exitStatus == nil {
+                if SocketTable.isListening(on: port) { return }
+                usleep(2_000)
+            }
+            child.send(SIGKILL)
+            throw RigError("openssl s_server did not begin: \(String(decoding: error.contents(), as: UTF8.self))")
+        }
+    }
+
+    deinit {
+        child.send(SIGKILL)
+        _ = child.waitForExit(within: .seconds(5))
+    }
+}
+
+/// Which ports the kernel has listeners on. Asking by a connection would be the one connection that the relay has.
+enum SocketTable {
+    static func isListening(on port: UInt16) -> Bool {
+        guard let table = fopen("/proc/net/tcp", "r") else { return false }
+        defer { fclose(table) }
+        let hexadecimal = String(port, radix: 16, uppercase: true)
+        let local = "0100007F:" + String(repeating: "0", count: 4 - hexadecimal.utf8.count) + hexadecimal
+        var line = [CChar](repeating: 0, count: 512)
+        while fgets(&line, Int32(line.count), table) != nil {
+            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
+            let words = text.split(separator: " ")
+            // State 0A is TCP_LISTEN.
+            if words.count > 3, words[1] == local, words[3] == "0A" { return true }
+        }
+        return false
+    }
+}
