@@ -300,7 +300,8 @@ extension ActiveProbing {
 extension HTTPDNSClient.Configuration.Connections {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validateAdmission() throws(HTTPDNSClientError) {
-        for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)] {
+        for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)]
+        {
             guard let limit, limit < least else { continue }
             throw .configuration(
                 "connections.\(name) is \(limit)",

@@ -72,7 +72,9 @@ struct AdmissionQueueTests {
     func full() {
         var queue = queue(perHost: 1, waiting: 2)
         #expect(ask(&queue, one) == .admitted)
-        #expect(ask(&queue, one, .low) == .waits(1, displaced: nil) && ask(&queue, one, .low) == .waits(2, displaced: nil))
+        #expect(
+            ask(&queue, one, .low) == .waits(1, displaced: nil) && ask(&queue, one, .low) == .waits(2, displaced: nil)
+        )
         #expect(ask(&queue, one, .low) == .full)
         #expect(ask(&queue, one, .normal) == .waits(3, displaced: 2))
         #expect(ask(&queue, one, .high) == .waits(4, displaced: 1))

@@ -78,7 +78,9 @@ struct LimitOverTheWireTests {
         #expect(transport.admission?.connections == 0 && transport.admission?.waiting == 0)
     }
 
-    @Test("10,000 tasks cancelled at random moments: each ends, every place is there again, no connection too many is open")
+    @Test(
+        "10,000 tasks cancelled at random moments: each ends, every place is there again, no connection too many is open"
+    )
     func storm() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await HTTPDNSClient(configuration: configuration(server.port, 8))
@@ -110,9 +112,14 @@ struct LimitOverTheWireTests {
         guard ServerRig.hasMachineForItself else { return }
         // Other suites in the process would be counted as well.
         let after = try ProcessState.now()
-        print("measured: \(after.residentBytes - before.residentBytes) bytes, \(after.descriptors - before.descriptors) descriptors")
+        print(
+            "measured: \(after.residentBytes - before.residentBytes) bytes, \(after.descriptors - before.descriptors) descriptors"
+        )
         #expect(after.threads.filter { $0.hasPrefix("httpdns") }.isEmpty)
-        #expect(after.descriptors <= before.descriptors + 16, "the server's side of the connections closes in its own time")
+        #expect(
+            after.descriptors <= before.descriptors + 16,
+            "the server's side of the connections closes in its own time"
+        )
         #expect(after.residentBytes - before.residentBytes < 10 * 16 << 20)
     }
 }
