@@ -23,18 +23,14 @@ final class Pipeline: Sendable {
     private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
-<<<<<<< ours
-    private let logger: Logger?
-    /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
-    /// transport. Empty where nothing is limited.
-    let admissions: [Admission]
-    let member = Admission.Member()
-=======
     let logger: Logger?
     /// Asked before a redirect is followed.
     let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
     let retrying: RetryCentre
->>>>>>> theirs
+    /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
+    /// transport. Empty where nothing is limited.
+    let admissions: [Admission]
+    let member = Admission.Member()
 
     init(
         _ configuration: HTTPDNSClient.Configuration,
@@ -190,28 +186,14 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-<<<<<<< ours
-        var rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
+        var rewritten = try await rewritten(request, context)
         guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
             return try await connect(request, to: rewritten, context)
         }
         // Meanwhile the name may have moved, the answer may be too old, or the switch may have been turned.
-        if hasWaited {
-            rewritten = try await rewriter.rewrite(request, carrying: context.rewritten, deadline: context.deadline)
-        }
+        if hasWaited { rewritten = try await self.rewritten(request, context) }
         var context = context
         context.place = place
-=======
-        var rewritten = try await rewriter.rewrite(
-            request,
-            carrying: context.rewritten,
-            deadline: context.deadline,
-            freshAfter: context.way.freshAfter
-        )
-        if let scope = context.way.redirectedFrom {
-            rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
-        }
->>>>>>> theirs
         return try await connect(request, to: rewritten, context)
     }
 
@@ -250,11 +232,7 @@ final class Pipeline: Sendable {
         let answer: HopAnswer
         do {
             answer = try await sender.send(
-<<<<<<< ours
-                transferRequest(request, to: rewritten, endpoints, deadline: context.deadline, context.place)
-=======
                 transferRequest(request, to: rewritten, endpoints, context)
->>>>>>> theirs
             )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
@@ -293,12 +271,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
-<<<<<<< ours
-        deadline: MonotonicTime?,
-        _ place: AdmissionPlace?
-=======
         _ context: InterceptionContext
->>>>>>> theirs
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
         let settings = settings.withLock { $0 }
@@ -312,17 +285,11 @@ final class Pipeline: Sendable {
             versions: request.options.versions ?? settings.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
-<<<<<<< ours
-        transfer.order = content.resolution.isOrdered ? .given : order
-        transfer.limits.deadline = deadline
-        transfer.place = place
-=======
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = context.deadline
         transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
->>>>>>> theirs
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
