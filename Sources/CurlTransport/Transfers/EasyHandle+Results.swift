@@ -97,7 +97,12 @@ extension EasyHandle {
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
         case CURLE_HTTP2_STREAM:
             return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
-        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_BAD_CONTENT_ENCODING:
+            return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
+        case CURLE_OUT_OF_MEMORY where isReadingPaused:
+            // libcurl's own bound (DYN_PAUSE_BUFFER) for what it decodes from one read while the reader waits.
+            return failure(.undecodable, .body, "the answer grows by more than 64 MiB while its reader is busy")
+        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
         case CURLE_URL_MALFORMAT:
             return failure(.invalidRequest, .queue, "libcurl refused the URL")

@@ -255,10 +255,10 @@ struct SectionMistakeTests {
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 2, connections: { per_host: 64, max_idle: 0 }, on_address_change: move }
+                client: { http: 3, connections: { per_host: 64, max_idle: 0 }, on_address_change: move }
                 """,
                 """
-                f.yaml:2:17: client.http: found "2"; allowed: auto, 1.1
+                f.yaml:2:17: client.http: found "3"; allowed: auto, 1.0, 1.1, 2
                 f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle, idle, \
                 max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, ejection, probing, \
                 peer_certificates (leave it out until then)
