@@ -152,20 +152,20 @@ final class UploadQueue: Sendable {
         from state: inout State,
         into buffer: UnsafeMutableRawBufferPointer
     ) -> (Portion, UnsafeContinuation<Void, Never>?) {
-            if let failure = state.failure { return (.failed(failure), nil) }
-            if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
-            guard !state.current.isEmpty else {
-                if state.isEnded { return (.end, nil) }
-                state.isLoopWaiting = true
-                return (.later, nil)
-            }
-            let count = min(buffer.count, state.current.count)
-            buffer.copyBytes(from: state.current.prefix(count))
-            state.current.removeFirst(count)
-            state.bytesTaken += Int64(count)
-            guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
-            defer { state.spaceWaiter = nil }
-            return (.bytes(count), state.spaceWaiter)
+        if let failure = state.failure { return (.failed(failure), nil) }
+        if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
+        guard !state.current.isEmpty else {
+            if state.isEnded { return (.end, nil) }
+            state.isLoopWaiting = true
+            return (.later, nil)
+        }
+        let count = min(buffer.count, state.current.count)
+        buffer.copyBytes(from: state.current.prefix(count))
+        state.current.removeFirst(count)
+        state.bytesTaken += Int64(count)
+        guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
+        defer { state.spaceWaiter = nil }
+        return (.bytes(count), state.spaceWaiter)
     }
 
     /// The transfer is over: whoever waits goes on, and nothing more is taken.

@@ -1,10 +1,11 @@
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials
 #else
 internal import Foundation
 #endif
-public import HTTPDNSPrimitives
-public import HTTPTypes
 
 extension RequestBody {
     /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the request
