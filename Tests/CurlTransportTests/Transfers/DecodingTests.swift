@@ -67,7 +67,7 @@ struct DecodingTests {
             ("zstd", zstd(Array(text.utf8))), ("identity", Array(text.utf8)), ("GZip", gzip),
             ("gzip, br", brotli(gzip)), ("br, gzip, zstd", zstd(bytes(gzipOfBrotli))),
             ("deflate, zstd, br", brotli(zstd(zlib))),
-        ]
+        ] as [(String, [UInt8])]
     )
     func decoded(coding: String, body: [UInt8]) async throws {
         let server = try server(coding, body)
@@ -88,7 +88,7 @@ struct DecodingTests {
             ("zip", Array(text.utf8)), ("gzip", Array("this is no gzip at all".utf8)),
             ("zstd", [1, 2, 3, 4, 5, 6, 7, 8, 9]),
             ("br", [0xff, 0xff, 0xff, 0xff]), (repeatElement("gzip", count: 6).joined(separator: ", "), gzip),
-        ]
+        ] as [(String, [UInt8])]
     )
     func undecodable(coding: String, body: [UInt8]) async throws {
         let server = try server(coding, body)
