@@ -87,11 +87,7 @@ extension EasyHandle {
         markActive(.receiving)
         bodyBytes += bytes.count
         if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
-            failure = TransferFailure(
-                code: .responseTooLarge,
-                phase: .body,
-                message: "the answer is longer than the \(limit) bytes allowed"
-            )
+            failure = EasyHandle.tooLong(limit)
             return 0
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
@@ -164,9 +160,11 @@ extension EasyHandle {
         failure = TransferFailure(
             code: .connectionLost,
             phase: .firstByte,
-            message: refusal.isCertain
-                ? EasyHandle.streamRefused
-                : "the server closed the kept connection without an answer; the request was not sent again"
+            message: status == 417
+                ? "the server refused the expectation (417), and the request was not sent again without it"
+                : refusal.isCertain
+                    ? EasyHandle.streamRefused
+                    : "the server closed the kept connection without an answer; the request was not sent again"
         )
         return true
     }

@@ -148,7 +148,7 @@ struct RequestBodyTests {
         let error = await clientError { try await rig.client.post("https://one.test/", body: .file(path)) }
         #expect(error?.code == .requestBodyFailed && error?.stage == .request && error?.hint != nil)
         #expect(error?.requestMayHaveBeenSent == false && rig.wire.requests.isEmpty)
-        #expect(error?.message.contains(path) == true)
+        #expect(path.isEmpty || error?.message.contains(path) == true)
     }
 
     @Test("a body that reports its progress is a stream of known length, also in memory")
