@@ -105,6 +105,9 @@ final class UploadQueue: Sendable {
         }
     }
 
+    /// Whether a connection has taken a body that is known to be empty.
+    var isSentEmpty: Bool { length == 0 && state.withLock { $0.isOpen } }
+
     /// How much the loop has taken.
     var bytesTaken: Int64 { state.withLock { $0.bytesTaken } }
 
@@ -195,7 +198,11 @@ extension Transfer {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
         let progress = request.uploadProgress
         return Task {
-            guard await upload.awaitOpening() else { return }
+            guard await upload.awaitOpening() else {
+                // An empty body asks for nothing: its transfer may be over before this runs.
+                if upload.isSentEmpty { [false, true].forEach { progress?(0, $0) } }
+                return
+            }
             var told: Int64 = 0
             progress?(0, false)
             do {
