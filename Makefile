@@ -40,7 +40,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
 	$(call step,documentation comments)
 	@Scripts/check-docc
-	@$(MAKE) --no-print-directory nested
+	@$(MAKE) --no-print-directory nested traits
 
 .PHONY: lint
 lint: ## Check the format
@@ -60,7 +60,8 @@ scripts: ## Check the shell scripts' syntax
 .PHONY: traits
 traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle, LocalProvider
 	$(call step,all traits)
-	swift test --enable-all-traits --scratch-path .build/traits --filter 'Alidns|Alibaba|Tencent|AES|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests'
+	swift test --enable-all-traits --scratch-path .build/traits \
+		--filter 'Alidns|Alibaba|Tencent|AES|Vendor|ServiceAddress|ServeCommand|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests|HTTPDNSConfigurationTests'
 
 .PHONY: signing
 signing: traits ## The same

@@ -61,9 +61,10 @@ package struct TransportConfiguration: Sendable {
 
 /// One loop thread that owns libcurl's multi handle: pinned transfers in, streamed responses out.
 ///
-/// The thread starts with the first transfer. No code of the caller ever runs on it.
+/// The thread starts with the first transfer. No code of the caller ever runs on it, but for tasks that prefer a
+/// ``LoopExecutor``.
 package final class Transport: Sendable {
-    private let mailbox: LoopMailbox
+    let mailbox: LoopMailbox
     private let logger: Logger?
 
     package init(_ configuration: TransportConfiguration = TransportConfiguration()) {

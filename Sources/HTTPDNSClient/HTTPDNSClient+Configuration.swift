@@ -55,6 +55,22 @@ extension HTTPDNSClient {
             /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
             /// what the policy refuses move requests at once.
             public var addressHold: Duration = .seconds(30)
+            /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is limited. A
+            /// request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and by its
+            /// ``RequestOptions/priority``.
+            ///
+            /// Over HTTP/1.1 a request has a connection to itself until the last byte of its response. Over HTTP/2 up to 100
+            /// requests count as one connection, from a host's first answer on. A request that races for a connection, or is
+            /// hedged, counts once.
+            public var perHost: Int?
+            /// The same for all hosts together, at least 1.
+            public var total: Int?
+            /// How many requests may wait, for all hosts together, at least 0. One more takes the place of the least urgent one
+            /// that came last, if that is less urgent than itself; else it fails with
+            /// ``HTTPDNSClientError/Code/limitReached``. Nothing of either was sent.
+            public var maximumQueued = 4096
+            /// How long a request may wait at most; nil means until its deadline.
+            public var queueWait: Duration?
             /// How requests move to other addresses when that time is over.
             public var onAddressChange = AddressChange.moveNow
 
@@ -212,6 +228,7 @@ extension HTTPDNSClient.Configuration {
                 hint: "\(least.shortText) is the least"
             )
         }
+        try connections.validateAdmission()
         if let delay = connections.hedgeAfter, delay < .milliseconds(10) {
             throw .configuration(
                 "connections.hedgeAfter is \(delay.shortText)",
@@ -275,6 +292,26 @@ extension ActiveProbing {
             throw .configuration(
                 "connections.activeProbing: the interval is \(interval.shortText), at once \(maximumAtOnce)",
                 hint: "1s and 1 are the least"
+            )
+        }
+    }
+}
+
+extension HTTPDNSClient.Configuration.Connections {
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validateAdmission() throws(HTTPDNSClientError) {
+        for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)]
+        {
+            guard let limit, limit < least else { continue }
+            throw .configuration(
+                "connections.\(name) is \(limit)",
+                hint: least == 0 ? "0 lets nobody wait" : "1 is the least, nil is no limit"
+            )
+        }
+        if let queueWait, queueWait <= .zero {
+            throw .configuration(
+                "connections.queueWait is \(queueWait.shortText), and nobody could wait",
+                hint: "for that set maximumQueued to 0; nil means until the deadline"
             )
         }
     }

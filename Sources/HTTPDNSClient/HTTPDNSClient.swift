@@ -30,8 +30,10 @@ public final class HTTPDNSClient: Sendable {
     let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
-    /// The same, where certificates can be read anew.
-    private let lane: TenantLane?
+    /// For callback and blocking calls.
+    let threads = CallThreads()
+    /// The same as ``sender``, where it is one of a transport's.
+    let lane: TenantLane?
 
     /// Creates a client. Nothing is sent until the first request, but for the names to resolve at start, about which
     /// providers are asked in the background. What a store kept from before a restart is taken in first.
@@ -41,9 +43,12 @@ public final class HTTPDNSClient: Sendable {
         var limits = HTTPDNSTransport.Limits()
         limits.trustSettings = configuration.trustCount
         limits.idleConnections = configuration.maximumIdleConnections
+        var connections = configuration.connections
+        // It is the client that counts; a transport that it has for itself need not count again.
+        (connections.perHost, connections.total) = (nil, nil)
         let transport = HTTPDNSTransport(
             limits: limits,
-            connections: configuration.connections,
+            connections: connections,
             logger: configuration.logger,
             driver: configuration.driver
         )
@@ -72,7 +77,10 @@ public final class HTTPDNSClient: Sendable {
         startWatching(configuration)
     }
 
-    deinit { watch.withLock { $0 }?.cancel() }
+    deinit {
+        watch.withLock { $0 }?.cancel()
+        threads.leave()
+    }
 
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
     package convenience init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
@@ -83,7 +91,12 @@ public final class HTTPDNSClient: Sendable {
         self.resolver = resolver
         madeAt = configuration.resolver.timeSource.now()
         rewriter = Rewriter(resolver: resolver, configuration: configuration)
-        pipeline = Pipeline(configuration, rewriter: rewriter, sender: sender)
+        pipeline = Pipeline(
+            configuration,
+            rewriter: rewriter,
+            sender: sender,
+            sharedAdmission: lane?.sharedAdmission
+        )
         self.sender = sender
         self.lane = lane
         initial = configuration
@@ -190,6 +203,7 @@ public final class HTTPDNSClient: Sendable {
         let clock = SystemTimeSource()
         let deadline = clock.now() + duration
         if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }
+        pipeline.endWaiting()
         let left = Task.isCancelled ? .zero : max(.zero, deadline - clock.now())
         await withTaskCancellationHandler {
             await sender.shutdown(drainingFor: left)
@@ -198,6 +212,7 @@ public final class HTTPDNSClient: Sendable {
             Task { [sender] in await sender.shutdown(drainingFor: .zero) }
         }
         await resolver.shutdown()
+        threads.leave()
         try Task.checkCancellation()
     }
 }

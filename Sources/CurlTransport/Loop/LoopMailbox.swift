@@ -9,6 +9,8 @@ enum LoopJob: Sendable {
     case resumeSending(Transfer)
     /// No connection of before for new transfers; nil means all hosts.
     case retire(ParsedURL.Host?)
+    /// A step of a task that prefers the loop's thread.
+    case run(UnownedJob, LoopExecutor)
     /// No new transfers; those in flight may go on until the moment given, on the loop's clock (nil: as long as they like).
     case drain(until: MonotonicTime?)
 }
@@ -52,7 +54,7 @@ final class LoopMailbox: Sendable {
     /// as it runs.
     func post(_ job: LoopJob) {
         let delivery = state.withLock { state -> Delivery in
-            guard job.isStart ? !state.isClosed : state.isRunning else {
+            guard job.startsLoop && !state.isClosed || !job.isStart && state.isRunning else {
                 return .refused(LoopMailbox.shutDown)
             }
             if !state.isRunning {
@@ -75,7 +77,15 @@ final class LoopMailbox: Sendable {
         case .startsThread(let waker):
             startThread(waker)
         case .refused(let failure):
-            if case .start(let transfer) = job { transfer.deliver(end: .failure(failure)).run() }
+            LoopMailbox.refuse(job, with: failure)
+        }
+    }
+
+    private static func refuse(_ job: LoopJob, with failure: TransferFailure) {
+        switch job {
+        case .start(let transfer): transfer.deliver(end: .failure(failure)).run()
+        case .run(let job, _): LoopExecutor.runElsewhere(job)
+        default: break
         }
     }
 
@@ -137,6 +147,7 @@ final class LoopMailbox: Sendable {
         let configuration = configuration
         let started = LoopThread.start(named: configuration.threadName) { [self] in
             do throws(TransferFailure) {
+                ThreadDuty.begin()
                 try TransportLoop.run(configuration, mailbox: self, waker: waker)
                 end(with: LoopMailbox.shutDown, forGood: true)
             } catch {
@@ -164,7 +175,7 @@ final class LoopMailbox: Sendable {
             }
             return (state.jobs, state.endWaiters)
         }
-        for case .start(let transfer) in jobs { transfer.deliver(end: .failure(failure)).run() }
+        for job in jobs { LoopMailbox.refuse(job, with: failure) }
         for waiter in waiters { waiter.resume() }
     }
 }
@@ -172,5 +183,13 @@ final class LoopMailbox: Sendable {
 extension LoopJob {
     fileprivate var isStart: Bool {
         if case .start = self { true } else { false }
+    }
+
+    /// Whether a loop that does not run yet begins because of it.
+    fileprivate var startsLoop: Bool {
+        switch self {
+        case .start, .run: true
+        default: false
+        }
     }
 }

@@ -43,6 +43,8 @@ final class TransportLoop {
     var sweepAt = Int64.max
     /// Sockets that were shut down and that libcurl has yet to close.
     var shutSockets: Set<Int32> = []
+    /// Whether callers' tasks were run among the last jobs.
+    private var hasRunTasks = false
     private(set) var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -109,6 +111,8 @@ final class TransportLoop {
     private func run() {
         while let driver {
             takeJobs()
+            // Tasks on this thread have just asked for more, as a rule for their next transfer.
+            if hasRunTasks { takeJobs() }
             resumeAnsweredEarly()
             driver.act(now: now)
             collectFinished()
@@ -157,6 +161,7 @@ final class TransportLoop {
     // MARK: jobs
 
     private func takeJobs() {
+        hasRunTasks = false
         mailbox.takeJobs(into: &jobs)
         for job in jobs {
             switch job {
@@ -174,12 +179,16 @@ final class TransportLoop {
                 if let handle = transfer.handle { resumeSending(handle) }
             case .retire(let host):
                 retireConnections(of: host)
+            case .run(let job, let executor):
+                executor.run(job)
+                hasRunTasks = true
             case .drain(let deadline):
                 isDraining = true
                 drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
             }
         }
         jobs.removeAll(keepingCapacity: true)
+        if hasRunTasks { _ = readClock() }
     }
 
     private func start(_ transfer: Transfer) {
@@ -457,6 +466,7 @@ final class TransportLoop {
         let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.startedAt)
         var failure = failure(.timedOut, bound.phase, bound.message(limit: limit), handle)
         failure.limit = limit
+        if bound.phase == .total { failure.reached = handle.phaseOfFailure }
         return failure
     }
 

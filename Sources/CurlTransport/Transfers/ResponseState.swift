@@ -49,6 +49,16 @@ struct ResponseState {
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
     private var isIterated = false
+    private var place: (any AnyObject & Sendable)?
+
+    /// - Parameter place: What is kept until the end.
+    init(place: (any AnyObject & Sendable)? = nil) { self.place = place }
+
+    /// What was kept until the end.
+    mutating func takePlace() -> (any AnyObject & Sendable)? {
+        defer { place = nil }
+        return place
+    }
 
     /// How many bytes wait to be taken.
     var bufferedBytes: Int { chunks.bytes }

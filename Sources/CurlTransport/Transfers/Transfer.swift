@@ -26,7 +26,7 @@ final class Transfer: @unchecked Sendable {
     let group: TransferGroup?
     /// The place among the group's; -1 when it is not there.
     var groupIndex = -1
-    let response = Lock(ResponseState())
+    let response: Lock<ResponseState>
 
     /// The easy handle that carries the transfer; nil before its start, while its endpoints race, and after its end. Loop
     /// thread only.
@@ -56,6 +56,8 @@ final class Transfer: @unchecked Sendable {
         } else {
             upload = nil
         }
+        response = Lock(ResponseState(place: request.place))
+        request.place = nil
         self.request = request
         self.mailbox = mailbox
         self.group = group
@@ -82,8 +84,13 @@ final class Transfer: @unchecked Sendable {
         end: Result<TransferSummary, any Error>?
     ) -> ResponseState.Action {
         let end = wasCut.load(ordering: .relaxed) ? end.map(telling) : end
-        let action = response.withLock { $0.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end) }
+        let (action, place) = response.withLock { state in
+            let action = state.receive(head: head, chunks: chunks, lastChunk: lastChunk, end: end)
+            return (action, end == nil ? nil : state.takePlace())
+        }
         if end != nil {
+            // Its last holder gives it to the next one, which is not to happen under the lock.
+            _ = consume place
             upload?.abandon()
             group?.remove(self)
         }

@@ -49,6 +49,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     package var code: Code
     package var phase: Phase
+    /// Where the transfer stood when the time of the whole was over; nil for other failures.
+    package var reached: Phase?
     /// One line for people, without pin names or secrets.
     package var message: String
     package var endpoint: Endpoint?

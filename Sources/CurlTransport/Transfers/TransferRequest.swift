@@ -16,6 +16,8 @@ package struct TransferRequest: Sendable {
     package var versions: HTTPVersionChoice
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.
     package var hostHeader: String?
+    /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
+    package var place: (any AnyObject & Sendable)?
     /// After how long without an answer the request is sent once more, besides, to the next endpoint: the first answer counts,
     /// the other sending is given up. Only for idempotent methods (RFC 9110 section 9.2.2) without a stream as body; nil
     /// means never.

@@ -17,12 +17,16 @@ package final class TrustedTransport: Sendable {
     private let configuration: TransportConfiguration
     private let state: Lock<State>
     private let clock: any TimeSource
+    /// Runs tasks on the thread of the loop that takes new requests.
+    package let executor: LoopExecutor
 
     package init(_ configuration: TransportConfiguration, clock: any TimeSource = SystemTimeSource()) {
         self.configuration = configuration
         self.clock = clock
         let rotation = TrustRotation(configuration.trust.signatures(), at: clock.now())
-        state = Lock(State(rotation: rotation, transports: [rotation.generation: Transport(configuration)]))
+        let transport = Transport(configuration)
+        executor = LoopExecutor(transport.mailbox)
+        state = Lock(State(rotation: rotation, transports: [rotation.generation: transport]))
         if configuration.trust.verification == .insecurelyAcceptingAnyCertificate {
             configuration.logger?.warning(
                 "certificates are not checked: any server is believed to be the one asked for",
@@ -145,6 +149,7 @@ package final class TrustedTransport: Sendable {
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
         guard isInstalled else { return }
+        executor.move(to: fresh.mailbox)
         configuration.logger?.info("certificates were read; new connections use them")
         if let (number, transport) = unused { close(transport, number) }
     }

@@ -36,13 +36,15 @@ extension HTTPDNSClientError {
 
     /// The call's deadline passed before there was anything to send.
     static func deadlinePassed(host: Host, port: UInt16) -> HTTPDNSClientError {
-        HTTPDNSClientError(
+        var error = HTTPDNSClientError(
             code: .timedOut,
             stage: .total,
             message: "the call's deadline passed before \(host) port \(port) was resolved",
             host: host.description,
             hint: "options.deadline bounds one call, timeouts.total all of them"
         )
+        error.isCallDeadline = true
+        return error
     }
 
     static func loop(depth: Int) -> HTTPDNSClientError {

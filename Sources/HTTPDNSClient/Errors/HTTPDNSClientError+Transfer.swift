@@ -36,6 +36,7 @@ extension HTTPDNSClientError {
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
         if failure.code == .timedOut { self.limit = limit }
+        isCallDeadline = isTotal
         underlying = failure
     }
 
@@ -159,7 +160,7 @@ extension HTTPDNSClientError.Stage {
         case .invalidRequest: self = .request
         case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
         default:
-            switch failure.phase {
+            switch failure.reached ?? failure.phase {
             case .queue: self = .queue
             case .connect: self = .connect
             case .tls: self = .tls

@@ -55,6 +55,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let redirectLoop = Code(description: "redirect-loop")
         /// A limit of the client or of its transport is reached; nothing was sent.
         public static let limitReached = Code(description: "limit-reached")
+        /// A blocking call was made on a thread that carries the client's own work, where it would never end.
+        public static let blockingRefused = Code(description: "blocking-refused")
         /// The client is shut down.
         public static let shutDown = Code(description: "shut-down")
     }
@@ -135,6 +137,9 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
+    /// Whether the limit was the call's own, ``RequestOptions/deadline`` or ``HTTPDNSClient/Configuration/Timeouts/total``;
+    /// ``stage`` says where the call stood then.
+    public var isCallDeadline = false
     /// What to do about it.
     public var hint: String?
     /// The error of a lower part, such as a `ResolutionError` of the module HTTPDNS, which says which providers were asked.

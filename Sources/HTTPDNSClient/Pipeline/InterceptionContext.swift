@@ -25,6 +25,8 @@ public struct InterceptionContext: Sendable {
     let call: CallTime
     /// Nil for a client without interceptors, whose calls cannot nest.
     let frame: CallFrame?
+    /// The hop's place among those that may be on their way; nil where nothing is limited.
+    var place: AdmissionPlace?
 }
 
 /// When a call began and how long it may take.

@@ -27,8 +27,18 @@ final class Pipeline: Sendable {
     /// Asked before a redirect is followed.
     let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
     let retrying: RetryCentre
+    /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
+    /// transport. Empty where nothing is limited.
+    let admissions: [Admission]
+    let member = Admission.Member()
 
-    init(_ configuration: HTTPDNSClient.Configuration, rewriter: Rewriter, sender: any HopSending) {
+    init(
+        _ configuration: HTTPDNSClient.Configuration,
+        rewriter: Rewriter,
+        sender: any HopSending,
+        sharedAdmission: Admission? = nil
+    ) {
+        admissions = [Admission(configuration.connections), sharedAdmission].compactMap(\.self)
         self.rewriter = rewriter
         self.sender = sender
         application = configuration.applicationInterceptors
@@ -76,6 +86,8 @@ final class Pipeline: Sendable {
         } catch let error as HTTPDNSClientError {
             var error = error
             if error.elapsed == .zero { error.elapsed = time.elapsed }
+            // The resolver counts from its own start, the caller from the call's.
+            if error.isCallDeadline, let limit = time.limit { error.limit = limit }
             log(error)
             throw error
         }
@@ -174,16 +186,29 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        var rewritten = try await rewriter.rewrite(
+        var rewritten = try await rewritten(request, context)
+        guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
+            return try await connect(request, to: rewritten, context)
+        }
+        // Meanwhile the name may have moved, the answer may be too old, or the switch may have been turned.
+        if hasWaited { rewritten = try await self.rewritten(request, context) }
+        var context = context
+        context.place = place
+        return try await connect(request, to: rewritten, context)
+    }
+
+    private func rewritten(
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> RewrittenRequest {
+        let rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
             deadline: context.deadline,
             freshAfter: context.way.freshAfter
         )
-        if let scope = context.way.redirectedFrom {
-            rewritten = try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
-        }
-        return try await connect(request, to: rewritten, context)
+        guard let scope = context.way.redirectedFrom else { return rewritten }
+        return try rewriter.keptOutside(rewritten, for: request, redirectedFrom: scope)
     }
 
     func transfer(
@@ -214,6 +239,7 @@ final class Pipeline: Sendable {
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
+        context.place?.note(answer.version)
         choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten)
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
@@ -263,6 +289,7 @@ final class Pipeline: Sendable {
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = context.deadline
+        transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
         transfer.decodes = request.options.decodesBody
         transfer.uploadProgress = request.body.progress(sending: body)

@@ -25,6 +25,8 @@ public struct RequestOptions: Hashable, Sendable {
     public var decodesBody = true
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?
+    /// Which of the requests that wait for a connection goes first.
+    public var priority = RequestPriority.normal
     /// Which redirects are followed; nil means the client's policy.
     public var redirects: RedirectPolicy?
     /// When the request is sent again; nil means the client's policy. The budget is the client's in any case.

@@ -45,7 +45,8 @@ struct RetryRun {
         switch outcome {
         case .status(let status, _): isIdempotent && policy.statuses.contains(status)
         case .failure(let code, let stage, let mayHaveBeenSent):
-            policy.errors.contains(code) && stage != .total && (isIdempotent || !mayHaveBeenSent)
+            // Whoever comes back to a queue in which it waited too long makes it longer.
+            policy.errors.contains(code) && stage != .total && stage != .queue && (isIdempotent || !mayHaveBeenSent)
         }
     }
 

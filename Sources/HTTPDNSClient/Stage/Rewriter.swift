@@ -141,8 +141,8 @@ public final class Rewriter: Interceptor {
     }
 
     private func ask(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+        var question = question
         do {
-            var question = question
             if let deadline {
                 let left = deadline - SystemTimeSource().now()
                 guard left > .zero else {
@@ -151,8 +151,11 @@ public final class Rewriter: Interceptor {
                 question.timeLimit = left
             }
             return try await resolver.resolve(question)
-        } catch let error as ResolutionError {
-            throw HTTPDNSClientError(error)
+        } catch let failure as ResolutionError {
+            var error = HTTPDNSClientError(failure)
+            // The resolver's own limit is shorter, or the call's decided.
+            error.isCallDeadline = failure.code == .timedOut && deadline != nil && failure.limit == question.timeLimit
+            throw error
         }
     }
 

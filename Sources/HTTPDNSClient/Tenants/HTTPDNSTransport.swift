@@ -52,6 +52,9 @@ public final class HTTPDNSTransport: Sendable {
     /// How connections are made and kept, whatever the settings of its clients say about that.
     public let connections: HTTPDNSClient.Configuration.Connections
 
+    /// Where the hops of all clients wait for a connection; nil where nothing is limited.
+    let admission: Admission?
+
     private let logger: Logger?
     private let driver: TransportConfiguration.Driver
     private let registry = Lock(TrustRegistry())
@@ -59,8 +62,9 @@ public final class HTTPDNSTransport: Sendable {
     /// Creates a transport. Nothing is started before the first request.
     /// - Parameters:
     ///   - limits: What it may take at most.
-    ///   - connections: How connections are made and kept. Which address comes first, after how long a request is sent once more,
-    ///     and what happens when a provider's answer changes, are each client's own.
+    ///   - connections: How connections are made and kept. Its `perHost`, `total` and queue are one budget for all clients
+    ///     together, with one queue; each client's own settings bound that client besides. Which address comes first, after how
+    ///     long a request is sent once more, and what happens when a provider's answer changes, are each client's own.
     ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
     public convenience init(
         limits: Limits = Limits(),
@@ -78,6 +82,7 @@ public final class HTTPDNSTransport: Sendable {
     ) {
         self.limits = limits
         self.connections = connections
+        admission = Admission(connections)
         self.logger = logger
         self.driver = driver
     }

@@ -37,6 +37,7 @@ final class TenantLane: HopSending {
             if let own = leased[trust] { byHost.set(own, for: pattern) }
         }
         self.byHost = byHost
+        executor = everybody.executor
         trusted = Array(leased.values)
         leases = Lock(Leases(trusts: Array(leased.keys)))
         self.transport = transport
@@ -51,6 +52,12 @@ final class TenantLane: HopSending {
         let trusted = byHost.transport(for: request.url.host)
         return HopAnswer(try await trusted.execute(request, in: group))
     }
+
+    /// Where the hops of all clients of the transport wait; nil where nothing is limited.
+    var sharedAdmission: Admission? { transport.admission }
+
+    /// Runs tasks on the thread of the loop for hosts without trust settings of their own.
+    let executor: LoopExecutor
 
     /// The connections of all clients with the same trust settings: they share these.
     func retireConnections() {

@@ -97,11 +97,9 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "max_idle", "idle", "max_age", "attempt_delay", "address_hold", "unacknowledged", "selection",
-            "hedge_after",
-            "ejection", "probing", "peer_certificates",
-        ],
-        later: ["per_host", "total"]
+            "per_host", "total", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
+            "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing", "peer_certificates",
+        ]
     )
     package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])
     package static let retries = KeyTable(

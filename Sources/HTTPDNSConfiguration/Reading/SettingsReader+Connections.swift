@@ -4,8 +4,10 @@ internal import HTTPDNSPrimitives
 extension SettingsReader {
     private typealias Connections = HTTPDNSClient.Configuration.Connections
 
-    /// The bounds of the number of idle connections: as many as there are local ports.
+    /// The bounds of the number of connections: as many as there are local ports.
     package static let idleConnections = 1...65_535
+    /// The bounds of the queue: more requests than that are no queue.
+    package static let queuedRequests = 0...1_000_000
     /// The bounds of errors in a row that make an address an outlier.
     package static let consecutiveErrors = 1...1_000
     /// The bounds of probes at once.
@@ -15,6 +17,7 @@ extension SettingsReader {
     mutating func readConnections(_ node: ConfigurationNode, into settings: inout FileSettings) {
         let path = "client.connections"
         guard let fields = fields(of: node, .connections, path: path) else { return }
+        readAdmission(fields, into: &settings.connections, path: path)
         if let node = fields["max_idle"] {
             settings.maximumIdleConnections = number(of: node, in: Self.idleConnections, path: "\(path).max_idle")
         }
@@ -33,6 +36,7 @@ extension SettingsReader {
         let limits: [(String, WritableKeyPath<Connections, Duration?>, ClosedRange<Duration>)] = [
             ("unacknowledged", \.unacknowledged, .milliseconds(1)...(.seconds(24 * 3600))),
             ("hedge_after", \.hedgeAfter, .milliseconds(10)...(.seconds(60))),
+            ("queue_wait", \.queueWait, Self.timeouts),
         ]
         for (key, property, range) in limits {
             guard let node = fields[key] else { continue }
@@ -55,6 +59,21 @@ extension SettingsReader {
             let keeps = truth(of: node, path: "\(path).peer_certificates")
         {
             settings.connections.keepsPeerCertificates = keeps
+        }
+    }
+
+    /// How many connections may be in use, and how many requests may wait for one.
+    private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
+        if let node = fields["per_host"] {
+            connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")
+        }
+        if let node = fields["total"] {
+            connections.total = number(of: node, in: Self.idleConnections, path: "\(path).total")
+        }
+        if let node = fields["max_queued"],
+            let number = number(of: node, in: Self.queuedRequests, path: "\(path).max_queued")
+        {
+            connections.maximumQueued = number
         }
     }
 

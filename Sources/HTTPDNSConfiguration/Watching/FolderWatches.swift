@@ -15,9 +15,11 @@ struct FolderWatches {
     }
 
     /// Names appear, go and change rights, and files are written and closed. The folder tells of writes as well, although the
-    /// file is watched too: it tells of those to a file that was moved there a moment ago and has no watch yet.
+    /// file is watched too: it tells of those to a file that was moved there a moment ago and has no watch yet. Of a file that
+    /// lost its name nothing is wanted: that somebody closes it says nothing of the file that has the name now.
     private static let folderMask =
         IN_CREATE | IN_DELETE | IN_MOVED_FROM | IN_MOVED_TO | IN_ATTRIB | IN_MODIFY | IN_CLOSE_WRITE | goneMask
+        | IN_EXCL_UNLINK
     private static let fileMask = IN_MODIFY | IN_CLOSE_WRITE | IN_ATTRIB | goneMask
     private static let goneMask = IN_DELETE_SELF | IN_MOVE_SELF
 

@@ -39,7 +39,7 @@ extension CommandFailure {
             // The library's hint names its setting; here it is a flag.
             hint = "the address belongs to somebody else, or --cacert FILE must name the authority"
         }
-        if error.code == .timedOut, error.stage == .total || error.stage == .queue {
+        if error.code == .timedOut, error.isCallDeadline || error.stage == .total {
             hint = "--max-time SECONDS gives it more"
         }
         if let cause = error.underlying as? ResolutionError {

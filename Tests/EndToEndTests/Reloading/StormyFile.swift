@@ -45,7 +45,8 @@ struct StormyFile: Sendable {
     /// no wait for something to happen, but for nothing: it is longer than a closed file has to rest.
     func writeHalves(_ address: String) async throws {
         let half = "version: 1\nmappings:\n  \(name): \(Self.forbidden)\n"
-        let descriptor = open(path, O_WRONLY | O_TRUNC)
+        // A child process that inherits it would close it later.
+        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         try #require(descriptor >= 0)
         let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
         try handle.write(contentsOf: Data(half.utf8))
@@ -87,7 +88,7 @@ struct StormyFile: Sendable {
         let page = Int(getpagesize())
         let filler = folder + "/filler"
         let device = isDisk ? filler : "/dev/full"
-        let full = open(device, O_WRONLY | O_CREAT, 0o600)
+        let full = open(device, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
         try #require(full >= 0)
         let zeros = [UInt8](repeating: 0, count: page)
         while write(full, zeros, zeros.count) > 0 {}
@@ -95,7 +96,7 @@ struct StormyFile: Sendable {
         close(full)
         // The file was one page long, and would be two: its address begins six bytes before the second one.
         let long = Array(text(address, width: page - 6).utf8)
-        let descriptor = open(path, O_WRONLY | O_TRUNC)
+        let descriptor = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC)
         try #require(descriptor >= 0)
         try #require(write(descriptor, long, isDisk ? long.count : page) == page)
         if isDisk { try #require(write(descriptor, zeros, 1) == -1 && errno == ENOSPC) }

@@ -107,4 +107,29 @@ struct TenantCostTests {
         #expect(each < 10 * 64 * 1024)
         try await client.shutdown()
     }
+
+    // The last one: what it gives back to the allocator would be used again by the others, unmeasured.
+    @Test("requests that wait for a connection: so much memory each, with their tasks")
+    func waiting() async throws {
+        let rig = try await ServerRig.shared()
+        let transport = HTTPDNSTransport()
+        let client = try await client(on: transport) { configuration in
+            configuration.connections.perHost = 1
+            configuration.connections.maximumQueued = 20_000
+        }
+        let url = "http://one.test:\(rig.httpPort)"
+        try await client.get("\(url)/health").text()
+        let bytes = try Self.residentBytes()
+        let holder = Task { try await client.get("\(url)/stall/60").text() }
+        let calls = (0..<10_000).map { _ in Task { try await client.get("\(url)/health").text() } }
+        while client.requestsWaiting < 10_000, !Task.isCancelled { await Task.yield() }
+        let each = (try Self.residentBytes() - bytes) / 10_000
+        print("measured: \(each) bytes for each request that waits")
+        #expect(each < 10 * 8 * 1024)
+        // The one in front last: a place that is free would be taken.
+        for call in calls + [holder] { call.cancel() }
+        for call in [holder] + calls { await #expect(throws: CancellationError.self) { try await call.value } }
+        #expect(client.requestsWaiting == 0)
+        try await client.shutdown()
+    }
 }

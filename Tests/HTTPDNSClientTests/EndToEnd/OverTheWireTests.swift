@@ -97,7 +97,7 @@ struct OverTheWireTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await client(for: server.port)
         let error = await clientError { try await client.get("http://one.test/", deadline: .milliseconds(300)) }
-        #expect(error?.code == .timedOut && error?.stage == .total)
+        #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == .milliseconds(300) && error?.requestMayHaveBeenSent == true)
         #expect(error?.attempts.count == 1)
         try await client.shutdown()

@@ -65,6 +65,7 @@ struct RetryRunTests {
         for (code, stage, isRetried): (HTTPDNSClientError.Code, HTTPDNSClientError.Stage, Bool) in [
             (.connectFailed, .connect, true), (.connectFailed, .tls, true), (.connectionLost, .body, true),
             (.timedOut, .connect, true), (.timedOut, .firstByte, true), (.timedOut, .total, false),
+            (.timedOut, .queue, false),
             (.certificateRefused, .tls, false), (.policyRefused, .policy, false), (.resolveFailed, .resolve, false),
             (.limitReached, .queue, false), (.shutDown, .request, false), (.invalidRequest, .request, false),
             (.redirectLoop, .redirect, false), (.interceptorFailed, .interceptor, false),

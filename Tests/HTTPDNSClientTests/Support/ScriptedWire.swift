@@ -24,7 +24,10 @@ final class ScriptedWire: HopSending {
 
     func send(_ request: TransferRequest) async throws -> HopAnswer {
         let number = state.withLock { state in
-            state.requests.append(request)
+            var kept = request
+            // It is for the time of the sending, and not for that of the test.
+            kept.place = nil
+            state.requests.append(kept)
             return state.requests.count - 1
         }
         return try await script(request, number)

@@ -117,14 +117,17 @@ struct SectionMistakeTests {
                 version: 1
                 enabled: yes
                 metrics: { host_label: hosts }
-                client: { connections: { total: 64 } }
+                client: { connections: { total: 0, max_queued: -1, queue_wait: 0s, queue: 5 } }
                 """,
                 """
                 f.yaml:2:10: enabled: found "yes"; allowed: true, false (write true)
                 f.yaml:3:24: metrics.host_label: found "hosts"; allowed: routes
-                f.yaml:4:26: "total" comes in a later version; allowed now in client.connections: max_idle, idle, \
-                max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, ejection, probing, \
-                peer_certificates (leave it out until then)
+                f.yaml:4:33: client.connections.total: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:4:48: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
+                f.yaml:4:64: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
+                f.yaml:4:68: "queue" is not a key of client.connections; allowed: per_host, total, max_queued, \
+                queue_wait, max_idle, idle, max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, \
+                ejection, probing, peer_certificates
                 """
             ),
             MistakeCase(
@@ -255,15 +258,13 @@ struct SectionMistakeTests {
                 "Wrong client words",
                 """
                 version: 1
-                client: { http: 3, connections: { per_host: 64, max_idle: 0 }, on_address_change: move }
+                client: { http: 3, connections: { per_host: many, max_idle: 0 }, on_address_change: move }
                 """,
                 """
                 f.yaml:2:17: client.http: found "3"; allowed: auto, 1.0, 1.1, 2
-                f.yaml:2:35: "per_host" comes in a later version; allowed now in client.connections: max_idle, idle, \
-                max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, ejection, probing, \
-                peer_certificates (leave it out until then)
-                f.yaml:2:59: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
-                f.yaml:2:83: client.on_address_change: found "move"; allowed: move_now, warm_then_move
+                f.yaml:2:45: client.connections.per_host: "many" is not a whole number; allowed: a whole number from 1 to 65535
+                f.yaml:2:61: client.connections.max_idle: "0" is out of range; allowed: a whole number from 1 to 65535
+                f.yaml:2:85: client.on_address_change: found "move"; allowed: move_now, warm_then_move
                 """
             ),
             MistakeCase(

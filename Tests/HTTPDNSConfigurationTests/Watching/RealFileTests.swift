@@ -67,6 +67,27 @@ struct RealFileTests {
         }
     }
 
+    @Test("Who closes a file that is no longer there closes nothing of the one in its place, which somebody writes")
+    func closedAfterwards() async throws {
+        try await withFolder { folder in
+            try folder.write("old", "f.yaml")
+            try await withWatcher(folder("f.yaml")) { _ in
+                let late = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                try folder.replace("1", "f.yaml")
+                #expect(await reports.next() == ["applied 1"])
+                let handle = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                try handle.truncate(atOffset: 0)
+                try handle.write(contentsOf: Data("first ".utf8))
+                try late.close()
+                // No wait for something to happen, but for nothing, as above.
+                try await Task.sleep(for: .milliseconds(300))
+                try handle.write(contentsOf: Data("second".utf8))
+                try handle.close()
+                #expect(await reports.next() == ["applied first second"])
+            }
+        }
+    }
+
     @Test("A mounted ConfigMap of Kubernetes: the link ..data is swapped, and the folder it led to removed")
     func linkSwap() async throws {
         try await withFolder { folder in
@@ -135,11 +156,11 @@ struct RealFileTests {
                 try FileManager.default.removeItem(atPath: folder("f.yaml"))
                 try folder.makeFolder("f.yaml")
                 var seen: [String] = []
-                repeat { seen = await reports.next() } while !seen[0].hasPrefix("warning")
+                repeat { seen = await reports.next() } while try !#require(seen.first).hasPrefix("warning")
                 #expect(seen[0].contains("Is a directory"), "\(seen)")
                 try FileManager.default.removeItem(atPath: folder("f.yaml"))
                 try folder.replace("2", "f.yaml")
-                repeat { seen = await reports.next() } while seen[0].hasPrefix("failed")
+                repeat { seen = await reports.next() } while try #require(seen.first).hasPrefix("failed")
                 #expect(seen == ["applied 2"])
                 #expect(await reports.next() == ["recovered"])
             }

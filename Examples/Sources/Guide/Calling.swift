@@ -1,0 +1,42 @@
+import HTTPDNSClient
+
+/// Calls besides async ones, limits, and the loop's thread.
+enum Calling {
+    static func limits() -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.connections.perHost = 64
+        configuration.connections.total = 1024
+        configuration.connections.queueWait = .seconds(2)
+        return configuration
+    }
+
+    static func urgent(_ client: HTTPDNSClient) async throws {
+        var request = ClientRequest(url: "https://pay.shop.example/v1/charge")
+        request.options.priority = .high
+        request.options.deadline = .milliseconds(300)
+        let response = try await client.execute(request)
+        print(response.status)
+    }
+
+    static func callback(_ client: HTTPDNSClient, _ show: @escaping @Sendable ([UInt8]) -> Void) {
+        let call = client.execute(ClientRequest(url: "https://img.shop.example/a.jpg")) { result in
+            guard let response = try? result.get() else { return }
+            show(response.body)
+        }
+        call.cancel()
+    }
+
+    static func blocking(_ client: HTTPDNSClient) throws {
+        let response = try client.executeAndWait(ClientRequest(url: "https://img.shop.example/a.jpg"))
+        print(response.status, response.body.count)
+    }
+
+    static func onTheLoop(_ client: HTTPDNSClient, _ store: @escaping @Sendable ([UInt8]) async throws -> Void)
+        async throws
+    {
+        try await withTaskExecutorPreference(client.executor) {
+            let response = try await client.get("https://img.shop.example/a.jpg")
+            try await store(response.body.collect(upTo: .mebibytes(4)))
+        }
+    }
+}

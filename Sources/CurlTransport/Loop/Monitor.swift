@@ -1,0 +1,80 @@
+package import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A value that threads wait for, asleep.
+///
+/// Safe to share: `value` is read and written only while `mutex` is held, and the two pointers never change.
+package final class Monitor<Value: Sendable>: @unchecked Sendable {
+    private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+    private let condition = UnsafeMutablePointer<pthread_cond_t>.allocate(capacity: 1)
+    private var value: Value
+
+    package init(_ value: Value) {
+        self.value = value
+        pthread_mutex_init(mutex, nil)
+        #if canImport(Darwin)
+        pthread_cond_init(condition, nil)
+        #else
+        var attributes = pthread_condattr_t()
+        pthread_condattr_init(&attributes)
+        // The calendar's clock, which is the default, may be set while somebody waits.
+        pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC)
+        pthread_cond_init(condition, &attributes)
+        pthread_condattr_destroy(&attributes)
+        #endif
+    }
+
+    deinit {
+        pthread_cond_destroy(condition)
+        pthread_mutex_destroy(mutex)
+        condition.deallocate()
+        mutex.deallocate()
+    }
+
+    /// Changes the value, and lets all who wait look at it.
+    package func change<Result>(_ body: (inout Value) -> Result) -> Result {
+        pthread_mutex_lock(mutex)
+        defer {
+            pthread_cond_broadcast(condition)
+            pthread_mutex_unlock(mutex)
+        }
+        return body(&value)
+    }
+
+    /// Sleeps until `body` has something to say about the value.
+    /// - Returns: Nil when `deadline` came first.
+    package func wait<Result>(until deadline: MonotonicTime, for body: (inout Value) -> Result?) -> Result? {
+        pthread_mutex_lock(mutex)
+        defer { pthread_mutex_unlock(mutex) }
+        while true {
+            if let result = body(&value) { return result }
+            let left = deadline - SystemTimeSource().now()
+            guard left > .zero else { return nil }
+            sleep(for: left)
+        }
+    }
+
+    /// The clock of ``SystemTimeSource`` goes on while the machine sleeps, and a condition's does not: the remaining time is
+    /// counted anew after each wake-up, of which there is one in an hour at least.
+    private func sleep(for duration: Duration) {
+        let nanoseconds = min(duration, .seconds(3600)).wholeNanoseconds
+        #if canImport(Darwin)
+        var time = timespec(tv_sec: Int(nanoseconds / 1_000_000_000), tv_nsec: Int(nanoseconds % 1_000_000_000))
+        pthread_cond_timedwait_relative_np(condition, mutex, &time)
+        #else
+        var time = timespec()
+        clock_gettime(CLOCK_MONOTONIC, &time)
+        let sum = Int64(time.tv_nsec) + nanoseconds
+        time.tv_sec += Int(sum / 1_000_000_000)
+        time.tv_nsec = Int(sum % 1_000_000_000)
+        pthread_cond_timedwait(condition, mutex, &time)
+        #endif
+    }
+}

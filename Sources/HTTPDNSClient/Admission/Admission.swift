@@ -1,0 +1,221 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+/// Where hops wait until there is a connection for them: one budget for all loops of a client, and one for all clients of a
+/// transport.
+final class Admission: Sendable {
+    /// How a wait ends.
+    enum Outcome: Sendable {
+        case admitted
+        case overdue
+        case displaced
+        case cancelled
+        case shutDown
+    }
+
+    /// Whose hops wait; told apart by identity.
+    final class Member: Sendable {
+        private let closed = Lock(false)
+
+        var isClosed: Bool { closed.withLock { $0 } }
+
+        func close() { closed.withLock { $0 = true } }
+    }
+
+    struct Limits: Hashable, Sendable {
+        var queue: AdmissionQueue.Limits
+        /// How long a request may wait besides its deadline; nil: as long as that lets it.
+        var wait: Duration?
+    }
+
+    private enum Wait {
+        /// It is in the queue, and its task has not gone to sleep yet.
+        case beginning
+        case asleep(UnsafeContinuation<Outcome, Never>)
+        /// It is over, and its task does not know.
+        case over(Outcome)
+    }
+
+    private struct State {
+        var queue: AdmissionQueue
+        var waits: [AdmissionQueue.Ticket: Wait] = [:]
+        /// When somebody looks at deadlines.
+        var alarms = OrderedHeap<MonotonicTime, MonotonicTime>()
+
+        /// The alarm that is missing for the earliest deadline.
+        mutating func missingAlarm() -> MonotonicTime? {
+            guard let deadline = queue.nextDeadline else { return nil }
+            if let first = alarms.first, first.key <= deadline { return nil }
+            alarms.set(deadline, for: deadline)
+            return deadline
+        }
+    }
+
+    let limits: Limits
+    private let state: Lock<State>
+    private let clock: any TimeSource
+
+    init(_ limits: Limits, clock: any TimeSource = SystemTimeSource()) {
+        self.limits = limits
+        self.clock = clock
+        state = Lock(State(queue: AdmissionQueue(limits.queue)))
+    }
+
+    /// How many hops wait.
+    var waiting: Int { state.withLock { $0.queue.waiting } }
+    /// How many connections are in use, as they are counted here.
+    var connections: Int { state.withLock { $0.queue.connections } }
+
+    /// Waits until the hop may go.
+    /// - Parameter deadline: The call's.
+    /// - Returns: Whether it had to wait.
+    /// - Throws: ``AdmissionFailure``; `CancellationError`.
+    func enter(
+        for origin: HopOrigin,
+        _ priority: RequestPriority,
+        deadline: MonotonicTime?,
+        of member: Member
+    ) async throws -> Bool {
+        let start = clock.now()
+        let limit = limits.wait.map { start + $0 }
+        let until = [deadline, limit].compactMap(\.self).min()
+        let (reply, alarm) = state.withLock { state -> (AdmissionQueue.Reply, MonotonicTime?) in
+            let reply = state.queue.ask(for: origin, priority, until: until, owner: ObjectIdentifier(member))
+            guard case .waits(let ticket, _) = reply else { return (reply, nil) }
+            state.waits[ticket] = .beginning
+            return (reply, state.missingAlarm())
+        }
+        switch reply {
+        case .admitted: return false
+        case .full: throw failure(.full, origin, since: start)
+        case .waits(let ticket, let displaced):
+            if let displaced { end([displaced], .displaced) }
+            if let alarm { wake(at: alarm) }
+            switch await wait(ticket, of: member) {
+            case .admitted: return true
+            case .cancelled: throw CancellationError()
+            case .displaced: throw failure(.displaced, origin, since: start)
+            case .shutDown: throw failure(.shutDown, origin, since: start)
+            case .overdue:
+                let isOwn = limit != nil && until == limit && limit != deadline
+                throw failure(isOwn ? .waitedTooLong : .deadline, origin, since: start)
+            }
+        }
+    }
+
+    /// A hop that was let through has ended.
+    func leave(_ origin: HopOrigin) {
+        end(state.withLock { $0.queue.release(origin) }, .admitted)
+    }
+
+    /// A host has answered in this version.
+    func note(_ version: HTTPVersion, from origin: HopOrigin) {
+        end(state.withLock { $0.queue.learn(origin, isShared: version == .http2) }, .admitted)
+    }
+
+    /// Ends the waits of one member, and lets it wait no more.
+    func close(_ member: Member) {
+        member.close()
+        end(state.withLock { $0.queue.withdrawAll(of: ObjectIdentifier(member)) }, .shutDown)
+    }
+
+    // MARK: waiting
+
+    private func wait(_ ticket: AdmissionQueue.Ticket, of member: Member) async -> Outcome {
+        // Closed before it was in the queue, or it is among those who are told.
+        if member.isClosed { withdraw(ticket, .shutDown) }
+        return await withTaskCancellationHandler {
+            await withUnsafeContinuation { continuation in
+                let outcome = state.withLock { state -> Outcome? in
+                    if case .over(let outcome) = state.waits[ticket] {
+                        state.waits[ticket] = nil
+                        return outcome
+                    }
+                    state.waits[ticket] = .asleep(continuation)
+                    return nil
+                }
+                if let outcome { continuation.resume(returning: outcome) }
+            }
+        } onCancel: {
+            withdraw(ticket, .cancelled)
+        }
+    }
+
+    private func withdraw(_ ticket: AdmissionQueue.Ticket, _ outcome: Outcome) {
+        // One that goes now, or has gone, is not called back: its place would be lost.
+        if state.withLock({ $0.queue.withdraw(ticket) }) { end([ticket], outcome) }
+    }
+
+    /// Tells those who have left the queue why. Each ticket leaves it once, so each is told once.
+    private func end(_ tickets: [AdmissionQueue.Ticket], _ outcome: Outcome) {
+        guard !tickets.isEmpty else { return }
+        let sleepers = state.withLock { state in
+            tickets.compactMap { ticket -> UnsafeContinuation<Outcome, Never>? in
+                if case .asleep(let continuation) = state.waits[ticket] {
+                    state.waits[ticket] = nil
+                    return continuation
+                }
+                state.waits[ticket] = .over(outcome)
+                return nil
+            }
+        }
+        for sleeper in sleepers { sleeper.resume(returning: outcome) }
+    }
+
+    // MARK: deadlines
+
+    /// One alarm serves all who wait. When its reason goes, it is left alone, and serves who comes after.
+    private func wake(at moment: MonotonicTime) {
+        Task.detached { [weak self, clock] in
+            try await clock.sleep(until: moment)
+            self?.expire(at: moment)
+        }
+    }
+
+    private func expire(at moment: MonotonicTime) {
+        let (tickets, next) = state.withLock { state -> ([AdmissionQueue.Ticket], MonotonicTime?) in
+            state.alarms.remove(moment)
+            let tickets = state.queue.expire(at: moment)
+            return (tickets, state.missingAlarm())
+        }
+        end(tickets, .overdue)
+        if let next { wake(at: next) }
+    }
+
+    private func failure(_ reason: AdmissionFailure.Reason, _ origin: HopOrigin, since start: MonotonicTime)
+        -> AdmissionFailure
+    {
+        let (waiting, others) = state.withLock { ($0.queue.waiting(for: origin), $0.queue.waiting) }
+        return AdmissionFailure(
+            reason: reason,
+            origin: origin,
+            limits: limits,
+            waited: clock.now() - start,
+            waitingForHost: waiting,
+            waiting: others
+        )
+    }
+}
+
+/// Why a hop was not let through.
+struct AdmissionFailure: Error {
+    enum Reason: Sendable {
+        /// The call's deadline came.
+        case deadline
+        /// The queue's own limit of time came.
+        case waitedTooLong
+        /// The queue is full.
+        case full
+        /// The queue is full, and a more urgent request came.
+        case displaced
+        case shutDown
+    }
+
+    let reason: Reason
+    let origin: HopOrigin
+    let limits: Admission.Limits
+    let waited: Duration
+    /// How many others wait for the same host, and in all.
+    let waitingForHost: Int
+    let waiting: Int
+}

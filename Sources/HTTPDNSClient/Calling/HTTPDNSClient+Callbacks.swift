@@ -1,0 +1,46 @@
+extension HTTPDNSClient {
+    /// Sends a request and tells a callback how it ended, for code that is not async.
+    ///
+    /// ```swift
+    /// let call = client.execute(ClientRequest(url: "https://img.shop.example/a.jpg")) { result in
+    ///     guard let response = try? result.get() else { return }
+    ///     show(response.body)
+    /// }
+    /// ```
+    ///
+    /// The callback is called exactly once, also after ``ClientCall/cancel()`` and after ``shutdown(drainingFor:)``, and never on the
+    /// loop thread. Without `deliver` all callbacks of the client run one after the other, in the order in which the calls end, on
+    /// a thread of the client's own: one may block there, also in ``executeAndWait(_:upTo:)``, and holds up only other callbacks.
+    /// - Parameters:
+    ///   - request: The request.
+    ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
+    ///   - deliver: Where the callback is to run, such as `{ queue.async(execute: $0) }`. It must run what it is given once.
+    ///   - completion: Gets the response with its body, or ``HTTPDNSClientError`` or `CancellationError`.
+    /// - Returns: The call, to be cancelled. It may be dropped, and goes on.
+    @discardableResult
+    public func execute(
+        _ request: ClientRequest,
+        upTo limit: ByteCount = .mebibytes(16),
+        deliver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
+        completion: @escaping @Sendable (Result<CollectedResponse, any Error>) -> Void
+    ) -> ClientCall {
+        ClientCall(
+            Task { [self] in
+                let result = await result(of: request, upTo: limit)
+                if let deliver {
+                    deliver { completion(result) }
+                } else {
+                    threads.callbacks.enqueue { completion(result) }
+                }
+            }
+        )
+    }
+
+    func result(of request: ClientRequest, upTo limit: ByteCount) async -> Result<CollectedResponse, any Error> {
+        do {
+            return .success(try await CollectedResponse(execute(request), upTo: limit))
+        } catch {
+            return .failure(error)
+        }
+    }
+}

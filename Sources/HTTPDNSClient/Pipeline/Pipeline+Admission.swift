@@ -1,0 +1,60 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+// Between the policy and the race: the wait for a connection.
+extension Pipeline {
+    /// A place for a hop, first among its client's, then among those of all clients of the transport.
+    /// - Returns: The place, and whether the hop had to wait for it.
+    /// - Throws: ``HTTPDNSClientError`` with stage `queue`; `CancellationError`.
+    func admit(
+        _ request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        _ context: InterceptionContext
+    ) async throws -> (place: AdmissionPlace, hasWaited: Bool)? {
+        let origin = HopOrigin(rewritten)
+        let priority = request.options.priority
+        var place: AdmissionPlace?
+        var hasWaited = false
+        do {
+            for admission in admissions {
+                let waited = try await admission.enter(
+                    for: origin,
+                    priority,
+                    deadline: context.deadline,
+                    of: member
+                )
+                place = AdmissionPlace(admission, origin, outer: place)
+                if waited { hasWaited = true }
+            }
+        } catch let failure as AdmissionFailure {
+            throw HTTPDNSClientError(failure, context.call)
+        }
+        return place.map { ($0, hasWaited) }
+    }
+
+    /// Ends the waits of this client's hops.
+    func endWaiting() {
+        for admission in admissions { admission.close(member) }
+    }
+
+    /// How many hops of this client, or of all clients of its transport, wait for a connection.
+    var waiting: Int { admissions.reduce(0) { $0 + $1.waiting } }
+}
+
+extension Admission {
+    /// Nil where nothing is limited.
+    convenience init?(_ connections: HTTPDNSClient.Configuration.Connections) {
+        guard connections.perHost != nil || connections.total != nil else { return nil }
+        self.init(
+            Limits(
+                queue: AdmissionQueue.Limits(
+                    perHost: connections.perHost ?? .max,
+                    total: connections.total ?? .max,
+                    maximumWaiting: connections.maximumQueued
+                ),
+                wait: connections.queueWait
+            )
+        )
+    }
+}

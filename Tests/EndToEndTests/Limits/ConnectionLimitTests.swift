@@ -1,0 +1,73 @@
+import HTTPDNSClient
+import ServerRig
+import Testing
+
+/// Row 71 of the acceptance list.
+@Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+struct ConnectionLimitTests {
+    private func send(_ count: Int, _ url: String, over client: HTTPDNSClient) async throws {
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<count { tasks.addTask { try await client.get(url).text() } }
+            try await tasks.waitForAll()
+        }
+    }
+
+    /// How many of these nginx had at once, at most. It takes the time once for all events of a turn: what overlaps by less than a
+    /// fifth of the 100 ms that each takes may have been one after the other.
+    private func most(_ lines: [AccessLogLine]) -> Int {
+        let slack = 0.02
+        return lines.map { line in
+            lines.count { $0.started + slack <= line.started + 0.05 && line.started + 0.05 < $0.time - slack }
+        }.max() ?? 0
+    }
+
+    @Test("100 requests, limit 4: nginx never sees a fifth connection")
+    func perHost() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try rig.settings(mappings: ["limited.test": .addresses(["127.0.0.2"])])
+        settings.connections.perHost = 4
+        let mark = rig.accessLogMark()
+        try await withClient(settings) { client in
+            try await send(100, "http://limited.test:\(rig.httpPort)/stall/0.1", over: client)
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 100) { $0.host.hasPrefix("limited.test") }
+        #expect(lines.count == 100 && Set(lines.map(\.connection)).count <= 4)
+        // Connections are numbered, so a fifth would have a number of its own; nor did five requests ever overlap.
+        #expect((1...4).contains(most(lines)))
+    }
+
+    @Test("100 requests to 10 hosts, limit 4 in all: nginx never sees more than 4 at once")
+    func total() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try rig.settings(mappings: ["*.all.test": .addresses(["127.0.0.2"])])
+        settings.connections.total = 4
+        let mark = rig.accessLogMark()
+        let port = rig.httpPort
+        try await withClient(settings) { client in
+            try await withThrowingTaskGroup(of: Void.self) { tasks in
+                for number in 0..<100 {
+                    let url = "http://n\(number % 10).all.test:\(port)/stall/0.1"
+                    tasks.addTask { try await client.get(url).text() }
+                }
+                try await tasks.waitForAll()
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 100) { $0.host.contains(".all.test") }
+        #expect(lines.count == 100 && (1...4).contains(most(lines)))
+    }
+
+    @Test("over HTTP/2 a limit of one connection lets many requests through at once")
+    func shared() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        settings.connections.perHost = 1
+        let mark = rig.accessLogMark()
+        try await withClient(settings) { client in
+            try await send(1, "https://one.test:\(rig.tlsPort)/health", over: client)
+            try await send(60, "https://one.test:\(rig.tlsPort)/stall/0.501", over: client)
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 60) { $0.target == "/stall/0.501" }
+        #expect(Set(lines.map(\.connection)).count == 1 && lines.allSatisfy { $0.protocol == "HTTP/2.0" })
+        #expect(most(lines) > 1, "one after the other would take half a minute")
+    }
+}

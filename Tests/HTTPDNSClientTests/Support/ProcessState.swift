@@ -1,0 +1,35 @@
+import Foundation
+
+/// What the process has in use.
+struct ProcessState {
+    var threads: [String]
+    var descriptors: Int
+    var residentBytes: Int
+
+    static func now() throws -> ProcessState {
+        let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap {
+            try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
+                .trimmingCharacters(in: .whitespacesAndNewlines)
+        }
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return ProcessState(
+            threads: threads,
+            descriptors: descriptors,
+            residentBytes: (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+        )
+    }
+
+    /// The name of the thread that this runs on.
+    static func threadName() -> String {
+        let name = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? ""
+        return name.trimmingCharacters(in: .whitespacesAndNewlines)
+    }
+
+    /// The processor time that the present thread has had.
+    static func threadTime() -> Duration {
+        var time = timespec()
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time)
+        return .seconds(time.tv_sec) + .nanoseconds(time.tv_nsec)
+    }
+}
