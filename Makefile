@@ -72,6 +72,7 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter RotatingAnswerTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter QuietClientTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter ReloadStormTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 .PHONY: sanitize

@@ -3,7 +3,7 @@
 # The files that the origins serve. Large ones are sparse or shrink well: they take no room and no time.
 write_origin_files() {
     local www=$FOLDER/nginx/www
-    mkdir -p "$www" "$FOLDER/nginx/temp"
+    mkdir -p "$www" "$FOLDER/nginx/temp" "$FOLDER/nginx/stored"
     head -c 1024 /dev/zero | tr '\0' 'x' >"$www/a.jpg"
     cp "$www/a.jpg" "$www/1k.bin"
     head -c 1048576 /dev/urandom >"$www/1m.bin"

@@ -105,8 +105,15 @@ package final class Transport: Sendable {
             throw error
         }
         let body = TransferResponseBody(transfer, pump: pump)
-        do {
+        do throws(TransferFailure) {
             let (head, version) = try ResponseHeadParser.parse(rawHead.bytes)
+            if transfer.request.versions == .http2Only, version != .http2 {
+                throw TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the server answered with \(version), and HTTP/2 was asked for"
+                )
+            }
             return TransferResponse(
                 head: head,
                 version: version,

@@ -20,4 +20,31 @@ enum Bodies {
 
         print(response.status)
     }
+
+    struct Charge: Codable { var amount: Int }
+
+    static func exchangeJSON(_ client: HTTPDNSClient) async throws {
+        let charged = try await client.post("https://pay.shop.example/v1/charge", json: Charge(amount: 100))
+        let charge = try await charged.body.decode(Charge.self, upTo: .kibibytes(64))
+        print(charge.amount)
+    }
+
+    static func upload(_ client: HTTPDNSClient) async throws {
+        let upload = ClientRequest(
+            method: .put,
+            url: "https://img.shop.example/big.iso",
+            body: .file("/var/lib/app/big.iso").reportingProgress { progress in print(progress) }
+        )
+        let uploaded = try await client.execute(upload)
+        print(uploaded.status)
+    }
+
+    static func download(_ client: HTTPDNSClient) async throws {
+        let download = try await client.download(
+            "https://img.shop.example/big.iso",
+            to: "/var/lib/app/big.iso",
+            deadline: .seconds(600)
+        ) { progress in print(progress.fraction ?? 0) }
+        print(download.bytes, download.path)
+    }
 }

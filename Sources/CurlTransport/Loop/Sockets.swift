@@ -27,7 +27,7 @@ func textsAreEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) 
 }
 
 /// What the system calls an error number.
-func systemErrorText(_ number: Int32) -> String {
+package func systemErrorText(_ number: Int32) -> String {
     String(cString: strerror(number))
 }
 

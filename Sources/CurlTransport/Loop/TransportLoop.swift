@@ -272,7 +272,9 @@ final class TransportLoop {
         var directions: Int32 = 0
         if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
         if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
+        handle.isTakingKept = !handle.isReadingPaused
         let code = curl_easy_pause(handle.curl, directions)
+        handle.isTakingKept = false
         // What libcurl had kept back is delivered in there, and when that fails libcurl lets the transfer lie.
         if handle.failure != nil || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
             finish(handle, result(of: handle, code))

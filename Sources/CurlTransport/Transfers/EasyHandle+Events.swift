@@ -72,7 +72,8 @@ extension EasyHandle {
             )
             return 0
         }
-        if unreadBytes + pendingBytes >= Transfer.window, let transfer {
+        // What libcurl has kept back is in memory already: refused once more it would be copied whole.
+        if !isTakingKept, unreadBytes + pendingBytes >= Transfer.window, let transfer {
             let pending = pendingBytes
             let (pauses, unread) = transfer.response.withLock {
                 ($0.pauseReading(ifOver: Transfer.window, pending: pending), $0.bufferedBytes)
@@ -86,11 +87,7 @@ extension EasyHandle {
         markActive(.receiving)
         bodyBytes += bytes.count
         if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
-            failure = TransferFailure(
-                code: .responseTooLarge,
-                phase: .body,
-                message: "the answer is longer than the \(limit) bytes allowed"
-            )
+            failure = EasyHandle.tooLong(limit)
             return 0
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
@@ -163,17 +160,25 @@ extension EasyHandle {
         failure = TransferFailure(
             code: .connectionLost,
             phase: .firstByte,
-            message: refusal.isCertain
-                ? EasyHandle.streamRefused
-                : "the server closed the kept connection without an answer; the request was not sent again"
+            message: status == 417
+                ? "the server refused the expectation (417), and the request was not sent again without it"
+                : refusal.isCertain
+                    ? EasyHandle.streamRefused
+                    : "the server closed the kept connection without an answer; the request was not sent again"
         )
         return true
     }
 
-    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, what becomes of an HTTP/2 stream, or
-    /// nothing that is wanted here.
+    /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated, what
+    /// becomes of an HTTP/2 stream, or nothing that is wanted here.
     func trace(_ line: UnsafeRawBufferPointer) {
         if mayHaveBeenSent { return refusal.read(line) }
+        if line.starts(with: "ALPN".utf8) {
+            // "ALPN: server accepted h2", "ALPN: server did not agree on a protocol. Uses default." (7.88: vtls.h)
+            let text = String(decoding: line.prefix(80).prefix { $0 >= 0x20 }, as: UTF8.self)
+            if text.contains("server") { deniesHTTP2 = !text.hasSuffix(" h2") }
+            return
+        }
         let mark = " public key hash: "
         guard line.starts(with: mark.utf8) else { return }
         serverKeyPin = String(decoding: line.dropFirst(mark.utf8.count).prefix { $0 > 0x20 }, as: UTF8.self)
@@ -198,6 +203,10 @@ extension EasyHandle {
                 phase: .connect,
                 message: "the connection leads to \(String(cString: peer)):\(port) and not to \(pin.key.endpoint)"
             )
+            return false
+        }
+        if deniesHTTP2, transfer.request.versions == .http2Only {
+            failure = TransferFailure(code: .tlsFailed, phase: .tls, message: "the server does not speak HTTP/2 (ALPN)")
             return false
         }
         if let race = transfer.race, !race.race.passesGate(raceIndex) {

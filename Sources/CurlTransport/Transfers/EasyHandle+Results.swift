@@ -41,6 +41,14 @@ extension EasyHandle {
         return failure
     }
 
+    static func tooLong(_ limit: Int) -> TransferFailure {
+        TransferFailure(
+            code: .responseTooLarge,
+            phase: .body,
+            message: "the answer is longer than the \(limit) bytes allowed"
+        )
+    }
+
     static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
 
     private func describe(_ code: CURLcode) -> TransferFailure {
@@ -97,7 +105,13 @@ extension EasyHandle {
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
         case CURLE_HTTP2_STREAM:
             return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
-        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_BAD_CONTENT_ENCODING, CURLE_UNSUPPORTED_PROTOCOL:
+        case CURLE_BAD_CONTENT_ENCODING:
+            return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
+        case CURLE_OUT_OF_MEMORY where isReadingPaused:
+            // libcurl's own bound for what it decodes from one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
+            if let limit = transfer?.limits.maximumResponseBytes, limit <= 64 << 20 { return EasyHandle.tooLong(limit) }
+            return failure(.undecodable, .body, "the answer grows by more than 64 MiB while its reader is busy")
+        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
             return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
         case CURLE_URL_MALFORMAT:
             return failure(.invalidRequest, .queue, "libcurl refused the URL")

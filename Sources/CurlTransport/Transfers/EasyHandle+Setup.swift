@@ -21,13 +21,21 @@ extension EasyHandle {
             try configure(for: scheme, versions)
         }
         if scheme == .https { try setPins(for: transfer.request.url.hostText) }
+        if scheme == .https, versions == .http2Only {
+            needsReset = true
+            trace()
+        }
+        if !transfer.request.decodes {
+            needsReset = true
+            _ = ccurl_set_string(curl, CURLOPT_ACCEPT_ENCODING, nil)
+        }
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
-            if scheme == .https, versions == .automatic, !transfer.mayBeSentTwice { traceRefusals() }
+            if scheme == .https, versions == .automatic, !transfer.mayBeSentTwice { trace() }
         }
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
@@ -91,6 +99,13 @@ extension EasyHandle {
         case .http1Only:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
             set(CURLOPT_PIPEWAIT, 0)
+        case .http10Only:
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_0)
+            set(CURLOPT_PIPEWAIT, 0)
+        case .http2Only:
+            let isSecure = scheme == .https
+            set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            set(CURLOPT_PIPEWAIT, 1)
         }
         configuredFor = (scheme, versions)
     }
@@ -106,8 +121,9 @@ extension EasyHandle {
         set(CURLOPT_VERBOSE, pins == nil ? 0 : 1)
     }
 
-    /// Listens for what the server says of an HTTP/2 stream: whether a request that must not be sent twice was sent at all.
-    private func traceRefusals() {
+    /// Listens for what libcurl tells nowhere else: what the server says of an HTTP/2 stream, which is whether a request that must
+    /// not be sent twice was sent at all, and which version TLS negotiated.
+    private func trace() {
         set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
         _ = ccurl_set_debug_function(curl, traceCallback)
         set(CURLOPT_VERBOSE, 1)
@@ -118,6 +134,9 @@ extension EasyHandle {
             // libcurl sends a body only with methods whose answers it expects a body of, and would wait for it.
             guard request.method != .head else {
                 throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
+            }
+            if request.versions == .http10Only, case .stream(length: nil, _) = request.body {
+                throw EasyHandle.refusal("a body of unknown length over HTTP/1.0, which knows no chunks")
             }
             set(CURLOPT_UPLOAD, 1)
             set(CURLOPT_READFUNCTION, function: sendBodyCallback)

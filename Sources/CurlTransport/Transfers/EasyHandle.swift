@@ -93,7 +93,11 @@ final class EasyHandle: HeapMember {
     var unreadBytes = 0
     var bodyBytes = 0
     var isReadingPaused = false
+    /// Whether libcurl hands over what it has kept while reading was paused.
+    var isTakingKept = false
     var isSendingPaused = false
+    /// Whether TLS negotiated another version than HTTP/2, as far as that is listened to.
+    var deniesHTTP2 = false
     /// How much of the request body is sent.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
@@ -157,6 +161,7 @@ final class EasyHandle: HeapMember {
         bodyBytes = 0
         isReadingPaused = false
         isSendingPaused = false
+        deniesHTTP2 = false
         sentBytes = 0
         isTouched = false
     }

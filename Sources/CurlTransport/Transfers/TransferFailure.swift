@@ -25,6 +25,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case connectionLost
         /// The answer is not HTTP, or breaks its rules.
         case protocolViolation
+        /// The answer's content coding is unknown, or its bytes are not what it says.
+        case undecodable
         /// The answer is longer than ``TransferLimits/maximumResponseBytes``.
         case responseTooLarge
         /// The stream that feeds the request body threw, or ended early or late for its declared length.

@@ -27,6 +27,11 @@ package struct TransferRequest: Sendable {
     package var stopsBeforeSending = false
     /// Whether the server learns nothing of the client's own certificate. Such a transfer shares no connection with others.
     package var withholdsCertificate = false
+    /// Whether content codings that libcurl knows are asked for and taken off the body (CURLOPT_ACCEPT_ENCODING).
+    package var decodes = true
+    /// Told how much of a streamed body libcurl has taken, at 0 when a connection stands for it, then with growing numbers, and
+    /// once more when that was all of it. It runs in the task that reads the stream.
+    package var uploadProgress: (@Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void)?
     /// With ``stopsBeforeSending``: whether the connection is kept for requests to come. Else it is closed, and was made anew.
     package var keepsConnection = false
 

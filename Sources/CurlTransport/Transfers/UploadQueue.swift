@@ -28,6 +28,10 @@ final class UploadQueue: Sendable {
         var isOpen = false
         var openingWaiter: UnsafeContinuation<Void, Never>?
         var spaceWaiter: UnsafeContinuation<Void, Never>?
+        var endWaiter: UnsafeContinuation<Void, Never>?
+
+        /// Whether the loop has taken all that there was.
+        var isTaken: Bool { isEnded && failure == nil && bytesTaken == bytesPushed }
     }
 
     /// The declared length; nil when it is not known.
@@ -101,6 +105,26 @@ final class UploadQueue: Sendable {
         }
     }
 
+    /// Whether a connection has taken a body that is known to be empty.
+    var isSentEmpty: Bool { length == 0 && state.withLock { $0.isOpen } }
+
+    /// How much the loop has taken.
+    var bytesTaken: Int64 { state.withLock { $0.bytesTaken } }
+
+    /// Waits, after the end, until the loop has taken everything or wants nothing any more.
+    /// - Returns: Whether it has everything.
+    func awaitTaken() async -> Bool {
+        await withUnsafeContinuation { continuation in
+            let resumes = state.withLock { state in
+                if state.isAbandoned || state.isTaken { return true }
+                state.endWaiter = continuation
+                return false
+            }
+            if resumes { continuation.resume() }
+        }
+        return state.withLock { $0.isTaken }
+    }
+
     // MARK: the loop's side
 
     /// A connection stands.
@@ -115,39 +139,51 @@ final class UploadQueue: Sendable {
 
     /// Copies bytes out for libcurl.
     func take(into buffer: UnsafeMutableRawBufferPointer) -> Portion {
-        let (portion, waiter) = state.withLock { state -> (Portion, UnsafeContinuation<Void, Never>?) in
-            if let failure = state.failure { return (.failed(failure), nil) }
-            if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
-            guard !state.current.isEmpty else {
-                if state.isEnded { return (.end, nil) }
-                state.isLoopWaiting = true
-                return (.later, nil)
-            }
-            let count = min(buffer.count, state.current.count)
-            buffer.copyBytes(from: state.current.prefix(count))
-            state.current.removeFirst(count)
-            state.bytesTaken += Int64(count)
-            guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
-            defer { state.spaceWaiter = nil }
-            return (.bytes(count), state.spaceWaiter)
+        let (portion, waiter, endWaiter) = state.withLock { state in
+            let (portion, waiter) = UploadQueue.take(from: &state, into: buffer)
+            guard state.isTaken else { return (portion, waiter, UnsafeContinuation<Void, Never>?.none) }
+            defer { state.endWaiter = nil }
+            return (portion, waiter, state.endWaiter)
         }
         waiter?.resume()
+        endWaiter?.resume()
         return portion
+    }
+
+    /// - Returns: What the loop gets, and who waits for the room that it made.
+    private static func take(
+        from state: inout State,
+        into buffer: UnsafeMutableRawBufferPointer
+    ) -> (Portion, UnsafeContinuation<Void, Never>?) {
+        if let failure = state.failure { return (.failed(failure), nil) }
+        if state.current.isEmpty, let chunk = state.chunks.popFirst() { state.current = chunk[...] }
+        guard !state.current.isEmpty else {
+            if state.isEnded { return (.end, nil) }
+            state.isLoopWaiting = true
+            return (.later, nil)
+        }
+        let count = min(buffer.count, state.current.count)
+        buffer.copyBytes(from: state.current.prefix(count))
+        state.current.removeFirst(count)
+        state.bytesTaken += Int64(count)
+        guard state.chunks.bytes < UploadQueue.window else { return (.bytes(count), nil) }
+        defer { state.spaceWaiter = nil }
+        return (.bytes(count), state.spaceWaiter)
     }
 
     /// The transfer is over: whoever waits goes on, and nothing more is taken.
     func abandon() {
-        let (opening, space) = state.withLock { state in
+        let waiters = state.withLock { state in
             state.isAbandoned = true
             state.chunks.removeAll()
             defer {
                 state.openingWaiter = nil
                 state.spaceWaiter = nil
+                state.endWaiter = nil
             }
-            return (state.openingWaiter, state.spaceWaiter)
+            return [state.openingWaiter, state.spaceWaiter, state.endWaiter]
         }
-        opening?.resume()
-        space?.resume()
+        for waiter in waiters { waiter?.resume() }
     }
 
     private static func failure(_ message: String) -> TransferFailure {
@@ -160,19 +196,34 @@ extension Transfer {
     /// on the loop, and ends by itself once the transfer is over.
     func startPump() -> Task<Void, Never>? {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
+        let progress = request.uploadProgress
         return Task {
-            guard await upload.awaitOpening() else { return }
+            guard await upload.awaitOpening() else {
+                // An empty body asks for nothing: its transfer may be over before this runs.
+                if upload.isSentEmpty { [false, true].forEach { progress?(0, $0) } }
+                return
+            }
+            var told: Int64 = 0
+            progress?(0, false)
             do {
                 for try await chunk in stream {
                     let (isWanted, wakesLoop) = await upload.push(chunk)
                     if wakesLoop { mailbox.post(.resumeSending(self)) }
                     if !isWanted { break }
                     await upload.awaitSpace()
+                    guard let progress else { continue }
+                    let taken = upload.bytesTaken
+                    if taken > told { progress(taken, false) }
+                    told = taken
                 }
                 if upload.finish(nil) { mailbox.post(.resumeSending(self)) }
             } catch {
                 if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             }
+            guard let progress else { return }
+            let isComplete = await upload.awaitTaken()
+            let taken = upload.bytesTaken
+            if isComplete || taken > told { progress(taken, isComplete) }
         }
     }
 }

@@ -103,6 +103,7 @@ extension HTTPDNSClientError {
         case .limitReached: "wait for answers before sending more, or raise maximumRequestsInFlight"
         case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
         case .shutDown: shutDownHint
+        case .undecodable: "options.decodesBody = false asks for no content coding, and gives the body as it is sent"
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
         case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .heldBack, .transport: nil
         }
@@ -144,6 +145,7 @@ extension HTTPDNSClientError.Code {
         case .connectionLost: self = .connectionLost
         case .protocolViolation: self = .protocolViolation
         case .responseTooLarge: self = .responseTooLarge
+        case .undecodable: self = .decodingFailed
         case .requestBodyFailed: self = .requestBodyFailed
         case .bodyConsumedTwice: self = .bodyConsumedTwice
         case .shutDown: self = .shutDown

@@ -33,7 +33,13 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let protocolViolation = Code(description: "protocol-violation")
         /// The answer is longer than allowed.
         public static let responseTooLarge = Code(description: "response-too-large")
-        /// The stream that feeds the request body failed.
+        /// The body cannot be decoded: its content coding is unknown or broken, or it is not the JSON that was asked for.
+        public static let decodingFailed = Code(description: "decoding-failed")
+        /// A body cannot be saved to its file.
+        public static let fileFailed = Code(description: "file-failed")
+        /// A download was answered with a status that is no success; nothing was saved.
+        public static let unexpectedStatus = Code(description: "unexpected-status")
+        /// The stream or file that feeds the request body failed.
         public static let requestBodyFailed = Code(description: "request-body-failed")
         /// The body of a response was read a second time.
         public static let bodyConsumedTwice = Code(description: "body-consumed-twice")

@@ -232,7 +232,7 @@ final class Pipeline: Sendable {
         let answer: HopAnswer
         do {
             answer = try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, context)
+                transferRequest(request, to: rewritten, endpoints, context, try await request.body.opened())
             )
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
@@ -262,7 +262,7 @@ final class Pipeline: Sendable {
         return ClientResponse(
             head: answer.head,
             version: answer.version,
-            body: ResponseBody(answer.body, of: hop),
+            body: ResponseBody(answer.body, of: hop, length: BodyLength.declared(by: answer.head, to: request)),
             exchanges: [exchange]
         )
     }
@@ -271,7 +271,8 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
-        _ context: InterceptionContext
+        _ context: InterceptionContext,
+        _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
         let settings = settings.withLock { $0 }
@@ -279,7 +280,7 @@ final class Pipeline: Sendable {
             method: request.method,
             url: content.sent,
             headerFields: request.headerFields,
-            body: request.body.source,
+            body: body,
             endpoints: endpoints,
             limits: settings.limits,
             versions: request.options.versions ?? settings.versions,
@@ -290,6 +291,11 @@ final class Pipeline: Sendable {
         transfer.limits.deadline = context.deadline
         transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
+        transfer.decodes = request.options.decodesBody
+        transfer.uploadProgress = request.body.progress(sending: body)
+        if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
+            transfer.headerFields[.contentType] = type
+        }
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }

@@ -1,13 +1,25 @@
-package import CurlTransport
+internal import CurlTransport
 internal import Synchronization
 
 /// The bytes that a request carries.
 public struct RequestBody: Sendable {
-    package let source: RequestBodySource
+    enum Content: Sendable {
+        case none
+        case bytes([UInt8])
+        case stream(length: Int64?, any AsyncSequence<[UInt8], any Error> & Sendable)
+        case pieces([BodyPiece])
+    }
+
+    let content: Content
+    /// Sent as `Content-Type` by a request that has none of its own.
+    let contentType: String?
+    /// Told how far the sending is.
+    var report: (@Sendable (TransferProgress) -> Void)?
     private let pass: SinglePass?
 
-    private init(_ source: RequestBodySource, pass: SinglePass? = nil) {
-        self.source = source
+    init(_ content: Content, contentType: String? = nil, pass: SinglePass? = nil) {
+        self.content = content
+        self.contentType = contentType
         self.pass = pass
     }
 
@@ -17,6 +29,13 @@ public struct RequestBody: Sendable {
     public static func bytes(_ bytes: [UInt8]) -> RequestBody { RequestBody(.bytes(bytes)) }
     /// This text in UTF-8.
     public static func text(_ text: String) -> RequestBody { .bytes(Array(text.utf8)) }
+
+    /// The contents of a regular file. It is opened and measured each time that the body is sent, read in pieces on a thread of its
+    /// own, and can be sent again. A file that cannot be read, or that is cut while it is sent, fails the request with
+    /// ``HTTPDNSClientError/Code/requestBodyFailed``; what is appended meanwhile is not sent.
+    /// - Parameter path: The file's path. A link is followed; pipes and devices are refused.
+    public static func file(_ path: String) -> RequestBody { RequestBody(.pieces([.file(path)])) }
+
     /// A stream that is read once, by the caller's side and never on the loop thread.
     ///
     /// Copies share the stream: a second transfer of it, by a retry or under another call, fails with
@@ -24,13 +43,26 @@ public struct RequestBody: Sendable {
     /// - Parameters:
     ///   - length: How many bytes the stream has. With nil HTTP/1.1 uses chunked transfer coding; with a number the stream
     ///     must have exactly as many.
-    ///   - chunks: The stream, in pieces of any size. An error that it throws fails the request.
-    public static func stream(
+    ///   - chunks: The stream, in pieces of any size and kind: `[UInt8]`, `ArraySlice<UInt8>`, `Data`. An error that it throws fails
+    ///     the request.
+    public static func stream<Chunks: AsyncSequence & Sendable>(
         length: Int64? = nil,
-        _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable
-    ) -> RequestBody {
+        _ chunks: Chunks
+    ) -> RequestBody where Chunks.Element: Sequence<UInt8> {
         let pass = SinglePass()
         return RequestBody(.stream(length: length, SinglePassChunks(base: chunks, pass: pass)), pass: pass)
+    }
+
+    /// The same body, with a closure that is told how much of it libcurl has taken: growing numbers from 0 on,
+    /// and at the end exactly the number of bytes, with ``TransferProgress/isComplete``. What was taken is on its way: up to 64 KiB,
+    /// and what the kernel holds, may not be at the server yet.
+    ///
+    /// It is called in a task of the client's, never on the loop thread; the last call may come after the head of the answer.
+    /// A sending that is repeated (redirect, retry) begins at 0 again. An answer that comes before the body's end ends it early.
+    public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestBody {
+        var body = self
+        body.report = report
+        return body
     }
 
     /// Whether the body can be sent a second time.
@@ -38,6 +70,27 @@ public struct RequestBody: Sendable {
 
     /// Whether the body is a stream whose reading has begun.
     var isSpent: Bool { pass?.isTaken ?? false }
+
+    /// The body as the transport takes it. Files are opened here.
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    func opened() async throws -> RequestBodySource {
+        switch content {
+        case .none: return .none
+        case .bytes(let bytes):
+            guard report != nil else { return .bytes(bytes) }
+            return try await OpenPieces.source(of: [.bytes(bytes)])
+        case .stream(let length, let chunks): return .stream(length: length, chunks)
+        case .pieces(let pieces): return try await OpenPieces.source(of: pieces)
+        }
+    }
+
+    /// What the transport tells of the sending.
+    func progress(sending source: RequestBodySource) -> (@Sendable (Int64, Bool) -> Void)? {
+        guard let report, case .stream(let length, _) = source else { return nil }
+        return { bytes, isComplete in
+            report(TransferProgress(bytes: bytes, total: isComplete ? bytes : length, isComplete: isComplete))
+        }
+    }
 }
 
 /// Says who was first.
@@ -51,7 +104,7 @@ final class SinglePass: Sendable {
 }
 
 /// A stream whose second reader gets an error, not the rest that the first one left.
-struct SinglePassChunks<Base: AsyncSequence<[UInt8], any Error> & Sendable>: AsyncSequence, Sendable {
+struct SinglePassChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sequence<UInt8> {
     typealias Element = [UInt8]
     typealias Failure = any Error
 
@@ -67,7 +120,8 @@ struct SinglePassChunks<Base: AsyncSequence<[UInt8], any Error> & Sendable>: Asy
 
         mutating func next(isolation actor: isolated (any Actor)?) async throws -> [UInt8]? {
             guard base != nil else { throw HTTPDNSClientError.bodySentTwice }
-            return try await base?.next(isolation: actor)
+            // Of an array this makes no copy.
+            return try await base?.next(isolation: actor).map { Array($0) }
         }
     }
 

@@ -52,6 +52,11 @@ enum RequestCheck {
                 "the header field \(name) is set by the client, from the body",
                 hint: "leave it out; a stream's length goes into RequestBody.stream(length:)"
             )
+        case 7 where text == "trailer":
+            throw refusal(
+                "the header field Trailer announces fields behind the body, and none are sent",
+                hint: "leave it out; libcurl can send trailers over HTTP/1.1 alone, so the client sends none"
+            )
         // Connection-specific fields, which HTTP/2 forbids (RFC 9113 section 8.2.2).
         case 10 where text == "connection" || text == "keep-alive", 16 where text == "proxy-connection",
             7 where text == "upgrade":

@@ -19,6 +19,10 @@ public struct RequestOptions: Hashable, Sendable {
     public var hostHeader: String?
     /// The longest body, after decoding; nil means the client's.
     public var maximumResponseBody: ByteCount?
+    /// Whether the client asks for the content codings that libcurl knows (gzip, deflate, br and zstd on Debian 12) and takes them off
+    /// the body. When false it asks for none, and the body comes as it is sent, such as a `.tar.gz` of a server that calls that a
+    /// content coding.
+    public var decodesBody = true
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?
     /// Which of the requests that wait for a connection goes first.

@@ -15,24 +15,41 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private let source: Source
+    /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on the way.
+    public let declaredLength: Int64?
+    private var report: (@Sendable (TransferProgress) -> Void)?
 
-    private init(_ source: Source) { self.source = source }
+    private init(_ source: Source, length: Int64? = nil) {
+        self.source = source
+        declaredLength = length
+    }
 
-    init(_ body: HopAnswer.Body, of hop: HopRecord) {
+    init(_ body: HopAnswer.Body, of hop: HopRecord, length: Int64? = nil) {
         switch body {
-        case .transfer(let body): source = .transfer(body, hop)
-        case .chunks(let chunks): source = .chunks(chunks, hop, SinglePass())
+        case .transfer(let body): self.init(.transfer(body, hop), length: length)
+        case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
         }
     }
 
     /// A body of these bytes.
-    public static func bytes(_ bytes: [UInt8]) -> ResponseBody { ResponseBody(.bytes(bytes, SinglePass())) }
+    public static func bytes(_ bytes: [UInt8]) -> ResponseBody {
+        ResponseBody(.bytes(bytes, SinglePass()), length: Int64(bytes.count))
+    }
 
     /// A body from a stream, for interceptors that answer by themselves or change a body on its way. Chunks are passed on
     /// as they come. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
     /// ``HTTPDNSClientError/Code/interceptorFailed``.
     public static func stream(_ chunks: some AsyncSequence<[UInt8], any Error> & Sendable) -> ResponseBody {
         ResponseBody(.chunks(chunks, nil, SinglePass()))
+    }
+
+    /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at the end
+    /// exactly the number of bytes, with ``TransferProgress/isComplete``. The total is ``declaredLength``. It is called by whoever
+    /// reads, between two chunks; a body that fails, or that is not read to its end, is never complete.
+    public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> ResponseBody {
+        var body = self
+        body.report = report
+        return body
     }
 
     /// Reads a body.
@@ -42,9 +59,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
         private var bytes: [UInt8]?
         private var isRefused = false
         private let hop: HopRecord?
+        private var progress: Progress?
 
-        fileprivate init(_ source: Source) {
-            switch source {
+        fileprivate init(_ body: ResponseBody) {
+            progress = body.report.map { Progress(report: $0, total: body.declaredLength) }
+            switch body.source {
             case .transfer(let body, let hop):
                 transfer = body.makeAsyncIterator()
                 self.hop = hop
@@ -66,6 +85,13 @@ public struct ResponseBody: AsyncSequence, Sendable {
         /// The next chunk; nil at the end.
         /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
         public mutating func next() async throws -> [UInt8]? {
+            progress?.begin()
+            let chunk = try await read()
+            progress?.advance(by: chunk?.count)
+            return chunk
+        }
+
+        private mutating func read() async throws -> [UInt8]? {
             do {
                 if transfer != nil { return try await transfer?.next() }
                 if chunks != nil { return try await chunks?.next(isolation: #isolation) }
@@ -80,7 +106,35 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     /// Starts reading. A second iterator throws ``HTTPDNSClientError/Code/bodyConsumedTwice``.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(source) }
+    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+
+    /// What was told of the progress.
+    private struct Progress {
+        let report: @Sendable (TransferProgress) -> Void
+        let total: Int64?
+        private var bytes: Int64?
+        private var isComplete = false
+
+        init(report: @escaping @Sendable (TransferProgress) -> Void, total: Int64?) {
+            self.report = report
+            self.total = total
+        }
+
+        mutating func begin() {
+            guard bytes == nil else { return }
+            bytes = 0
+            report(TransferProgress(bytes: 0, total: total, isComplete: false))
+        }
+
+        /// - Parameter count: The bytes of the chunk; nil at the end.
+        mutating func advance(by count: Int?) {
+            guard !isComplete else { return }
+            let now = (bytes ?? 0) + Int64(count ?? 0)
+            bytes = now
+            isComplete = count == nil
+            report(TransferProgress(bytes: now, total: isComplete ? now : total, isComplete: isComplete))
+        }
+    }
 
     /// The whole body.
     /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
@@ -102,7 +156,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
         return BodySummary(bodyBytes: summary.bodyBytes, wireBytes: summary.wireBytes, timings: summary.timings)
     }
 
-    private var hop: HopRecord? {
+    var hop: HopRecord? {
         switch source {
         case .transfer(_, let hop): hop
         case .chunks(_, let hop, _): hop

@@ -168,7 +168,7 @@ package struct WordTable: Sendable {
     package static let truth = WordTable(words: ["true", "false"])
     /// Whether names that nobody asks for are kept alive.
     package static let idleRefresh = WordTable(words: ["false"], later: ["true"])
-    package static let httpVersions = WordTable(words: ["auto", "1.1"])
+    package static let httpVersions = WordTable(words: ["auto", "1.0", "1.1", "2"])
     /// What the rows of a batch of Alibaba's version 1 are for.
     package static let servedRows = WordTable(words: ["host", "type"])
     package static let servedGarbage = WordTable(words: ServeSettings.Garbage.allCases.map(\.rawValue))

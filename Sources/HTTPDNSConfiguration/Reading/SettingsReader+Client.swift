@@ -5,6 +5,10 @@ extension SettingsReader {
     /// The bounds of a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
 
+    private static let versions: [String: HTTPVersionChoice] = [
+        "1.0": .http10Only, "1.1": .http1Only, "2": .http2Only,
+    ]
+
     mutating func readClient(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .client, path: "client") else { return }
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
@@ -18,7 +22,7 @@ extension SettingsReader {
             settings.connections.onAddressChange = word == "warm_then_move" ? .warmThenMove : .moveNow
         }
         if let node = fields["http"], let word = word(of: node, .httpVersions, path: "client.http") {
-            settings.versions = word == "1.1" ? .http1Only : .automatic
+            settings.versions = SettingsReader.versions[word] ?? .automatic
         }
         if let node = fields["max_response"] {
             let bytes = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {

@@ -76,4 +76,19 @@ struct UploadQueueTests {
             if gives == "end" { #expect(await queue.push([1]).isWanted == false) }
         }
     }
+
+    @Test("whoever waits for the end hears of it when the last byte is taken, or when nothing is wanted any more")
+    func end() async {
+        for takesAll in [true, false] {
+            let queue = UploadQueue(length: nil)
+            _ = await queue.push([1, 2, 3])
+            _ = queue.finish(nil)
+            #expect(take(queue, 2).bytes == [1, 2] && queue.bytesTaken == 2)
+            let waiter = Task { await queue.awaitTaken() }
+            await Task.yield()
+            if takesAll { _ = take(queue, 2) } else { queue.abandon() }
+            #expect(await waiter.value == takesAll)
+            #expect(queue.bytesTaken == (takesAll ? 3 : 2))
+        }
+    }
 }

@@ -110,7 +110,7 @@ struct SchemaTests {
             "routes: { x: { providers: [a], client_subnet: 10.0.0.1 } }",
             "routes: { x: { providers: [a], https_records: on } }", "routes: { x: { providers: [a], allow: [] } }",
             "routes: { x: { providers: [a], only: [office] } }",
-            "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 2 }",
+            "client: { timeouts: { connect: 5 } }", "client: { timeouts: { totl: 5s } }", "client: { http: 3 }",
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 0 } }",
             "client: { connections: { total: none } }", "client: { connections: { max_queued: -1 } }",

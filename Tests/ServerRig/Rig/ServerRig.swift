@@ -43,6 +43,8 @@ public final class ServerRig: Sendable {
     public var otherCertificateAuthorityFile: String { ready.otherCertificateAuthority }
     /// A file of `Scripts/servers/make-certificates`, such as `tenant-a.key`.
     public func certificateFile(_ name: String) -> String { "\(folder)/certificates/\(name)" }
+    /// Where an origin keeps what was PUT to `/stored/name`.
+    public func storedFile(_ name: String) -> String { "\(folder)/nginx/stored/\(name)" }
     /// The file behind ``accessLog(since:)``.
     public var accessLogFile: String { ready.accessLog }
 

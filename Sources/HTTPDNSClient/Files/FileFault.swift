@@ -1,0 +1,45 @@
+internal import CurlTransport
+internal import HTTPDNSPrimitives
+
+/// What went wrong with a file: its path and the system's words.
+package struct FileFault: Error, Hashable, Sendable, CustomStringConvertible {
+    package let path: String
+    package let reason: String
+
+    package var description: String { "\(path.escaped(limit: 200)): \(reason)" }
+
+    init(_ path: String, _ reason: String) {
+        self.path = path
+        self.reason = reason
+    }
+
+    /// - Parameter number: The system's error number.
+    init(_ path: String, _ number: Int32) { self.init(path, systemErrorText(number)) }
+}
+
+extension HTTPDNSClientError {
+    /// A file that feeds a request's body cannot be read.
+    static func unreadable(_ fault: FileFault) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .requestBodyFailed,
+            stage: .request,
+            message: "the file of the request's body cannot be read: \(fault)",
+            hint: "a body's file is a regular file that this process may read; for a pipe use RequestBody.stream"
+        )
+        error.underlying = fault
+        return error
+    }
+
+    /// A body cannot be saved.
+    static func unwritable(_ fault: FileFault, _ stage: Stage) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .fileFailed,
+            stage: stage,
+            message: "the body cannot be saved: \(fault)",
+            hint: "the file's folder must be there, with room, and this process must be allowed to write it"
+        )
+        error.requestMayHaveBeenSent = stage == .body
+        error.underlying = fault
+        return error
+    }
+}

@@ -1,0 +1,86 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// A regular file that is read in pieces, on a thread of its own. It is closed with its last reference.
+final class ReadableFile: Sendable {
+    /// How much is read at once. Each reading starts a thread, which costs as much as copying a tenth of this.
+    private static let portion = 256 * 1024
+
+    private let path: String
+    private let descriptor: Int32
+    /// What it had when it was opened.
+    let length: Int64
+    private let work = SerialWork()
+
+    private init(_ path: String) throws(FileFault) {
+        // A pipe without a writer would hold the call up.
+        let descriptor = Self.openedForReading(path)
+        guard descriptor >= 0 else { throw FileFault(path, errno) }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+            close(descriptor)
+            throw FileFault(path, "it is no regular file")
+        }
+        self.path = path
+        self.descriptor = descriptor
+        length = Int64(status.st_size)
+    }
+
+    deinit { close(descriptor) }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    static func open(_ path: String) async throws -> ReadableFile {
+        do {
+            return try await SerialWork().run { try ReadableFile(path) }
+        } catch let fault as FileFault {
+            throw HTTPDNSClientError.unreadable(fault)
+        } catch is SerialWork.NoThread {
+            throw HTTPDNSClientError.unreadable(FileFault(path, EAGAIN))
+        }
+    }
+
+    /// The bytes at an offset below the length: some at least, up to the length at most.
+    /// - Throws: ``FileFault``, `CancellationError`.
+    func read(at offset: Int64) async throws -> [UInt8] {
+        do {
+            return try await work.run { [self] in try readNow(at: offset) }
+        } catch is SerialWork.NoThread {
+            throw FileFault(path, EAGAIN)
+        }
+    }
+
+    private func readNow(at offset: Int64) throws(FileFault) -> [UInt8] {
+        let capacity = Int(min(Int64(Self.portion), length - offset))
+        var number: Int32 = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: capacity) { buffer, initialized in
+            repeat {
+                let count = pread(descriptor, buffer.baseAddress, capacity, off_t(offset))
+                number = count < 0 ? errno : 0
+                initialized = max(0, count)
+            } while number == EINTR
+        }
+        guard number == 0 else { throw FileFault(path, number) }
+        guard !bytes.isEmpty else {
+            throw FileFault(path, "it was cut to \(offset) of its \(length) bytes while it was sent")
+        }
+        return bytes
+    }
+
+    private static func openedForReading(_ path: String) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        #elseif canImport(Musl)
+        Musl.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        #else
+        Darwin.open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC)
+        #endif
+    }
+}

@@ -1,0 +1,76 @@
+public import HTTPTypes
+
+/// An answer whose body is in a file.
+public struct Download: Sendable {
+    /// The answer. Its body was read.
+    public var response: ClientResponse
+    /// The file, links followed.
+    public var path: String
+    /// The bytes in it.
+    public var bytes: Int64
+}
+
+extension HTTPDNSClient {
+    /// Sends a request and saves the body of its answer, whole or not at all, see ``ResponseBody/save(to:)``.
+    ///
+    /// The file is begun before the request is sent, so that a folder that cannot be written to costs nothing. Only an answer with
+    /// a status from 200 to 299 is saved: an error page must not take the place of a good file. Others are an error with code
+    /// `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
+    /// - Parameters:
+    ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
+    ///   - path: Where the body goes.
+    ///   - progress: Told how far it is, see ``ResponseBody/reportingProgress(_:)``.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func download(
+        _ request: ClientRequest,
+        to path: String,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> Download {
+        let file = try await FileSaving(path)
+        do {
+            var response = try await execute(request)
+            guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
+            if let progress { response.body = response.body.reportingProgress(progress) }
+            let bytes = try await response.body.save(to: file)
+            return Download(response: response, path: file.path, bytes: bytes)
+        } catch {
+            file.discard()
+            throw error
+        }
+    }
+
+    /// Sends a GET request and saves the body of its answer, see ``download(_:to:progress:)-(ClientRequest,_,_)``.
+    public func download(
+        _ url: String,
+        to path: String,
+        headerFields: HTTPFields = [:],
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        deadline: Duration? = nil,
+        progress: (@Sendable (TransferProgress) -> Void)? = nil
+    ) async throws -> Download {
+        var options = RequestOptions()
+        options.pinnedTo = addresses
+        options.bypass = bypass
+        options.deadline = deadline
+        return try await download(
+            ClientRequest(url: url, headerFields: headerFields, options: options),
+            to: path,
+            progress: progress
+        )
+    }
+}
+
+extension HTTPDNSClientError {
+    fileprivate static func unexpectedStatus(_ response: ClientResponse) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .unexpectedStatus,
+            stage: .firstByte,
+            message: "the answer to a download was \(response.status.code), and nothing was saved",
+            host: response.exchanges.last?.request.content.url.host.description,
+            hint: "execute(_:) gives every answer, and its body's save(to:) saves it"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+}

@@ -1,0 +1,74 @@
+internal import CurlTransport
+
+/// A part of a body that can be read as often as it is sent.
+enum BodyPiece: Sendable {
+    case bytes([UInt8])
+    /// The contents of a file, which is opened for each sending.
+    case file(String)
+}
+
+/// Pieces one after the other, for one sending: their files are open, and their length is known.
+struct OpenPieces: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    /// How much of bytes in memory is given at once: as much as a report of progress may lag behind.
+    private static let portion = 64 * 1024
+
+    private enum Piece: Sendable {
+        case bytes([UInt8])
+        case file(ReadableFile)
+
+        var length: Int64 {
+            switch self {
+            case .bytes(let bytes): Int64(bytes.count)
+            case .file(let file): file.length
+            }
+        }
+    }
+
+    private let pieces: [Piece]
+    private var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    static func source(of pieces: [BodyPiece]) async throws -> RequestBodySource {
+        var open: [Piece] = []
+        open.reserveCapacity(pieces.count)
+        for piece in pieces {
+            switch piece {
+            case .bytes(let bytes): open.append(.bytes(bytes))
+            case .file(let path): open.append(.file(try await ReadableFile.open(path)))
+            }
+        }
+        let chunks = OpenPieces(pieces: open)
+        return .stream(length: chunks.length, chunks)
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        private var pieces: ArraySlice<Piece>
+        /// How much of the first piece has been given.
+        private var offset: Int64 = 0
+
+        fileprivate init(_ sequence: OpenPieces) { pieces = sequence.pieces[...] }
+
+        mutating func next() async throws -> [UInt8]? {
+            while let piece = pieces.first {
+                guard offset < piece.length else {
+                    pieces = pieces.dropFirst()
+                    offset = 0
+                    continue
+                }
+                let chunk: [UInt8]
+                switch piece {
+                case .bytes(let bytes): chunk = Array(bytes[Int(offset)...].prefix(OpenPieces.portion))
+                case .file(let file): chunk = try await file.read(at: offset)
+                }
+                offset += Int64(chunk.count)
+                return chunk
+            }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+}

@@ -1,0 +1,110 @@
+extension RequestBody {
+    /// Names and values as a browser's form sends them (`application/x-www-form-urlencoded`, the URL standard's serializer), in their
+    /// order; a name may come more than once. It sets the content type, unless the request has one.
+    public static func form(_ fields: KeyValuePairs<String, String>) -> RequestBody {
+        var bytes: [UInt8] = []
+        for (name, value) in fields {
+            if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
+            appendFormText(name, to: &bytes)
+            bytes.append(UInt8(ascii: "="))
+            appendFormText(value, to: &bytes)
+        }
+        return RequestBody(.bytes(bytes), contentType: "application/x-www-form-urlencoded")
+    }
+
+    private static func appendFormText(_ text: String, to bytes: inout [UInt8]) {
+        let digits = Array("0123456789ABCDEF".utf8)
+        for byte in text.utf8 {
+            switch byte {
+            case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+                UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "*"), UInt8(ascii: "-"), UInt8(ascii: "."),
+                UInt8(ascii: "_"):
+                bytes.append(byte)
+            case UInt8(ascii: " "):
+                bytes.append(UInt8(ascii: "+"))
+            default:
+                bytes += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+            }
+        }
+    }
+
+    /// A part of a multipart form.
+    public struct Part: Sendable {
+        let piece: BodyPiece
+        let name: String
+        let fileName: String?
+        let contentType: String?
+
+        /// A field with a value.
+        public static func field(_ name: String, _ value: String) -> Part {
+            Part(piece: .bytes(Array(value.utf8)), name: name, fileName: nil, contentType: nil)
+        }
+
+        /// Bytes that the server gets as a file.
+        public static func bytes(
+            _ name: String,
+            fileName: String,
+            contentType: String = "application/octet-stream",
+            _ bytes: [UInt8]
+        ) -> Part {
+            Part(piece: .bytes(bytes), name: name, fileName: fileName, contentType: contentType)
+        }
+
+        /// A file, read as ``RequestBody/file(_:)`` is.
+        /// - Parameter fileName: The name that the server is told; nil means the last part of the path.
+        public static func file(
+            _ name: String,
+            path: String,
+            fileName: String? = nil,
+            contentType: String = "application/octet-stream"
+        ) -> Part {
+            let last = path.split(separator: "/").last.map(String.init) ?? path
+            return Part(piece: .file(path), name: name, fileName: fileName ?? last, contentType: contentType)
+        }
+
+        /// The part's head. Names are escaped as browsers do (the HTML standard's multipart/form-data encoding), so that none ends
+        /// its quotation or its line.
+        var head: String {
+            var head = "Content-Disposition: form-data; name=\"\(Part.escaped(name))\""
+            if let fileName { head += "; filename=\"\(Part.escaped(fileName))\"" }
+            head += "\r\n"
+            if let contentType { head += "Content-Type: \(contentType.filter { !$0.isNewline && $0 != "\0" })\r\n" }
+            return head + "\r\n"
+        }
+
+        private static func escaped(_ text: String) -> String {
+            var escaped = ""
+            for scalar in text.unicodeScalars {
+                switch scalar {
+                case "\"": escaped += "%22"
+                case "\r": escaped += "%0D"
+                case "\n": escaped += "%0A"
+                default: escaped.unicodeScalars.append(scalar)
+                }
+            }
+            return escaped
+        }
+    }
+
+    /// A form with files (`multipart/form-data`, RFC 7578). Its length is known, files are read as they are sent, and it can be sent
+    /// again. It sets the content type, unless the request has one; then that must name the boundary, which nobody else knows.
+    public static func multipart(_ parts: [Part]) -> RequestBody {
+        multipart(parts, boundary: "httpdns-" + (0..<2).map { _ in hexadecimal(.random(in: .min ... .max)) }.joined())
+    }
+
+    static func multipart(_ parts: [Part], boundary: String) -> RequestBody {
+        var pieces: [BodyPiece] = []
+        var text = ""
+        for part in parts {
+            pieces += [.bytes(Array("\(text)--\(boundary)\r\n\(part.head)".utf8)), part.piece]
+            text = "\r\n"
+        }
+        pieces.append(.bytes(Array("\(text)--\(boundary)--\r\n".utf8)))
+        return RequestBody(.pieces(pieces), contentType: "multipart/form-data; boundary=\(boundary)")
+    }
+
+    private static func hexadecimal(_ number: UInt64) -> String {
+        let text = String(number, radix: 16)
+        return String(repeating: "0", count: 16 - text.count) + text
+    }
+}

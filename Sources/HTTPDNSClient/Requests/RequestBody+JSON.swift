@@ -1,0 +1,90 @@
+public import HTTPDNSPrimitives
+public import HTTPTypes
+
+#if canImport(FoundationEssentials)
+internal import FoundationEssentials
+#else
+internal import Foundation
+#endif
+
+extension RequestBody {
+    /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the request
+    /// has one. For other dates, keys or order: encode by yourself and use ``bytes(_:)``.
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` and the encoder's error in `underlying`.
+    public static func json(_ value: some Encodable) throws(HTTPDNSClientError) -> RequestBody {
+        do {
+            return RequestBody(.bytes(Array(try JSONEncoder().encode(value))), contentType: "application/json")
+        } catch {
+            var failure = HTTPDNSClientError(
+                code: .invalidRequest,
+                stage: .request,
+                message: "the request's body, a value of type \(type(of: value)), cannot be encoded as JSON",
+                hint: "the encoder's error is in underlying"
+            )
+            failure.underlying = error
+            throw failure
+        }
+    }
+}
+
+extension ResponseBody {
+    /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look at.
+    /// - Parameter limit: The longest body that is read.
+    /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` for what is no JSON or
+    ///   another value; `CancellationError`.
+    public func decode<Value: Decodable>(
+        _ type: Value.Type = Value.self,
+        upTo limit: ByteCount = .mebibytes(4)
+    ) async throws -> Value {
+        let bytes = try await collect(upTo: limit)
+        do {
+            return try JSONDecoder().decode(type, from: Data(bytes))
+        } catch {
+            throw HTTPDNSClientError.notDecoded(type, error, on: hop)
+        }
+    }
+}
+
+extension HTTPDNSClient {
+    /// Sends a POST request with a value as JSON, see ``RequestBody/json(_:)``, and returns at the head of its response.
+    /// - Parameters:
+    ///   - url: The absolute http or https URL.
+    ///   - headerFields: The header fields.
+    ///   - value: The value.
+    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    public func post(
+        _ url: String,
+        headerFields: HTTPFields = [:],
+        json value: some Encodable,
+        pinnedTo addresses: [String]? = nil,
+        bypass: Bool = false,
+        deadline: Duration? = nil
+    ) async throws -> ClientResponse {
+        try await post(
+            url,
+            headerFields: headerFields,
+            body: .json(value),
+            pinnedTo: addresses,
+            bypass: bypass,
+            deadline: deadline
+        )
+    }
+}
+
+extension HTTPDNSClientError {
+    fileprivate static func notDecoded(_ type: Any.Type, _ cause: any Error, on hop: HopRecord?) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .decodingFailed,
+            stage: .body,
+            message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is no JSON of type \(type)",
+            host: hop?.host,
+            hint: "the decoder's error is in underlying; look at the status first"
+        )
+        error.requestMayHaveBeenSent = hop != nil
+        error.underlying = cause
+        return error
+    }
+}

@@ -1,0 +1,85 @@
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension ResponseBody {
+    /// How much is written at once: each writing starts a thread, which costs as much as copying a tenth of this.
+    private static let portion = 256 * 1024
+
+    /// Writes the body to a file, which is there whole or not at all: it is written beside its place under another name, and renamed
+    /// when the last byte is on the disk. A failure, and cancelling the task, leave what was there before and nothing else.
+    ///
+    /// The disk is written on a thread of its own; a slow one slows the server down. A new file gets the rights that the umask
+    /// leaves, one that takes the place of another the rights of that one. Only the end of the whole process can leave a
+    /// file behind, `.httpdns-….part`.
+    /// - Parameter path: A path in a folder that is there. A link stays a link: the file that it leads to is replaced.
+    /// - Returns: The number of bytes.
+    /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for what the file system refuses; `CancellationError`.
+    @discardableResult
+    public func save(to path: String) async throws -> Int64 {
+        try await save(to: try await FileSaving(path))
+    }
+
+    func save(to file: FileSaving) async throws -> Int64 {
+        var count: Int64 = 0
+        do {
+            var waiting: [UInt8] = []
+            for try await chunk in self {
+                count += Int64(chunk.count)
+                waiting = waiting.isEmpty ? chunk : waiting + chunk
+                guard waiting.count >= ResponseBody.portion else { continue }
+                try await file.append(waiting)
+                waiting = []
+            }
+            if !waiting.isEmpty { try await file.append(waiting) }
+            try await file.finish()
+        } catch {
+            file.discard()
+            throw error
+        }
+        return count
+    }
+}
+
+/// A file that is written off the concurrency pool's threads.
+struct FileSaving: Sendable {
+    private let file: ReplacedFile
+    private let work = SerialWork()
+
+    /// Where it will be, links followed.
+    var path: String { file.path }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `fileFailed`; `CancellationError`.
+    init(_ path: String) async throws {
+        let work = self.work
+        file = try await FileSaving.named(path, .request) { try await work.run { try ReplacedFile(path) } }
+    }
+
+    func append(_ bytes: [UInt8]) async throws {
+        try await FileSaving.named(file.path, .body) { try await work.run { [file] in try file.append(bytes) } }
+    }
+
+    /// What is being renamed can no more be given up: the task's cancellation comes before this or has no effect.
+    func finish() async throws {
+        try Task.checkCancellation()
+        let (file, work) = (self.file, self.work)
+        try await FileSaving.named(file.path, .body) {
+            try await Task { try await work.run { try file.finish() } }.value
+        }
+    }
+
+    func discard() { file.discard() }
+
+    private static func named<Value: Sendable>(
+        _ path: String,
+        _ stage: HTTPDNSClientError.Stage,
+        _ body: () async throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await body()
+        } catch let fault as FileFault {
+            throw HTTPDNSClientError.unwritable(fault, stage)
+        } catch is SerialWork.NoThread {
+            throw HTTPDNSClientError.unwritable(FileFault(path, "the system gave no thread to write it"), stage)
+        }
+    }
+}

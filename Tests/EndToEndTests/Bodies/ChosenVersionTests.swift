@@ -1,0 +1,59 @@
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 73 of the acceptance list: the protocol in nginx's log is the one that was asked for.
+@Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+struct ChosenVersionTests {
+    @Test(
+        "the log has the version that was chosen",
+        arguments: [
+            (.http10Only, "HTTP/1.0"), (.http1Only, "HTTP/1.1"), (.http2Only, "HTTP/2.0"), (.automatic, "HTTP/2.0"),
+        ] as [(HTTPVersionChoice, String)]
+    )
+    func chosen(versions: HTTPVersionChoice, name: String) async throws {
+        let rig = try await ServerRig.shared()
+        let host = "version-\(versions).wild.test".lowercased()
+        let mark = rig.accessLogMark()
+        try await withClient(rig.settings(mappings: [host: .addresses(["127.0.0.2"])])) { client in
+            var request = ClientRequest(
+                method: .post,
+                url: "https://\(host):\(rig.tlsPort)/echo",
+                body: .bytes([1, 2])
+            )
+            request.options.versions = versions
+            for _ in 0..<2 {
+                let response = try await client.execute(request)
+                #expect(response.status == .ok && (response.version == .http2) == (name == "HTTP/2.0"))
+                try await response.text()
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 2) { $0.host.hasPrefix(host) }
+        #expect(lines.count == 2 && lines.allSatisfy { $0.protocol == name })
+    }
+
+    @Test("a server without HTTP/2 gets nothing of a request that wants nothing else, however often it is asked")
+    func refused() async throws {
+        let rig = try await ServerRig.shared()
+        let host = "version-none.wild.test"
+        let mark = rig.accessLogMark()
+        try await withClient(rig.settings(mappings: [host: .addresses(["127.0.0.2"])])) { client in
+            var request = ClientRequest(method: .post, url: "https://\(host):\(rig.http1Port)/echo", body: .bytes([1]))
+            request.options.versions = .http2Only
+            for _ in 0..<3 {
+                let error = try await refusal { _ = try await client.execute(request) }
+                #expect(
+                    error.code == .connectFailed && error.stage == .tls && error.message.contains("HTTP/2"),
+                    "\(error)"
+                )
+                #expect(!error.requestMayHaveBeenSent)
+            }
+            request.options.versions = .automatic
+            #expect(try await client.execute(request).text().isEmpty == false)
+        }
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.host.hasPrefix(host) }
+        #expect(lines.count == 1)
+    }
+}

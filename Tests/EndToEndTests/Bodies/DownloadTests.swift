@@ -1,0 +1,129 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Downloads over the wire: whole or not at all. Rows 66 and 67 of the acceptance list.
+@Suite("Downloads", .timeLimit(.minutes(5)))
+struct DownloadTests {
+    private func settings(_ address: String = "127.0.0.1") throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses([address])
+        configuration.makePatient()
+        return configuration
+    }
+
+    private func names(_ folder: TemporaryFolder) throws -> [String] {
+        try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    }
+
+    @Test(
+        "a download that is cancelled, cut or late leaves what was there and nothing else",
+        arguments: ["cancelled", "cut", "late"]
+    )
+    func ended(how: String) async throws {
+        let folder = try TemporaryFolder()
+        try folder.write("a", "old")
+        let begun = Gate()
+        let cut = Gate()
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 3000000\r\n\r\n"),
+            .send([UInt8](repeating: 1, count: 2_000_000)),
+            .wait(cut)
+        )
+        try await withClient(settings()) { client in
+            let task = Task {
+                try await client.download(
+                    "http://one.test:\(server.port)/",
+                    to: folder.path("a"),
+                    deadline: how == "late" ? .seconds(1) : nil
+                ) { if $0.bytes >= 1_000_000 { begun.open() } }
+            }
+            if how != "late" {
+                await begun.passage()
+                let found = try names(folder)
+                #expect(found.count == 2)
+            }
+            switch how {
+            case "cancelled":
+                task.cancel()
+                await #expect(throws: CancellationError.self) { try await task.value }
+            case "cut":
+                cut.open()
+                #expect(try await refusal { _ = try await task.value }.code == .connectionLost)
+            default:
+                #expect(try await refusal { _ = try await task.value }.code == .timedOut)
+            }
+        }
+        #expect(try names(folder) == ["a"] && folder.text(of: folder.path("a")) == "old")
+    }
+
+    @Test(
+        "what nginx serves is in the file, byte by byte",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: ["1m.bin", "1k.bin", "100m.bin"]
+    )
+    func whole(name: String) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        try await withClient(rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])) { client in
+            let last = Lock<TransferProgress?>(nil)
+            let download = try await client.download("https://one.test:\(rig.tlsPort)/\(name)", to: folder.path("a")) {
+                step in
+                last.withLock { last in
+                    #expect(step.bytes >= last?.bytes ?? 0)
+                    last = step
+                }
+            }
+            let source = "\(rig.folder)/nginx/www/\(name)"
+            #expect(try await Command("cmp", [source, folder.path("a")]).run().status == 0)
+            #expect(
+                last.withLock { $0 } == TransferProgress(bytes: download.bytes, total: download.bytes, isComplete: true)
+            )
+        }
+    }
+
+    /// The measured program is the command line: its standard output is the consumer's pipe, and nothing else is in the process.
+    @Test("1 GiB through a slow consumer: the process grows by less than 16 MiB, over HTTP/1.1")
+    func slowConsumer() async throws {
+        let size = 1 << 30
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .repeatForever([.send([UInt8](repeating: 7, count: 1 << 20))])
+        )
+        let folder = try TemporaryFolder()
+        // clear_refs 5 resets the peak (proc(5)), so that the program's start does not count.
+        let script = """
+            mkfifo "$1/pipe"
+            "$2" fetch "http://one.test:$3/" --map one.test=127.0.0.1 -o - >"$1/pipe" 2>"$1/report" & program=$!
+            exec 3<"$1/pipe"
+            read_some() { dd bs="$1" count=1 iflag=fullblock status=none <&3 | wc -c; }
+            kib() { awk -v name="$1:" '$1 == name { print $2 }' "/proc/$program/status"; }
+            total=$(read_some 4194304)
+            echo 5 >"/proc/$program/clear_refs"
+            before=$(kib VmRSS)
+            for piece in $(seq 127); do
+                sleep 0.02
+                total=$((total + $(read_some 8388608)))
+            done
+            after=$(kib VmHWM)
+            total=$((total + $(wc -c <&3)))
+            wait $program
+            echo "$? $before $after $total"
+            """
+        let result = try await Command(
+            "bash",
+            ["-c", script, "bash", folder.path, try BuiltProduct.path("resolve-test"), "\(server.port)"]
+        ).run(within: .seconds(200))
+        let figures = result.output.split(whereSeparator: \.isWhitespace).compactMap { Int($0) }
+        try #require(figures.count == 4, "\(result)")
+        #expect(figures[0] == 0 && figures[3] == size, "\(result)")
+        let growth = figures[2] - figures[1]
+        #expect(growth < 16 * 1024, "from \(figures[1]) KiB to \(figures[2]) KiB")
+        print("1 GiB through a slow consumer: from \(figures[1]) KiB to \(figures[2]) KiB")
+    }
+}

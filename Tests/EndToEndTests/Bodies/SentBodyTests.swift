@@ -1,0 +1,129 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 64 of the acceptance list: SHA-256 of what nginx stored is that of the source. And row 67, on the way up.
+@Suite("Sent bodies, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+struct SentBodyTests {
+    private static let long = ServerRig.hasTime
+    /// 5 GB is for `make endurance`: nginx writes all of it.
+    private static let sizes: [Int64] = [0, 1, 64 << 20] + (long ? [5_000_000_000] : [])
+
+    private func digest(_ path: String) async throws -> String {
+        let result = try await Command("sha256sum", [path]).run(within: .seconds(300))
+        return String(try #require(result.output.split(separator: " ").first))
+    }
+
+    /// A sparse file with a mark here and there, so that pieces in another order would show.
+    private func sparseFile(_ folder: TemporaryFolder, _ size: Int64) throws -> String {
+        let path = folder.path("source")
+        try Data().write(to: URL(filePath: path))
+        let file = try #require(FileHandle(forWritingAtPath: path))
+        try file.truncate(atOffset: UInt64(size))
+        var place: Int64 = 0
+        while place < size {
+            try file.seek(toOffset: UInt64(place))
+            try file.write(contentsOf: Data("\(place)".utf8).prefix(Int(min(20, size - place))))
+            place += 7_654_321
+        }
+        try file.close()
+        return path
+    }
+
+    private func settings(_ rig: ServerRig) throws -> HTTPDNSClient.Configuration {
+        var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        configuration.timeouts.total = nil
+        return configuration
+    }
+
+    @Test(
+        "a file arrives byte by byte, over HTTP/1.1 and HTTP/2",
+        arguments: sizes,
+        [HTTPVersionChoice.http1Only, .http2Only]
+    )
+    func file(size: Int64, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let source = try sparseFile(folder, size)
+        let name = "file-\(size)-\(versions)"
+        defer { try? FileManager.default.removeItem(atPath: rig.storedFile(name)) }
+        try await withClient(settings(rig)) { client in
+            var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
+            request.options.versions = versions
+            let steps = Lock<[TransferProgress]>([])
+            let complete = Gate()
+            request.body = .file(source).reportingProgress { step in
+                steps.withLock { $0.append(step) }
+                if step.isComplete { complete.open() }
+            }
+            let response = try await client.execute(request)
+            #expect(response.status == .created && response.version == (versions == .http2Only ? .http2 : .http11))
+            try await response.text()
+            await complete.passage()
+            let bytes = steps.withLock { $0.map(\.bytes) }
+            #expect(bytes.first == 0 && bytes.last == size && zip(bytes, bytes.dropFirst()).allSatisfy { $0 <= $1 })
+            #expect(steps.withLock { $0.allSatisfy { $0.total == size } && $0.filter(\.isComplete).count == 1 })
+        }
+        let (sent, stored) = (try await digest(source), try await digest(rig.storedFile(name)))
+        #expect(sent == stored)
+    }
+
+    @Test(
+        "streams of known and unknown length, bytes and multipart forms arrive as they are",
+        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+    )
+    func otherBodies(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
+        let source = folder.path("source")
+        try Data(bytes).write(to: URL(filePath: source))
+        func stream(_ length: Int64?) -> RequestBody {
+            .stream(
+                length: length,
+                AsyncStream<ArraySlice<UInt8>> { feed in
+                    for start in stride(from: 0, to: bytes.count, by: 9_999) {
+                        feed.yield(bytes[start...].prefix(9_999))
+                    }
+                    feed.finish()
+                }
+            )
+        }
+        try await withClient(settings(rig)) { client in
+            for (name, body) in [
+                ("bytes", .bytes(bytes)), ("known", stream(1_000_003)), ("unknown", stream(nil)),
+                ("reported", .bytes(bytes)),
+            ] as [(String, RequestBody)] {
+                let steps = Lock<[TransferProgress]>([])
+                let complete = Gate()
+                var request = ClientRequest(
+                    method: .put,
+                    url: "https://one.test:\(rig.tlsPort)/stored/other-\(name)-\(versions)"
+                )
+                request.options.versions = versions
+                request.body = body
+                if name != "bytes" {
+                    request.body = body.reportingProgress { step in
+                        steps.withLock { $0.append(step) }
+                        if step.isComplete { complete.open() }
+                    }
+                }
+                let response = try await client.execute(request)
+                #expect(response.status.kind == .successful)
+                try await response.text()
+                let stored = try Data(contentsOf: URL(filePath: rig.storedFile("other-\(name)-\(versions)")))
+                #expect(Array(stored) == bytes, "\(name)")
+                guard name != "bytes" else { continue }
+                await complete.passage()
+                // An unknown length is marked until the end is there.
+                let last = try #require(steps.withLock { $0.last })
+                #expect(last == TransferProgress(bytes: 1_000_003, total: 1_000_003, isComplete: true))
+                let totals = Set(steps.withLock { $0.dropLast().map(\.total) })
+                #expect(totals == [name == "unknown" ? nil : 1_000_003])
+            }
+        }
+    }
+}

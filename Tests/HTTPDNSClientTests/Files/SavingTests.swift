@@ -1,0 +1,133 @@
+import CurlTransport
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 67 and, with `DownloadTests`, the rest of what a download promises: the file is there whole or not at all.
+@Suite("Saving bodies")
+struct SavingTests {
+    private let folder: String
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "httpdns-saving-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    }
+
+    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    private func contents(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+    }
+
+    private func rig(_ chunks: [[UInt8]], status: HTTPResponse.Status = .ok, endingWith failure: TransferFailure? = nil)
+        throws
+        -> Rig
+    {
+        try Rig(
+            wire: ScriptedWire { request, _ in .ok(from: request, status: status, chunks: chunks, endingWith: failure) }
+        )
+    }
+
+    @Test("a body is there whole, in the place of what was there, with its rights, behind a link too")
+    func whole() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        chmod("\(folder)/a", 0o600)
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "a")
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: 700_000)
+        let download = try await rig([Array("new ".utf8), long]).client.download(
+            "https://one.test/",
+            to: "\(folder)/link"
+        )
+        #expect(download.bytes == 700_004 && download.path.hasSuffix("/a") && download.response.status == .ok)
+        #expect(try names() == ["a", "link"] && contents("a").hasPrefix("new xxx") && contents("a").count == 700_004)
+        let rights = try FileManager.default.attributesOfItem(atPath: "\(folder)/a")[.posixPermissions] as? Int
+        #expect(rights == 0o600)
+
+        #expect(try await rig([]).client.get("https://one.test/").body.save(to: "\(folder)/empty") == 0)
+        #expect(try names() == ["a", "empty", "link"] && contents("empty").isEmpty)
+    }
+
+    @Test("a body that breaks and a status that is no success leave what was there, and nothing else")
+    func failures() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
+        let error = await clientError { try await broken.client.download("https://one.test/", to: "\(folder)/a") }
+        #expect(error?.code == .connectionLost)
+        let missing = try rig([[1]], status: .notFound)
+        let status = await clientError { try await missing.client.download("https://one.test/", to: "\(folder)/a") }
+        #expect(status?.code == .unexpectedStatus && status?.message.contains("404") == true)
+        #expect(status?.requestMayHaveBeenSent == true && status?.host == "one.test")
+        #expect(try names() == ["a"] && contents("a") == "old")
+    }
+
+    @Test(
+        "a place that cannot be written to is found out before anything is sent",
+        arguments: ["/nonexistent/a", "", "/dev/null", "/tmp"]
+    )
+    func noPlace(path: String) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
+        #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false && error?.hint != nil)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test("a file that is dropped before its end leaves nothing, nor does one that cannot get its name")
+    func dropped() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        do {
+            let file = try ReplacedFile("\(folder)/a")
+            try file.append([1, 2])
+            #expect(try names().count == 1)
+        }
+        #expect(try names().isEmpty)
+        let file = try ReplacedFile("\(folder)/b")
+        try FileManager.default.createDirectory(atPath: "\(folder)/b", withIntermediateDirectories: false)
+        #expect(throws: FileFault.self) { try file.finish() }
+        #expect(try names() == ["b"])
+    }
+
+    @Test("reading reports 0 first, growing numbers, and the exact number at the end; the total where it is known")
+    func progress() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (length, coding) in [("5", nil), (nil, nil), ("5", "gzip")] as [(String?, String?)] {
+            let wire = ScriptedWire { request, _ in
+                var answer = HopAnswer.ok(from: request, chunks: [[1, 2], [3, 4, 5]])
+                answer.head.headerFields[.contentLength] = length
+                answer.head.headerFields[.contentEncoding] = coding
+                return answer
+            }
+            let seen = Lock<[TransferProgress]>([])
+            let client = try Rig(wire: wire).client
+            _ = try await client.download("https://one.test/", to: "\(folder)/a") { step in
+                seen.withLock { $0.append(step) }
+            }
+            let total: Int64? = length != nil && coding == nil ? 5 : nil
+            #expect(
+                seen.withLock { $0 } == [
+                    TransferProgress(bytes: 0, total: total, isComplete: false),
+                    TransferProgress(bytes: 2, total: total, isComplete: false),
+                    TransferProgress(bytes: 5, total: total, isComplete: false),
+                    TransferProgress(bytes: 5, total: 5, isComplete: true),
+                ]
+            )
+            #expect(seen.withLock { $0[1].fraction } == total.map { _ in 0.4 } && seen.withLock { $0[3].fraction } == 1)
+        }
+    }
+
+    @Test("a body that fails is never complete")
+    func neverComplete() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
+        let seen = Lock<[TransferProgress]>([])
+        let body = try await broken.client.get("https://one.test/").body.reportingProgress { step in
+            seen.withLock { $0.append(step) }
+        }
+        #expect(await clientError { try await body.collect(upTo: .bytes(9)) }?.code == .connectionLost)
+        #expect(seen.withLock { $0.map(\.bytes) } == [0, 1] && seen.withLock { $0.allSatisfy { !$0.isComplete } })
+    }
+}
