@@ -29,7 +29,7 @@ struct VersionChoiceTests {
             (.automatic, "POST / HTTP/1.1\r\n"),
         ] as [(HTTPVersionChoice, String)] {
             let server = try RawServer(.readHead, .sendText("HTTP/1.0 200 OK\r\n\r\nok"))
-            let (response, body) = try await fixture.fetch(try request(server, versions, body: .bytes([1])))
+            let (response, body) = try await fixture.fetch(try request(server, versions))
             #expect(response.version == .http10 && body == Array("ok".utf8))
             #expect(server.connections.first?.text.hasPrefix(line) == true)
         }

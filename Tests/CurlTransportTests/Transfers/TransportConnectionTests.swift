@@ -153,7 +153,7 @@ struct TransportConnectionTests {
                 .protocolViolation
             ),
             ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc")], .protocolViolation),
-            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .protocolViolation),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .undecodable),
         ]
         for (steps, code) in cases {
             let server = try RawServer { _ in steps }

@@ -31,6 +31,13 @@ struct RealFileTests {
         await watcher.end()
     }
 
+    /// A writer of the file as it is. No child process gets it from here: the system tells of closing when all have closed it.
+    private func writer(_ path: String) throws -> FileHandle {
+        let descriptor = open(path, O_WRONLY | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        return FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    }
+
     private func withFolder(_ body: (TemporaryFolder) async throws -> Void) async throws {
         let folder = try TemporaryFolder()
         defer { folder.remove() }
@@ -55,7 +62,7 @@ struct RealFileTests {
         try await withFolder { folder in
             try folder.write("old", "f.yaml")
             try await withWatcher(folder("f.yaml")) { _ in
-                let handle = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                let handle = try writer(folder("f.yaml"))
                 try handle.truncate(atOffset: 0)
                 try handle.write(contentsOf: Data("first ".utf8))
                 // Longer than a closed file would have to rest. It is no wait for something to happen, but for nothing.
@@ -72,10 +79,10 @@ struct RealFileTests {
         try await withFolder { folder in
             try folder.write("old", "f.yaml")
             try await withWatcher(folder("f.yaml")) { _ in
-                let late = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                let late = try writer(folder("f.yaml"))
                 try folder.replace("1", "f.yaml")
                 #expect(await reports.next() == ["applied 1"])
-                let handle = try #require(FileHandle(forWritingAtPath: folder("f.yaml")))
+                let handle = try writer(folder("f.yaml"))
                 try handle.truncate(atOffset: 0)
                 try handle.write(contentsOf: Data("first ".utf8))
                 try late.close()

@@ -11,6 +11,20 @@ final class ChildProcess: Sendable {
     let processID: pid_t
     private let ending = Lock<Int32?>(nil)
 
+    /// What is open in this process, as far as the system tells. One that is closed meanwhile does no harm: glibc passes over it.
+    private static var openDescriptors: [Int32] {
+        guard let folder = opendir("/proc/self/fd") else { return [] }
+        defer { closedir(folder) }
+        var numbers: [Int32] = []
+        while let entry = readdir(folder) {
+            let name = withUnsafePointer(to: &entry.pointee.d_name) { name in
+                name.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+            }
+            if let number = Int32(name) { numbers.append(number) }
+        }
+        return numbers
+    }
+
     /// Starts `executable`, a path.
     /// - Parameter environment: The whole environment; nil means this process's.
     init(
@@ -26,6 +40,10 @@ final class ChildProcess: Sendable {
         defer { posix_spawn_file_actions_destroy(&actions) }
         for (target, source) in [input, output, error].enumerated() {
             posix_spawn_file_actions_adddup2(&actions, source.number, Int32(target))
+        }
+        // Whatever else is open here: a file that a child holds open is not closed when its writer closes it.
+        for number in ChildProcess.openDescriptors where number > 2 {
+            posix_spawn_file_actions_addclose(&actions, number)
         }
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)

@@ -26,7 +26,7 @@ extension FuzzTarget {
     }
 
     private static let first: VendorReading = { octets, question throws(VendorAnswerError) in
-        try AlibabaV1Answer.read(octets, question)
+        try AlibabaV1Answer.read(octets, question: question)
     }
 
     private static let plain: VendorReading = { octets, question throws(VendorAnswerError) in
