@@ -51,7 +51,11 @@ extension RequestBody {
         }
 
         /// A file, read as ``RequestBody/file(_:)`` is.
-        /// - Parameter fileName: The name that the server is told; nil means the last part of the path.
+        /// - Parameters:
+        ///   - name: The name of the field.
+        ///   - path: The path of the file.
+        ///   - fileName: The name that the server is told; nil means the last part of the path.
+        ///   - contentType: The media type that the server is told.
         public static func file(
             _ name: String,
             path: String,

@@ -29,7 +29,9 @@ extension RequestBody {
 
 extension ResponseBody {
     /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look at.
-    /// - Parameter limit: The longest body that is read.
+    /// - Parameters:
+    ///   - type: What the value is.
+    ///   - limit: The longest body that is read.
     /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` for what is no JSON or
     ///   another value; `CancellationError`.
     public func decode<Value: Decodable>(
