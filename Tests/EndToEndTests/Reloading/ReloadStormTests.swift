@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// A file that never rests, under load: whatever happens to it, requests go where some set of it said.
-@Suite("A configuration file that changes under load", .enabled(if: ServerRig.isAvailable([.nginx])))
+@Suite("A configuration file that changes under load", .serialized, .enabled(if: ServerRig.isAvailable([.nginx])))
 struct ReloadStormTests {
     /// The only addresses that the file ever has for its name.
     private static let addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
