@@ -184,6 +184,7 @@ final class TransportLoop {
                 hasRunTasks = true
             case .drain(let deadline):
                 isDraining = true
+                endProbes()
                 drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
             }
         }

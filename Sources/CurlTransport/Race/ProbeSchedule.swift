@@ -6,6 +6,8 @@ struct ProbeTarget: Hashable {
     let endpoint: Endpoint
     let versions: HTTPVersionChoice
     let limits: TransferLimits
+    /// Whether the request does not come as itself. Its probe then does not either.
+    let withholdsCertificate: Bool
 
     /// - Parameter request: A request that may go there.
     init(_ endpoint: Endpoint, for request: TransferRequest) {
@@ -16,16 +18,26 @@ struct ProbeTarget: Hashable {
         limits.connect = request.limits.connect ?? limits.connect
         limits.tls = request.limits.tls ?? limits.tls
         self.limits = limits
+        withholdsCertificate = request.withholdsCertificate
     }
 
     /// What is the same for all requests that share the endpoint's connections.
-    fileprivate var key: Key { Key(host: url.host, port: url.port, isSecure: url.scheme == .https, endpoint: endpoint) }
+    fileprivate var key: Key {
+        Key(
+            host: url.host,
+            port: url.port,
+            isSecure: url.scheme == .https,
+            endpoint: endpoint,
+            withholdsCertificate: withholdsCertificate
+        )
+    }
 
     fileprivate struct Key: Hashable {
         var host: ParsedURL.Host
         var port: UInt16
         var isSecure: Bool
         var endpoint: Endpoint
+        var withholdsCertificate: Bool
     }
 
     static func == (left: ProbeTarget, right: ProbeTarget) -> Bool { left.key == right.key }

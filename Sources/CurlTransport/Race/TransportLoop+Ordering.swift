@@ -69,12 +69,19 @@ extension TransportLoop {
             versions: target.versions
         )
         request.stopsBeforeSending = true
+        request.withholdsCertificate = target.withholdsCertificate
         let transfer = Transfer(request, mailbox: mailbox)
+        transfer.isProbe = true
         begin(transfer, at: target.endpoint, nil, index: -1)
         if isScheduled {
             // Without a handle it has failed to begin.
             if let handle = transfer.handle { handle.probe = target } else { probing?.ended(target) }
         }
+    }
+
+    /// Nobody waits for probes, so the loop's end does not either.
+    func endProbes() {
+        for handle in active where handle.transfer?.isProbe == true { takeOut(handle) }
     }
 
     // MARK: what answers show

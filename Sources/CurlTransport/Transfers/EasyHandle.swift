@@ -45,7 +45,7 @@ final class EasyHandle: HeapMember {
     var isRedialled = false
     /// Whether it was told not to send, see ``endsWithoutSending()``.
     var onlyConnects = false
-    /// The probe of the loop's own that it carries, which nobody waits for.
+    /// The scheduled probe that it carries.
     var probe: ProbeTarget?
     /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
     var socket: Int32 = -1

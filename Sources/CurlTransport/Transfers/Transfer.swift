@@ -4,8 +4,8 @@ internal import Synchronization
 /// One transfer, as its caller and its loop share it.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle`, `race`, `wasSent` and `hedges`
-/// on the loop's thread only.
+/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle`, `race`, `wasSent`, `hedges` and
+/// `isProbe` on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -37,6 +37,8 @@ final class Transfer: @unchecked Sendable {
     var wasSent = false
     /// How often it was sent besides, because the first sending had no answer in time. Loop thread only.
     var hedges = 0
+    /// Whether it is a probe of the loop's own, which nobody waits for. Loop thread only.
+    var isProbe = false
     /// Whether the caller gave it up. It is kept here too, because a loop that does not run yet takes no other message.
     private let wasCancelled = Atomic<Bool>(false)
     var isCancelled: Bool { wasCancelled.load(ordering: .relaxed) }

@@ -36,6 +36,16 @@ struct ProbeScheduleTests {
         #expect(schedule.nextAt == 20 * Self.second)
     }
 
+    @Test("what requests with the client's certificate and requests without it go to is probed with and without it")
+    func certificates() throws {
+        var schedule = schedule(.seconds(10), atOnce: 4)
+        var request = try request(1)
+        schedule.used(request.endpoints, by: request, at: 0) { 0 }
+        request.withholdsCertificate = true
+        schedule.used(request.endpoints, by: request, at: 0) { 0 }
+        #expect(Set(schedule.due(at: 10 * Self.second) { 0 }.map(\.withholdsCertificate)) == [false, true])
+    }
+
     @Test("no more than so many at once; the end of one begins the next")
     func concurrency() throws {
         var schedule = schedule(.seconds(1), atOnce: 3)

@@ -31,6 +31,30 @@ struct ClientCertificateTests {
         #expect(stranger.0 == 400)
     }
 
+    @Test("a redirect from elsewhere comes without it, and not over a connection that was made with it")
+    func redirected() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        try await withClient(try rig.tenant("tenant-a")) { client in
+            try await client.get(rig.tenantURL("/health?shared=direct")).text()
+            // Another scheme is another origin.
+            let elsewhere = "http://tenant.test:\(rig.httpPort)/redirect/302?to=\(rig.tenantURL("/health"))"
+            for _ in 0..<2 { #expect(try await client.get(elsewhere).status == .badRequest) }
+            try await client.get(rig.tenantURL("/health?shared=again")).text()
+        }
+        func seen(_ target: String, _ count: Int) async throws -> [AccessLogLine] {
+            try await rig.awaitAccessLog(since: mark, count: count) {
+                $0.host.hasPrefix("tenant.test") && $0.target == target
+            }
+        }
+        let direct = try await seen("/health?shared=direct", 1) + seen("/health?shared=again", 1)
+        let foreign = try await seen("/health", 2)
+        #expect(direct.allSatisfy { $0.clientSubject == "CN=tenant-a" && $0.status == 200 })
+        #expect(foreign.allSatisfy { $0.clientSubject.isEmpty && $0.clientVerification == "NONE" && $0.status == 400 })
+        #expect(Set(direct.map(\.connection)).isDisjoint(with: foreign.map(\.connection)))
+        #expect(direct[0].connection == direct[1].connection, "the one between has not ended it")
+    }
+
     @Test("an encrypted key is opened with the password of a file or of an environment variable")
     func encrypted() async throws {
         let rig = try await ServerRig.shared()
