@@ -107,7 +107,7 @@ extension HTTPDNSClient {
                 /// By lot.
                 public static let random = Selection(description: "random")
                 /// The one whose answers began soonest of late. Each is tried once to begin with, and a slow one again after
-                /// minutes, the later the slower it was.
+                /// minutes, the later the slower it was; requests do not wait for another one's first answer from it.
                 public static let fastest = Selection(description: "fastest")
             }
 

@@ -451,6 +451,7 @@ final class TransportLoop {
                 case .triesNext: delayPassed(for: handle)
                 case .looks: look(at: handle)
                 case .ends:
+                    noteUnanswered(handle)
                     retireIfSilent(handle, bound.phase)
                     finish(handle, .failure(timeout(of: handle, bound)))
                 }

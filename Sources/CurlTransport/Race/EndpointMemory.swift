@@ -12,6 +12,8 @@ struct EndpointMemory {
         /// Nanoseconds from a request's sending to its answer, averaged; the newest counts for a fifth.
         var average: Double
         var measuredAt: Int64
+        /// Whether nothing is known yet but that a request went there.
+        var isPending = false
     }
 
     /// The share of the newest time in the average: some ten answers tell, and one slow one does not.
@@ -28,10 +30,19 @@ struct EndpointMemory {
     // MARK: what happens
 
     /// A request tries an endpoint first.
-    mutating func begins(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
-        guard case .roundRobin = order else { return }
-        lastTurn += 1
-        turns.set(lastTurn, for: Place(origin: origin, endpoint: endpoint))
+    mutating func begins(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
+        let place = Place(origin: origin, endpoint: endpoint)
+        switch order {
+        case .roundRobin:
+            lastTurn += 1
+            turns.set(lastTurn, for: place)
+        case .fastest:
+            // Else all requests until the answer would follow the first one, to an address that may never answer.
+            var pace = waited(for: place, at: now) ?? Pace(average: 0, measuredAt: now, isPending: true)
+            if !pace.isPending { pace.measuredAt = now }
+            paces.set(pace, for: place)
+        case .given, .adaptive, .random: break
+        }
     }
 
     /// A request was sent to an endpoint.
@@ -44,8 +55,18 @@ struct EndpointMemory {
     mutating func answered(_ endpoint: Endpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
         let place = Place(origin: origin, endpoint: endpoint)
         var pace = Pace(average: Double(time), measuredAt: now)
-        if let before = paces[place] { pace.average = before.average + (pace.average - before.average) * Self.newest }
+        if let before = paces[place], !before.isPending {
+            pace.average = before.average + (pace.average - before.average) * Self.newest
+        }
         paces.set(pace, for: place)
+    }
+
+    /// A request was sent and has had no answer for so many nanoseconds, after which nobody waits any more. An endpoint that was
+    /// known to take longer takes as long as it did.
+    mutating func unanswered(_ endpoint: Endpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
+        let before = paces[Place(origin: origin, endpoint: endpoint)]
+        if let before, !before.isPending, before.average >= Double(time) { return }
+        answered(endpoint, origin, in: time, at: now)
     }
 
     // MARK: orders
@@ -58,12 +79,20 @@ struct EndpointMemory {
         sorted(endpoints) { turns[Place(origin: origin, endpoint: $0)].map(Double.init) ?? 0 }
     }
 
-    /// The fastest first; those that nothing is known of before all.
+    /// The fastest first; those that nothing is known of before all, and after all while their first answer is waited for.
     func byPace(_ endpoints: [Endpoint], for origin: RaceOrigin, at now: Int64) -> [Endpoint] {
         sorted(endpoints) { endpoint in
-            guard let pace = paces[Place(origin: origin, endpoint: endpoint)] else { return 0 }
+            guard let pace = waited(for: Place(origin: origin, endpoint: endpoint), at: now) else { return 0 }
+            if pace.isPending { return .greatestFiniteMagnitude }
             return pace.average / Self.growth(over: Double(now - pace.measuredAt) / Self.halfLife)
         }
+    }
+
+    /// What is known of a place. A first answer is waited for as long as a time counts in full: the request may have been given up,
+    /// or never have been sent.
+    private func waited(for place: Place, at now: Int64) -> Pace? {
+        guard let pace = paces[place] else { return nil }
+        return pace.isPending && Double(now - pace.measuredAt) >= Self.halfLife ? nil : pace
     }
 
     /// 2 to the power of `halfLives`, in straight lines between whole numbers: nothing here needs more, nor a mathematics library.

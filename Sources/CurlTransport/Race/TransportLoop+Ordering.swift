@@ -34,7 +34,7 @@ extension TransportLoop {
 
     /// A request begins with the first of these.
     func noteUse(of endpoints: [Endpoint], by transfer: Transfer) {
-        memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order)
+        memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
 
@@ -99,6 +99,14 @@ extension TransportLoop {
         _ = run.race.isAnswered(by: handle.raceIndex)
         carry(run, by: handle, pin)
         return true
+    }
+
+    /// A time limit ends the wait for an answer, or the answer of another sending does: it would have taken longer than this.
+    func noteUnanswered(_ handle: EasyHandle) {
+        guard let transfer = handle.transfer, case .fastest = transfer.order, let pin = handle.pin,
+            handle.mayHaveBeenSent, handle.phase != .receiving
+        else { return }
+        memory.unanswered(pin.key.endpoint, RaceOrigin(transfer), for: max(0, now - handle.sentAt), at: now)
     }
 
     /// A head has come: its status may be one that its endpoint is left for.

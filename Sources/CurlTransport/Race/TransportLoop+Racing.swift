@@ -163,6 +163,7 @@ extension TransportLoop {
             for index in run.handles.indices where index != winner {
                 guard let handle = run.handles[index] else { continue }
                 run.handles[index] = nil
+                noteUnanswered(handle)
                 takeOut(handle)
             }
         }

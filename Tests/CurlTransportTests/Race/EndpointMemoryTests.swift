@@ -16,7 +16,7 @@ struct EndpointMemoryTests {
         var used: [Endpoint] = []
         for _ in 0..<6 {
             let first = memory.byTurns(Array(endpoints.reversed()), for: origin)[0]
-            memory.begins(first, origin, .roundRobin)
+            memory.begins(first, origin, .roundRobin, at: 0)
             used.append(first)
         }
         #expect(used == endpoints.reversed() + endpoints.reversed())
@@ -58,6 +58,48 @@ struct EndpointMemoryTests {
         #expect(first(after: 200) == endpoints[0])
         memory.answered(endpoints[1], origin, in: 3_000_000, at: 400 * Self.second)
         #expect(first(after: 400) == endpoints[2])
+    }
+
+    @Test("while the first answer of one is waited for, requests go elsewhere; for a minute, for it may never come")
+    func pending() {
+        var memory = EndpointMemory()
+        for endpoint in endpoints {
+            #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoint)
+            memory.begins(endpoint, origin, .fastest, at: 0)
+        }
+        #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)
+        memory.answered(endpoints[2], origin, in: 9_000_000_000, at: 0)
+        #expect(memory.byPace(endpoints, for: origin, at: 59 * Self.second)[0] == endpoints[2])
+        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[0])
+        memory.begins(endpoints[0], origin, .fastest, at: 60 * Self.second)
+        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[1])
+    }
+
+    @Test("one that is slow is tried again by one request, not by all until that is answered")
+    func oneTries() {
+        var memory = EndpointMemory()
+        for (endpoint, time) in zip(endpoints, [40, 3, 60] as [Int64]) {
+            memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
+        }
+        let later = 240 * Self.second
+        memory.answered(endpoints[1], origin, in: 3_000_000, at: later)
+        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[0])
+        memory.begins(endpoints[0], origin, .fastest, at: later)
+        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[1])
+    }
+
+    @Test("waiting in vain counts as an answer at its end; it makes none faster than it was known to be")
+    func inVain() {
+        var memory = EndpointMemory()
+        memory.begins(endpoints[0], origin, .fastest, at: 0)
+        memory.unanswered(endpoints[0], origin, for: 50_000_000, at: 0)
+        memory.answered(endpoints[1], origin, in: 20_000_000, at: 0)
+        let two = Array(endpoints.prefix(2))
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        for _ in 0..<50 { memory.unanswered(endpoints[0], origin, for: 1_000_000, at: 0) }
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        for _ in 0..<3 { memory.unanswered(endpoints[1], origin, for: 500_000_000, at: 0) }
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[0])
     }
 
     @Test("by lot: each order has its chance, and every endpoint stays")

@@ -13,7 +13,7 @@ struct SelectionTests {
 
     private struct Three {
         let servers: [RawServer]
-        let request: TransferRequest
+        var request: TransferRequest
         let transport: Transport
 
         func fetch(_ count: Int) async throws -> [Endpoint] {
@@ -44,6 +44,15 @@ struct SelectionTests {
                 .repeatForever(number == 2 ? first : [.readHead, .sendText(Self.ok)])
             )
         }
+        return try three(driver, order, on: servers, change)
+    }
+
+    private func three(
+        _ driver: Driver,
+        _ order: EndpointOrder,
+        on servers: [RawServer],
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) throws -> Three {
         var configuration = TransportConfiguration()
         configuration.driver = driver
         configuration.attemptDelay = .seconds(60)
@@ -82,6 +91,44 @@ struct SelectionTests {
         _ = try await three.fetch(90)
         // A busy machine may make another one slow for a while.
         #expect(three.counts.reduce(0, +) == 90 && three.counts[0] <= 9, "\(three.counts)")
+        await three.transport.shutdown()
+    }
+
+    @Test("fastest: while one hangs, others are not sent after it", arguments: Driver.allCases)
+    func hanging(driver: Driver) async throws {
+        let three = try three(driver, .fastest, first: [.readHead, .hang])
+        let first = Task { try await three.fetch(1) }
+        try await three.servers[0].awaitConnections { $0.first?.text.isEmpty == false }
+        _ = try await three.fetch(6)
+        #expect(three.counts[0] == 1, "\(three.counts)")
+        first.cancel()
+        await three.transport.shutdown()
+    }
+
+    @Test(
+        "fastest: an address that was fast and answers no more is left, whether a hedge ends the wait or a time limit",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func falling(driver: Driver, isHedged: Bool) async throws {
+        let slow: [RawServer.Step] = [.readHead, .pause(.milliseconds(20)), .sendText(Self.ok)]
+        let servers = try (2...4).map { number in
+            try RawServer(address: "127.0.0.\(number)") { connection in
+                guard number == 2 else { return [.repeatForever(slow)] }
+                return connection == 0 ? [.readHead, .sendText(Self.ok), .readHead, .hang] : [.readHead, .hang]
+            }
+        }
+        var three = try three(driver, .fastest, on: servers)
+        if isHedged {
+            three.request.hedgeAfter = .milliseconds(100)
+        } else {
+            three.request.limits.firstByte = .milliseconds(100)
+        }
+        var answered = 0
+        for _ in 0..<24 where await (try? three.fetch(1)) != nil { answered += 1 }
+        // Two waits in vain are enough; a busy machine may make the others slow for a while.
+        #expect(three.counts[0] <= 12, "\(three.counts)")
+        #expect(isHedged ? answered == 24 : answered >= 12)
         await three.transport.shutdown()
     }
 
