@@ -134,7 +134,8 @@ package final class Transport: Sendable {
         }
     }
 
-    /// What is known of endpoints from connecting to them, those to diagnose with: at most 4,096, sorted.
+    /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints that
+    /// are ejected.
     package var endpointRecords: [EndpointRecord] {
         mailbox.health.withLock { $0.records(at: SystemTimeSource().now()) }
     }

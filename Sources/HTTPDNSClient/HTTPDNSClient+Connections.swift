@@ -16,7 +16,8 @@ extension HTTPDNSClient {
         sender.retireConnections(host: host.description)
     }
 
-    /// What connecting to addresses has shown: at most 4,096 records, sorted by address.
+    /// What is known of addresses, sorted by address: for each of the client's trust settings at most 4,096 records of what
+    /// connecting has shown, and as many of addresses that are ejected.
     public var endpointRecords: [EndpointRecord] { sender.endpointRecords }
 
     /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too, with

@@ -12,8 +12,10 @@ struct OutlierTable {
         var until: MonotonicTime?
     }
 
-    /// Endpoints whose last answer was good have no entry.
-    private var entries: [Key: Entry] = [:]
+    /// Endpoints whose last answer was good have no entry. Many never answer again: their names have other addresses now.
+    private var entries: RecentTable<Key, Entry>
+
+    init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
 
     var isEmpty: Bool { entries.isEmpty }
 
@@ -25,10 +27,9 @@ struct OutlierTable {
     mutating func answered(_ key: Key, status: Int, _ settings: OutlierEjection, at now: MonotonicTime) {
         guard settings.statuses.contains(status) else {
             // An answer to a request from before says nothing about now.
-            if !isEjected(key, at: now), entries[key] != nil { entries[key] = nil }
+            if !isEjected(key, at: now), !isEmpty { entries.remove(key) }
             return
         }
-        guard entries[key] != nil || entries.count < EndpointHealth.maximumEntries else { return }
         var entry = entries[key] ?? Entry()
         guard entry.until.map({ now >= $0 }) ?? true else { return }
         entry.errors += 1
@@ -37,7 +38,7 @@ struct OutlierTable {
             entry.ejections += 1
             entry.until = now + OutlierTable.rest(settings, ejections: entry.ejections)
         }
-        entries[key] = entry
+        entries.set(entry, for: key)
     }
 
     static func rest(_ settings: OutlierEjection, ejections: Int) -> Duration {
@@ -48,7 +49,7 @@ struct OutlierTable {
 
     /// Those that are ejected.
     func records(at now: MonotonicTime) -> [EndpointRecord] {
-        entries.compactMap { key, entry in
+        entries.all.compactMap { key, entry in
             guard let until = entry.until, now < until else { return nil }
             return EndpointRecord(key, ejectedUntil: until, failures: entry.ejections)
         }

@@ -45,6 +45,20 @@ struct OutlierTableTests {
         #expect(!table.isEjected(key, at: at(now + 30)))
     }
 
+    @Test("a full table forgets what erred longest ago, and not how to eject")
+    func full() {
+        var table = OutlierTable(limit: 2)
+        let keys = (1...3).map { number in
+            EndpointHealth.Key(
+                endpoint: Endpoint(address: IPAddress(v4: 192, 0, 2, UInt8(number)), port: 443),
+                host: .name("one.test")
+            )
+        }
+        for key in keys { for _ in 0..<3 { table.answered(key, status: 503, settings, at: at(0)) } }
+        #expect(keys.map { table.isEjected($0, at: at(1)) } == [false, true, true])
+        #expect(Set(table.records(at: at(1)).map(\.endpoint)) == Set(keys[1...].map(\.endpoint)))
+    }
+
     @Test("an ejected endpoint goes behind healthy ones and suspects, and before those that cannot be connected to")
     func order() {
         let endpoints = (1...4).map { Endpoint(address: IPAddress(v4: 192, 0, 2, $0), port: 443) }
