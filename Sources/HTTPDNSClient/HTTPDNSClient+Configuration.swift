@@ -20,7 +20,7 @@ extension HTTPDNSClient {
             public var connect: Duration? = .seconds(5)
             /// From the TCP connection until TLS is done.
             public var tls: Duration? = .seconds(5)
-            /// From the request's last byte until the answer's first one.
+            /// From the request's last byte until the answer's first one. Interim answers (1xx) are none.
             public var firstByte: Duration? = .seconds(30)
             /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a body
             /// that is not read, a stream that has nothing to give.

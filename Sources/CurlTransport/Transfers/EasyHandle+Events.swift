@@ -7,14 +7,36 @@ internal import HTTPTypes
 extension EasyHandle {
     /// A line of the head, with its end.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
-        if phase != .receiving, !loop.noteAnswer(self) {
-            failure = EasyHandle.lostRace
-            return 0
-        }
-        markActive(.receiving)
         // Lines after the head are trailers, which are not delivered.
-        if isHeadComplete { return line.count }
-        if line.count <= 2, line.allSatisfy({ $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }) {
+        if isHeadComplete {
+            markActive(.receiving)
+            return line.count
+        }
+        let isEnd = line.count <= 2 && line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
+        if !isEnd {
+            guard declaredLength.agrees(with: line) else {
+                // Ended here, inside libcurl, so that the connection is not kept.
+                failure = TransferFailure(
+                    code: .protocolViolation,
+                    phase: .firstByte,
+                    message: "the answer declares two lengths that differ"
+                )
+                return 0
+            }
+            if head.isEmpty { head.reserveCapacity(512) }
+            head.append(contentsOf: line)
+        }
+        if phase == .receiving || !isInterim {
+            if phase != .receiving, !loop.noteAnswer(self) {
+                failure = EasyHandle.lostRace
+                return 0
+            }
+            markActive(.receiving)
+        } else {
+            // The server is there, and its answer is yet to come: its limit goes on, and the body may be yet to be sent.
+            pin?.heardAt = loop.now
+        }
+        if isEnd {
             if isSwitchingProtocols {
                 failure = TransferFailure(
                     code: .protocolViolation,
@@ -31,18 +53,6 @@ extension EasyHandle {
                 loop.touch(self)
                 if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
-        } else {
-            guard declaredLength.agrees(with: line) else {
-                // Ended here, inside libcurl, so that the connection is not kept.
-                failure = TransferFailure(
-                    code: .protocolViolation,
-                    phase: .firstByte,
-                    message: "the answer declares two lengths that differ"
-                )
-                return 0
-            }
-            if head.isEmpty { head.reserveCapacity(512) }
-            head.append(contentsOf: line)
         }
         return line.count
     }

@@ -62,7 +62,7 @@ package struct TransferLimits: Hashable, Sendable {
     package var connect: Duration? = .seconds(10)
     /// From the TCP connection until TLS is done.
     package var tls: Duration? = .seconds(10)
-    /// From the request's sending until the first byte of the answer.
+    /// From the request's sending until the first byte of the answer. Interim answers (1xx) are none.
     package var firstByte: Duration? = .seconds(60)
     /// Between two reads of the answer.
     package var idle: Duration? = .seconds(60)

@@ -185,6 +185,56 @@ struct TransportDeadlineTests {
         }
     }
 
+    @Test(
+        "an interim answer (1xx) is no answer: the bound of the first byte goes on",
+        arguments: Driver.allCases,
+        ["100 Continue", "103 Early Hints"]
+    )
+    func interim(driver: Driver, status: String) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 \(status)\r\nLink: </a>\r\n\r\n"), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.firstByte = Self.bound
+            $0.idle = .seconds(60)
+            $0.deadline = SystemTimeSource().now() + .seconds(30)
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+    }
+
+    @Test(
+        "a caller's stream may pause after an interim answer, as before it; half of the final head is the server's pause",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func pausedSending(driver: Driver, answers: Bool) async throws {
+        let halves = ["HTTP/1.1 200 OK\r\n", "Content-Length: 2\r\n\r\nok"]
+        let server = try RawServer { _ in
+            [.readHead, .sendText("HTTP/1.1 100 Continue\r\n\r\n")]
+                + (answers ? [.read(5), .sendText(halves.joined())] : [.sendText(halves[0])]) + [.hang]
+        }
+        let fixture = TransportFixture(driver)
+        let fed = HandFedStream()
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: 5, fed.stream)
+        ) { $0.idle = Self.bound }
+        guard answers else {
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == .timedOut && failure.phase == .body)
+            return
+        }
+        async let answer = fixture.fetch(request)
+        try await server.awaitConnections { ($0.first?.sent ?? 0) > 0 }
+        // The caller has nothing to send for longer than the idle bound.
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + Self.bound * 3)
+        fed.feed.yield(Array("hello".utf8))
+        fed.feed.finish()
+        #expect(try await answer.body == Array("ok".utf8))
+    }
+
     @Test("a request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
     func passedDeadline(driver: Driver) async throws {
         let server = try RawServer(
