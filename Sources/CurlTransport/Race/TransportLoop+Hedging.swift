@@ -27,9 +27,10 @@ extension TransportLoop {
         if handle.transfer != nil, now >= handle.hedgesAt {
             handle.hedgesAt = .max
             let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
-            if hedgesRunning < limit, sendAgain(handle) {
-                hedgesRunning += 1
-                handle.transfer?.hedges += 1
+            if hedgesRunning < limit, let transfer = handle.transfer {
+                // Counted before: a sending that cannot begin may end the transfer, which gives back what it has counted.
+                countHedges(of: transfer, 1)
+                if !sendAgain(handle) { countHedges(of: transfer, -1) }
             }
         }
         guard let limits = handle.transfer?.limits else { return }
@@ -84,8 +85,10 @@ extension TransportLoop {
         deadlineMayBeEarlier(for: handle)
     }
 
-    func noteHedgesOver(_ transfer: Transfer) {
-        hedgesRunning -= transfer.hedges
-        transfer.hedges = 0
+    private func countHedges(of transfer: Transfer, _ more: Int) {
+        hedgesRunning += more
+        transfer.hedges += more
     }
+
+    func noteHedgesOver(_ transfer: Transfer) { countHedges(of: transfer, -transfer.hedges) }
 }
