@@ -125,6 +125,9 @@ final class UploadQueue: Sendable {
         return state.withLock { $0.isTaken }
     }
 
+    /// Whether somebody waits in ``awaitTaken()``.
+    var isAwaitingEnd: Bool { state.withLock { $0.endWaiter != nil } }
+
     // MARK: the loop's side
 
     /// A connection stands.

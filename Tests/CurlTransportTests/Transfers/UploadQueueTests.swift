@@ -85,7 +85,7 @@ struct UploadQueueTests {
             _ = queue.finish(nil)
             #expect(take(queue, 2).bytes == [1, 2] && queue.bytesTaken == 2)
             let waiter = Task { await queue.awaitTaken() }
-            await Task.yield()
+            while !queue.isAwaitingEnd, !Task.isCancelled { await Task.yield() }
             if takesAll { _ = take(queue, 2) } else { queue.abandon() }
             #expect(await waiter.value == takesAll)
             #expect(queue.bytesTaken == (takesAll ? 3 : 2))
