@@ -23,7 +23,7 @@ demo: ## See it work on real servers on this machine, with no internet (installs
 	@Scripts/demo
 
 # All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
-# one is all that no other names, so that no test is left out. A client at rest is measured by the CPU time of its process: alone.
+# one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
 	$(call step,build)
@@ -34,10 +34,12 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
 		--skip '^(HTTPDNS|CurlTransport|HTTPDNSClient|HTTPDNSControl|EndToEnd)Tests\.'
-	$(call step,tests in real time)
+	$(call step,tests that need the machine for themselves)
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter NeverWaitingTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
 	$(call step,documentation comments)
 	@Scripts/check-docc
 	@$(MAKE) --no-print-directory nested traits

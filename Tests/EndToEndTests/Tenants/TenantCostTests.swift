@@ -128,7 +128,11 @@ struct TenantCostTests {
         #expect(each < 10 * 8 * 1024)
         // The one in front last: a place that is free would be taken.
         for call in calls + [holder] { call.cancel() }
-        for call in [holder] + calls { await #expect(throws: CancellationError.self) { try await call.value } }
+        // As results: of an error that is thrown the testing library keeps a trace, which takes a minute for so many.
+        for call in [holder] + calls {
+            guard case .failure(let error) = await call.result else { return #expect(Bool(false), "one was answered") }
+            #expect(error is CancellationError)
+        }
         #expect(client.requestsWaiting == 0)
         try await client.shutdown()
     }
