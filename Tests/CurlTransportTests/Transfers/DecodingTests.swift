@@ -119,6 +119,16 @@ struct DecodingTests {
         #expect(heads.count == 2 && !heads[0].contains("Accept-Encoding") && heads[1].contains("Accept-Encoding"))
     }
 
+    // Small enough for libcurl's own bound, which ends the bombs below too.
+    @Test("the limit counts decoded bytes: all of them are within it, one more is not", arguments: Driver.allCases)
+    func limitOfDecodedBytes(driver: Driver) async throws {
+        let servers = try (0..<2).map { _ in try server("zstd", Self.zstdZeros(1)) }
+        let fixture = TransportFixture(driver)
+        #expect(try await fixture.fetch(request(servers[0], limit: 1 << 20)).body.count == 1 << 20)
+        let failure = try #require(await fixture.failure(of: request(servers[1], limit: (1 << 20) - 1)))
+        #expect(failure.code == .responseTooLarge)
+    }
+
     @Test("a bomb of 1 GiB in 32 KiB ends at the limit", arguments: Driver.allCases)
     func bomb(driver: Driver) async throws {
         let server = try server("zstd", Self.zstdZeros(1024))
