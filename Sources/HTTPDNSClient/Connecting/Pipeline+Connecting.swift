@@ -79,8 +79,11 @@ extension Pipeline {
             let response = try await transferBySystem(request, rewritten, besides: [], context)
             choice.counting.count(\.fallbacksAhead)
             return response
-        } catch let error as HTTPDNSClientError where error.isAboutConnection || error.stage == .resolve {
-            choice.noteSystemFailed(rewritten)
+        } catch let error as HTTPDNSClientError
+            where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
+        {
+            // What a redirect may not reach, others may.
+            if error.stage != .policy || context.way.redirectedFrom == nil { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)
             } catch let second as HTTPDNSClientError {
@@ -95,8 +98,12 @@ extension Pipeline {
         besides tried: [HTTPDNSClientError.Attempt],
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        let bySystem = try await rewriter.systemPath(of: rewritten, for: request, deadline: context.deadline) {
-            endpoint in
+        let bySystem = try await rewriter.systemPath(
+            of: rewritten,
+            for: request,
+            on: context.way,
+            deadline: context.deadline
+        ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }
         return try await transfer(request, to: bySystem, context, fellBack: true)

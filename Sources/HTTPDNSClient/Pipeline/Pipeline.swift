@@ -222,7 +222,12 @@ final class Pipeline: Sendable {
         var endpoints = given.content.resolution.endpoints
         var held: Endpoint?
         if let endpoint = choice.heldEndpoint(for: given, among: endpoints),
-            let staying = rewriter.staying(on: endpoint, given, for: request)
+            let staying = rewriter.staying(
+                on: endpoint,
+                given,
+                for: request,
+                redirectedFrom: context.way.redirectedFrom
+            )
         {
             rewritten = staying
             endpoints.insert(endpoint, at: 0)
