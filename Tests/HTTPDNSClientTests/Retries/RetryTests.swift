@@ -265,8 +265,23 @@ struct RetryTests {
         try await rig.client.shutdown()
         rig.clock.advance(by: .seconds(1))
         let error = await clientError { try await other.value }
-        #expect(error?.code == .shutDown && error?.retries == 1)
-        #expect(rig.wire.requests.count == 2)
+        #expect(error?.code == .shutDown && rig.wire.requests.count == 2)
+    }
+
+    @Test("a shutdown ends the wait for a retry at once, also one that drains", arguments: [0, 3600])
+    func shutdownWakes(draining seconds: Int) async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
+            $0.retries = .standard
+            $0.random = { 1 }
+        }
+        let call = Task { [client = rig.client] in try await client.get("https://map.test/") }
+        await rig.clock.sleepers(atLeast: 1)
+        // The clock stands still: nothing but the shutdown ends the wait, and a draining one waits for the call.
+        try await rig.client.shutdown(drainingFor: .seconds(seconds))
+        let error = await clientError { try await call.value }
+        #expect(error?.code == .shutDown && error?.retries == 0 && rig.wire.requests.count == 1)
+        #expect(error?.attempts.count == 1 && error?.requestMayHaveBeenSent == true)
+        #expect(rig.clock.sleeperCount == 0)
     }
 
     // MARK: fresh resolve
