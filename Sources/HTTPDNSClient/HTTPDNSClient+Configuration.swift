@@ -212,31 +212,7 @@ extension HTTPDNSClient.Configuration {
                 hint: "give a positive duration, or nil for no limit"
             )
         }
-        guard connections.attemptDelay >= .milliseconds(10) else {
-            throw .configuration(
-                "connections.attemptDelay is \(connections.attemptDelay.shortText)",
-                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
-            )
-        }
-        for (name, value, least) in [
-            ("idle", connections.idle, Duration.seconds(1)), ("maximumAge", connections.maximumAge, .seconds(2)),
-            ("unacknowledged", connections.unacknowledged ?? .seconds(1), .milliseconds(1)),
-            ("addressHold", connections.addressHold, .zero),
-        ] where value < least {
-            throw .configuration(
-                "connections.\(name) is \(value.shortText)",
-                hint: "\(least.shortText) is the least"
-            )
-        }
-        try connections.validateAdmission()
-        if let delay = connections.hedgeAfter, delay < .milliseconds(10) {
-            throw .configuration(
-                "connections.hedgeAfter is \(delay.shortText)",
-                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
-            )
-        }
-        try connections.ejection?.validate()
-        try connections.activeProbing?.validate()
+        try connections.validate()
         guard trustByHost[.any] == nil else {
             throw .configuration(
                 "trustByHost has settings for \"*\"",
@@ -299,7 +275,34 @@ extension ActiveProbing {
 
 extension HTTPDNSClient.Configuration.Connections {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func validateAdmission() throws(HTTPDNSClientError) {
+    func validate() throws(HTTPDNSClientError) {
+        guard attemptDelay >= .milliseconds(10) else {
+            throw .configuration(
+                "connections.attemptDelay is \(attemptDelay.shortText)",
+                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
+            )
+        }
+        for (name, value, least) in [
+            ("idle", idle, Duration.seconds(1)), ("maximumAge", maximumAge, .seconds(2)),
+            ("unacknowledged", unacknowledged ?? .seconds(1), .milliseconds(1)), ("addressHold", addressHold, .zero),
+        ] where value < least {
+            throw .configuration(
+                "connections.\(name) is \(value.shortText)",
+                hint: "\(least.shortText) is the least"
+            )
+        }
+        try validateAdmission()
+        if let delay = hedgeAfter, delay < .milliseconds(10) {
+            throw .configuration(
+                "connections.hedgeAfter is \(delay.shortText)",
+                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
+            )
+        }
+        try ejection?.validate()
+        try activeProbing?.validate()
+    }
+
+    private func validateAdmission() throws(HTTPDNSClientError) {
         for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)]
         {
             guard let limit, limit < least else { continue }

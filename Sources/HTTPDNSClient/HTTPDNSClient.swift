@@ -58,13 +58,15 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs alone.
     ///
     /// How many connections are kept is the transport's setting; ``Configuration/maximumIdleConnections`` is not looked at.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; `limitReached` when the transport has as many different
-    ///   trust settings as it may; `shutDown` when the transport is shut down.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for ``HTTPDNSTransport/connections`` that make no sense;
+    ///   `limitReached` when the transport has as many different trust settings as it may; `shutDown` when the transport is
+    ///   shut down.
     public convenience init(
         configuration: Configuration = Configuration(),
         on transport: HTTPDNSTransport
     ) async throws {
         try configuration.validate()
+        try transport.validate()
         let lane = try await TenantLane(configuration, on: transport)
         let resolver: Resolver
         do {
