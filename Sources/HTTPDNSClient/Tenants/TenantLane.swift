@@ -56,6 +56,9 @@ final class TenantLane: HopSending {
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.
     var sharedAdmission: Admission? { transport.admission }
 
+    /// How many connections the transport keeps for each of its trust settings.
+    var maximumIdleConnections: Int { transport.limits.idleConnections }
+
     /// Runs tasks on the thread of the loop for hosts without trust settings of their own.
     let executor: LoopExecutor
 
