@@ -17,6 +17,16 @@ enum RequestCheck {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
         if let host = request.options.hostHeader { try check(hostHeader: host) }
+        if request.options.redirects != nil || request.options.retries != nil { try checkPolicies(request.options) }
+    }
+
+    private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
+        do {
+            try options.redirects?.validate()
+            try options.retries?.validate()
+        } catch {
+            throw refusal("the request's own \(error.message)", hint: error.hint)
+        }
     }
 
     /// The endpoints that `pinnedTo` names.
