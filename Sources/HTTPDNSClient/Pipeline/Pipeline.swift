@@ -84,13 +84,18 @@ final class Pipeline: Sendable {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)
         } catch let error as HTTPDNSClientError {
-            var error = error
-            if error.elapsed == .zero { error.elapsed = time.elapsed }
-            // The resolver counts from its own start, the caller from the call's.
-            if error.isCallDeadline, let limit = time.limit { error.limit = limit }
-            log(error)
-            throw error
+            throw completed(error, time)
         }
+    }
+
+    /// An error with what the call alone knows of it, as it leaves the pipeline.
+    func completed(_ error: HTTPDNSClientError, _ time: CallTime) -> HTTPDNSClientError {
+        var error = error
+        if error.elapsed == .zero { error.elapsed = time.elapsed }
+        // The resolver counts from its own start, the caller from the call's.
+        if error.isCallDeadline, let limit = time.limit { error.limit = limit }
+        log(error)
+        return error
     }
 
     private func plainCall(
