@@ -53,7 +53,8 @@ extension HTTPDNSClient {
             /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
             /// from the second one on within this time, for names that rotate. Zero means that each answer decides alone. It
             /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
-            /// what the policy refuses move requests at once.
+            /// what the policy refuses move requests at once. Only with ``selection`` `automatic` and `given`: the others spread
+            /// requests, or choose by themselves.
             public var addressHold: Duration = .seconds(30)
             /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is limited. A
             /// request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and by its
@@ -71,10 +72,12 @@ extension HTTPDNSClient {
             public var maximumQueued = 4096
             /// How long a request may wait at most; nil means until its deadline.
             public var queueWait: Duration?
-            /// How requests move to other addresses when that time is over.
+            /// How requests move to other addresses when ``addressHold`` is over; like that only with ``selection`` `automatic` and
+            /// `given`.
             public var onAddressChange = AddressChange.moveNow
 
-            /// Which address of several is tried first.
+            /// Which address of several is tried first. Only with `automatic` and `given` do ``addressHold`` and ``onAddressChange``
+            /// do anything.
             public var selection = Selection.automatic
             /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
             /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
