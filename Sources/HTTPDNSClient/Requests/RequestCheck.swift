@@ -10,9 +10,7 @@ enum RequestCheck {
         if let credential = url.parsed.credential, !request.headerFields.contains(.authorization) {
             _ = try BasicCredential.field(for: credential)
         }
-        if !request.headerFields.isEmpty {
-            for field in request.headerFields { try check(field.name) }
-        }
+        try check(request.headerFields)
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
@@ -27,6 +25,12 @@ enum RequestCheck {
         } catch {
             throw refusal("the request's own \(error.message)", hint: error.hint)
         }
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
+    static func check(_ fields: HTTPFields) throws(HTTPDNSClientError) {
+        guard !fields.isEmpty else { return }
+        for field in fields { try check(field.name) }
     }
 
     /// The endpoints that `pinnedTo` names.
