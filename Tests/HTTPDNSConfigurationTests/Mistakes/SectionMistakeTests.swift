@@ -229,7 +229,8 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
+                connections, on_address_change, http, max_response, redirects, retries, \
+                proxy, unix_socket, interface (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -386,7 +387,7 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries
+                connections, on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface
                 """
             ),
             MistakeCase(
@@ -400,7 +401,7 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                on_address_change, http, max_response, redirects, retries (did you mean "http"?)
+                on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface (did you mean "http"?)
                 """
             ),
         ]
