@@ -12,7 +12,8 @@ extension EasyHandle {
         if let path = passage.unixSocket { return try setText(CURLOPT_UNIX_SOCKET_PATH, path, of: "socket path") }
         guard let proxy = passage.proxy else { return }
         try setText(CURLOPT_PROXY, pin.proxyName, of: "proxy")
-        set(CURLOPT_PROXYPORT, Int(proxy.port))
+        // A mapping of the proxy's name may have another one.
+        set(CURLOPT_PROXYPORT, Int((proxy.endpoint ?? pin.key.endpoint).port))
         set(CURLOPT_PROXYTYPE, proxy.curlType)
         // What a proxy says to CONNECT is not the answer's head.
         set(CURLOPT_SUPPRESS_CONNECT_HEADERS, 1)

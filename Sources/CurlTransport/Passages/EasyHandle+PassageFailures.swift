@@ -42,7 +42,11 @@ extension EasyHandle {
             CURLE_SSL_ISSUER_ERROR where proxy.kind == .https && status == 0:
             return failure(.proxyUnreachable, "the proxy's certificate was refused: \(certificateMessage)", .tls)
         case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:
-            return failure(.proxyUnreachable, "the TLS handshake with the proxy failed: \(curlText ?? "no reason")", .tls)
+            return failure(
+                .proxyUnreachable,
+                "the TLS handshake with the proxy failed: \(curlText ?? "no reason")",
+                .tls
+            )
         case CURLE_RECV_ERROR, CURLE_SEND_ERROR, CURLE_GOT_NOTHING, CURLE_WEIRD_SERVER_REPLY:
             guard status == 0, phase == .connecting || proxy.kind == .https else { return nil }
             return failure(.proxyUnreachable, "the proxy broke off before the connection stood")

@@ -55,7 +55,11 @@ extension EasyHandle {
             case .interface(let name): "the network interface \(name.escaped(limit: 40))"
             case .address(let address): "the local address \(address)"
             }
-        return TransferFailure(code: .localSourceUnusable, phase: .connect, message: "\(what) cannot be used: \(reason)")
+        return TransferFailure(
+            code: .localSourceUnusable,
+            phase: .connect,
+            message: "\(what) cannot be used: \(reason)"
+        )
     }
 }
 

@@ -41,8 +41,7 @@ struct PinEntries {
         let dialled = proxy.endpoint ?? key.endpoint
         // An entry cannot have an IPv6 address for its name; libcurl does not need one either (``EasyHandle/take(_:_:)``).
         if !proxyName.hasPrefix("[") {
-            entries.append("+\(proxyName):\(proxy.port):\(dialled.address.bracketed)")
-            removals.append("-\(proxyName):\(proxy.port)")
+            add(proxyName, dialled)
         }
     }
 
@@ -61,7 +60,7 @@ extension Pin {
         guard proxy.keepsName else { return leads(to: peer, port: port, proxy.endpoint ?? key.endpoint) }
         // Its connections to all of its addresses have one name.
         guard let address = IPAddress(String(cString: peer)) else { return false }
-        return port == Int32(proxy.port) && proxy.addresses.contains(address)
+        return port == Int32((proxy.endpoint ?? key.endpoint).port) && proxy.addresses.contains(address)
     }
 
     private func leads(to peer: UnsafePointer<CChar>, port: Int32, _ endpoint: Endpoint) -> Bool {

@@ -1,5 +1,6 @@
 /// Who a proxy is told that the client is. Its texts stand in no description, dump or error.
-package struct ProxyLogin: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+package struct ProxyLogin: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable
+{
     let user: String
     let password: String
 

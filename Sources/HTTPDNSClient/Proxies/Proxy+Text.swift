@@ -12,7 +12,8 @@ extension Proxy {
         func refusal(_ reason: String) -> HTTPDNSClientError {
             .configuration(
                 "the proxy \"\(URLText.forErrors(text))\" cannot be used: \(reason)",
-                hint: "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
+                hint:
+                    "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
             )
         }
         guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {

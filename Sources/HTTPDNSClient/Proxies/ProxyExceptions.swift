@@ -76,7 +76,8 @@ public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
                 let name = name.description
                 return name == suffix
                     || name.utf8.count > suffix.utf8.count && name.hasSuffix(suffix)
-                        && name.utf8[name.utf8.index(name.utf8.endIndex, offsetBy: -suffix.utf8.count - 1)] == UInt8(ascii: ".")
+                        && name.utf8[name.utf8.index(name.utf8.endIndex, offsetBy: -suffix.utf8.count - 1)]
+                            == UInt8(ascii: ".")
             case (.block(let block), .address(let address)): return block.contains(address)
             default: return false
             }

@@ -49,7 +49,11 @@ extension SettingsReader {
         }
         guard let fields = fields(of: node, .proxy, path: path) else { return nil }
         guard let url = fields["url"] else {
-            mistakes.add("\(path): the key \"url\" is missing", at: node.position, hint: "such as http://proxy.example:3128")
+            mistakes.add(
+                "\(path): the key \"url\" is missing",
+                at: node.position,
+                hint: "such as http://proxy.example:3128"
+            )
             return nil
         }
         let read = value(of: url, path: "\(path).url", "a proxy such as http://proxy.example:3128") {
@@ -80,7 +84,8 @@ extension SettingsReader {
         guard proxy.credential == nil else {
             throw ValueMistake(
                 "the proxy \(proxy) has a user in its URL",
-                hint: "a password does not belong into this file: give user, and password: { file: PATH } or { env: NAME }"
+                hint:
+                    "a password does not belong into this file: give user, and password: { file: PATH } or { env: NAME }"
             )
         }
         return proxy

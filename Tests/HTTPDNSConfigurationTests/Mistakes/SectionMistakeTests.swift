@@ -290,6 +290,44 @@ struct SectionMistakeTests {
                 """
             ),
             MistakeCase(
+                "Wrong ways out",
+                """
+                version: 1
+                client:
+                  proxy: { url: "ftp://proxy.example", password: secret, resolve: here, except: ["a b", 10.0.0.1/8] }
+                  unix_socket: /run/app.sock
+                  interface: eth0/1
+                """,
+                """
+                f.yaml:3:17: client.proxy.url: the proxy "ftp://proxy.example" cannot be used: the scheme "ftp" is unknown \
+                (write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h)
+                f.yaml:3:50: client.proxy.password: found a value; allowed: { file: PATH } or { env: NAME } (a secret itself \
+                does not belong into this file)
+                f.yaml:3:50: client.proxy.password: there is no user (give client.proxy.user)
+                f.yaml:3:67: client.proxy.resolve: found "here"; allowed: proxy, local
+                f.yaml:3:82: client.proxy.except: "a b" is no exception from a proxy (written are one.example (with all names \
+                below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
+                f.yaml:3:89: client.proxy.except: "10.0.0.1/8" is no exception from a proxy (written are one.example (with all \
+                names below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
+                f.yaml:5:14: client.interface: found "eth0/1"; allowed: a network interface such as eth0, or an address of \
+                this machine
+                """
+            ),
+            MistakeCase(
+                "A password in a proxy's URL, and a proxy to a Unix socket",
+                """
+                version: 1
+                client:
+                  proxy: http://me:hunter2@proxy.example:3128
+                  unix_socket: ""
+                """,
+                """
+                f.yaml:3:10: client.proxy: the proxy http://proxy.example:3128 has a user in its URL (a password does not belong \
+                into this file: give user, and password: { file: PATH } or { env: NAME })
+                f.yaml:4:16: client.unix_socket: the path is empty; allowed: the path of a Unix socket
+                """
+            ),
+            MistakeCase(
                 "Wrong words about connections",
                 """
                 version: 1

@@ -127,7 +127,8 @@ struct SchemaTests {
             "client: { connections: { probing: { at_once: 0 } } }",
             "client: { connections: { probing: { every: 5s } } }",
             "client: { connections: { peer_certificates: all } }",
-            "client: { proxy: ftp://192.0.2.1 }", "client: { proxy: \"http://me:x@192.0.2.1\" }", "client: { proxy: [a] }",
+            "client: { proxy: ftp://192.0.2.1 }", "client: { proxy: \"http://me:x@192.0.2.1\" }",
+            "client: { proxy: [a] }",
             "client: { proxy: { user: me } }", "client: { proxy: { url: http://a, password: { env: X } } }",
             "client: { proxy: { url: http://a, user: me, password: x } }",
             "client: { proxy: { url: http://a, resolve: here } }", "client: { proxy: { url: http://a, except: [] } }",
@@ -218,7 +219,10 @@ struct SchemaTests {
             (schema.root["$defs"]?["rollout"]?["properties"]?["by"], .stickiness),
             (top?["resolver"]?["properties"]?["families"], .families), (schema.root["$defs"]?["truth"], .truth),
             (top?["cache"]?["properties"]?["refresh_idle_names"], .idleRefresh),
-            (top?["client"]?["properties"]?["proxy"]?["anyOf"]?.items?.last?["properties"]?["resolve"], .proxyResolvers),
+            (
+                top?["client"]?["properties"]?["proxy"]?["anyOf"]?.items?.last?["properties"]?["resolve"],
+                .proxyResolvers
+            ),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["minimum_tls"], .tlsVersions),
             (top?["client"]?["properties"]?["trust"]?["properties"]?["verification"], .verifications),
             (top?["serve"]?["properties"]?["alibaba"]?["properties"]?["rows_by"], .servedRows),
