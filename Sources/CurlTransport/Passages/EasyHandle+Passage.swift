@@ -25,7 +25,11 @@ extension EasyHandle {
             try setText(CURLOPT_PROXYUSERNAME, login.user, of: "proxy user")
             try setText(CURLOPT_PROXYPASSWORD, login.password, of: "proxy password")
         }
-        if proxy.keepsName { try loop.trust.get().applyToProxy(curl) }
+        if proxy.keepsName {
+            try loop.trust.get().applyToProxy(curl)
+            // The names in a refused certificate are what its error must tell.
+            set(CURLOPT_CERTINFO, 1)
+        }
         // An address in brackets can have no entry, and libcurl looks none up: it only asks first.
         if pin.proxyName.hasPrefix("[") { _ = ccurl_set_resolver_start_function(curl, nil) }
     }

@@ -146,6 +146,8 @@ extension Pipeline {
         var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)
         failure.endpoint = answer.endpoint
         failure.proxy = proxy.description
+        // The proxy has it, and it alone knows.
+        failure.requestMayHaveBeenSent = true
         throw HTTPDNSClientError(failure, on: hop)
     }
 }

@@ -148,7 +148,7 @@ struct SquidTests {
                     #expect(error.code == .proxyLoginRefused, "\(error)")
                     #expect(error.proxy == "http://127.0.0.1:\(squid.port)" && error.message.contains("407"))
                     #expect(error.message.contains(password == nil ? "wants a login" : "refused the login"))
-                    #expect(!error.requestMayHaveBeenSent || scheme == "http")
+                    #expect(error.requestMayHaveBeenSent == (scheme == "http"))
                     dumped += "\(error)"
                     dump(error, to: &dumped)
                 }
