@@ -31,7 +31,7 @@ struct ProxyAddressTests {
             port: good.port,
             local: false
         )
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let first = try await client.get("http://one.test/a")
             #expect(try await first.text() == "ok")
             #expect(first.exchanges.last?.timings.race.map { $0 >= .milliseconds(250) } == true)
@@ -54,7 +54,7 @@ struct ProxyAddressTests {
         }
         // Nobody listens on that address.
         let settings = try settings(["127.0.0.66", "127.0.0.3"], port: good.port, local: true)
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             for _ in 0..<2 {
                 let response = try await client.post("http://one.test/", body: .text("x"))
                 #expect(try await response.text() == "ok")

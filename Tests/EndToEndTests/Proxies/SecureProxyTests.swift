@@ -1,3 +1,4 @@
+import Foundation
 import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSPrimitives
@@ -43,7 +44,7 @@ struct SecureProxyTests {
     func good() async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig)
-        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client in
+        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
             let target = "http://192.0.2.7:8080/a"
             let response = try await client.get(target)
             #expect(try await response.text() == "ok")
@@ -65,7 +66,7 @@ struct SecureProxyTests {
     func refused(certificate: String) async throws {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: certificate)
-        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client in
+        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://192.0.2.7/")
             }
@@ -82,7 +83,7 @@ struct SecureProxyTests {
     func clearText() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer(.read(1), .sendText("HTTP/1.1 400 Bad Request\r\n\r\n"))
-        try await withClient(try settings(rig, "https://127.0.0.1:\(server.port)")) { client in
+        try await withClient(try settings(rig, "https://127.0.0.1:\(server.port)")) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://192.0.2.7/")
             }
@@ -97,7 +98,7 @@ struct SecureProxyTests {
         let (first, second) = (try await proxy(rig), try await proxy(rig))
         var settings = try settings(rig, "https://one.test:\(first.relay.port)")
         settings.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             #expect(try await client.get("http://192.0.2.7:8080/a").text() == "ok")
             var other = try Proxy("https://one.test:\(first.relay.port)")
             other.resolvesLocally = true

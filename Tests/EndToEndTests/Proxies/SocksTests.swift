@@ -25,7 +25,7 @@ struct SocksTests {
         let login = SquidProxy.Login(user: "me", password: "canary")
         let proxy = try await MicroSocksProxy(login: login, hosts: [Self.host: "127.0.0.2"])
         let mark = rig.accessLogMark()
-        try await withClient(try settings(rig, "\(kind)://me:canary@127.0.0.1:\(proxy.port)")) { client in
+        try await withClient(try settings(rig, "\(kind)://me:canary@127.0.0.1:\(proxy.port)")) { client async throws in
             let response = try await client.get("https://\(Self.host):\(rig.tlsPort)/health?\(kind)")
             #expect(try await response.text() == expected)
             #expect(response.exchanges.last?.proxy == "\(kind)://127.0.0.1:\(proxy.port)")
@@ -33,7 +33,7 @@ struct SocksTests {
         let lines = try await rig.awaitAccessLog(since: mark) { $0.target == "/health?\(kind)" }
         #expect(lines.map(\.sni) == [Self.host])
         for user in ["", "me:wrong@"] {
-            try await withClient(try settings(rig, "\(kind)://\(user)127.0.0.1:\(proxy.port)")) { client in
+            try await withClient(try settings(rig, "\(kind)://\(user)127.0.0.1:\(proxy.port)")) { client async throws in
                 let error = try await #require(throws: HTTPDNSClientError.self) {
                     try await client.get("https://\(Self.host):\(rig.tlsPort)/health")
                 }
@@ -71,7 +71,7 @@ struct SocksTests {
         var proxy = try Proxy("\(kind)://127.0.0.1:\(server.port)")
         proxy.resolvesLocally = local
         settings.proxy = .through(proxy)
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             for _ in 0..<2 { #expect(try await client.get("http://one.test/").text() == "ok") }
         }
         #expect(server.connections.count == 1)
@@ -97,7 +97,7 @@ struct SocksTests {
         settings.makePatient()
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
         settings.proxy = .through(try Proxy("socks5://127.0.0.1:\(server.port)"))
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
             #expect(error.code == .proxyRefused && error.message.contains("192.0.2.7:80: \(words)"), "\(error)")
             #expect(!error.requestMayHaveBeenSent && error.proxy == "socks5://127.0.0.1:\(server.port)")
@@ -111,7 +111,7 @@ struct SocksTests {
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["2001:db8::7"])
         settings.proxy = .through(try Proxy("socks4://127.0.0.1:9"))
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
             #expect(error.code == .proxyRefused && error.message.contains("IPv6 addresses only"), "\(error)")
         }

@@ -34,7 +34,7 @@ struct SquidTests {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
         let settings = try settings(rig, through: squid, except: ["direct.wild.test"])
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
             let first = try await client.get(url)
             #expect(try await first.text() == "127.0.0.2\n")
@@ -57,7 +57,7 @@ struct SquidTests {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
         let mark = rig.accessLogMark()
-        try await withClient(try settings(rig, through: squid, local: true)) { client in
+        try await withClient(try settings(rig, through: squid, local: true)) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health?local"
             let response = try await client.get(url)
             #expect(try await response.text() == "127.0.0.3\n")
@@ -77,7 +77,7 @@ struct SquidTests {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
         let url = "http://proxied.wild.test:\(rig.httpPort)/health"
-        try await withClient(try settings(rig, through: squid)) { client in
+        try await withClient(try settings(rig, through: squid)) { client async throws in
             #expect(try await client.get(url).text() == "127.0.0.2\n")
         }
         #expect(try await squid.awaitRequests(1) == ["GET \(url)"])
@@ -88,7 +88,7 @@ struct SquidTests {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(hosts: Self.known)
         let settings = try settings(rig, through: squid, except: ["direct.wild.test"])
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let target = "https://direct.wild.test:\(rig.tlsPort)/health"
             let response = try await client.get("https://proxied.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)")
             #expect(try await response.text() == "127.0.0.4\n")
@@ -106,7 +106,7 @@ struct SquidTests {
         }
         for (rules, expected) in [(ProxyRules.environment, "127.0.0.2\n"), (.none, "127.0.0.3\n")] {
             settings.proxy = rules
-            try await withClient(settings) { client in
+            try await withClient(settings) { client async throws in
                 #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
                 #expect(try await client.get("https://direct.wild.test:\(rig.tlsPort)/health").text() == "127.0.0.4\n")
             }
@@ -136,13 +136,14 @@ struct SquidTests {
                 proxy.credential = password.map { password in ProxyCredential(user: "me", password: Secret { password })
                 }
                 settings.proxy = .through(proxy)
-                try await withClient(settings) { client in
-                    dump(client.diagnostics(), to: &dumped)
+                try await withClient(settings) { client async throws in
+                    _ = dump(client.diagnostics(), to: &dumped)
                     if password == "canary-hunter2" {
                         let response = try await client.get(url)
                         #expect(try await response.text() == "127.0.0.2\n")
                         dump(response, to: &dumped)
-                        return dump(client.diagnostics(), to: &dumped)
+                        _ = dump(client.diagnostics(), to: &dumped)
+                        return
                     }
                     let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get(url) }
                     #expect(error.code == .proxyLoginRefused, "\(error)")
@@ -168,7 +169,7 @@ struct SquidTests {
             rules: ["acl forbidden dstdomain proxied.wild.test", "http_access deny forbidden"]
         )
         let settings = try settings(rig, through: squid)
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             for (host, status) in [("proxied.wild.test", "403"), ("nowhere.wild.test", "503")] {
                 let error = try await #require(throws: HTTPDNSClientError.self) {
                     try await client.post("https://\(host):\(rig.tlsPort)/upload", body: .text("x"))
@@ -182,7 +183,7 @@ struct SquidTests {
         try await closed.refuse()
         var nobody = settings
         nobody.proxy = .through(try Proxy("http://127.0.0.1:\(closed.port)"))
-        try await withClient(nobody) { client in
+        try await withClient(nobody) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health")
             }
@@ -198,7 +199,7 @@ struct SquidTests {
         var settings = try settings(rig, through: squid)
         let rules = settings.proxy
         settings.proxy = .none
-        try await withClient(settings) { client in
+        try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
             var request = ClientRequest(url: url)
             #expect(try await client.execute(request).text() == "127.0.0.3\n")
