@@ -45,8 +45,9 @@ public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88 to the letter: commas or blanks between
-    /// entries, `*` only when it stands alone, no ports. What curl cannot use it passes over, and so does this.
+    /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries, `*` only when
+    /// it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6 addresses count, as
+    /// curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
     init(curl text: String) {
         description = text
         isEverything = text == "*"

@@ -12,7 +12,9 @@ import Testing
 struct SquidTests {
     /// What the client's mapping says, and what squid thinks: so the origin's address tells who resolved.
     private static let mapped = ["proxied.wild.test": HostMapping.addresses(["127.0.0.3"])]
-    private static let known = ["proxied.wild.test": "127.0.0.2", "direct.wild.test": "127.0.0.2"]
+    private static let known = [
+        "proxied.wild.test": "127.0.0.2", "direct.wild.test": "127.0.0.2", "closed.wild.test": "127.0.0.66",
+    ]
 
     private func settings(
         _ rig: ServerRig,
@@ -161,7 +163,9 @@ struct SquidTests {
         }
     }
 
-    @Test("CONNECT refused, an unknown name, nobody there: typed errors that name the proxy, and nothing was sent")
+    @Test(
+        "CONNECT refused, a closed port behind it, nobody there: typed errors that name the proxy, and nothing was sent"
+    )
     func refused() async throws {
         let rig = try await ServerRig.shared()
         let squid = try await SquidProxy(
@@ -170,7 +174,7 @@ struct SquidTests {
         )
         let settings = try settings(rig, through: squid)
         try await withClient(settings) { client async throws in
-            for (host, status) in [("proxied.wild.test", "403"), ("nowhere.wild.test", "503")] {
+            for (host, status) in [("proxied.wild.test", "403"), ("closed.wild.test", "503")] {
                 let error = try await #require(throws: HTTPDNSClientError.self) {
                     try await client.post("https://\(host):\(rig.tlsPort)/upload", body: .text("x"))
                 }

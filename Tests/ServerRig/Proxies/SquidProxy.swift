@@ -70,9 +70,11 @@ public final class SquidProxy: Sendable {
     /// The method and target of each request that it has finished with, such as `CONNECT one.test:443`. A tunnel is finished when
     /// it closes.
     public func requests() throws -> [String] {
-        try log.lines(since: .beginning).map { line in
+        try log.lines(since: .beginning).compactMap { line in
             let words = line.split(separator: " ")
-            return words.count > 6 ? "\(words[5]) \(words[6])" : String(line)
+            // A connection without a request is `- error:transaction-end-before-headers`: whoever looked whether it is there.
+            guard words.count > 6, words[5] != "-" else { return nil }
+            return "\(words[5]) \(words[6])"
         }
     }
 
