@@ -163,6 +163,15 @@ extension HTTPDNSClient {
         public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
         /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
         public var retries = RetryPolicy.none
+        /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded only when
+        /// this says so. Providers are asked without it.
+        public var proxy = ProxyRules.none
+        /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own; nil for
+        /// addresses. The stage has nothing to do then.
+        public var unixSocket: String?
+        /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that the
+        /// system chooses.
+        public var localSource: LocalSource?
         /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
         public var maximumResponseBody: ByteCount?
         /// The HTTP versions allowed.
@@ -244,6 +253,7 @@ extension HTTPDNSClient.Configuration {
         try headers.validate()
         try redirects.validate()
         try retries.validate()
+        try validateWaysOut()
         for trust in [trust] + trustByHost.values {
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             throw .configuration(

@@ -44,6 +44,9 @@ extension HTTPDNSClient {
         if configuration.maximumIdleConnections != initial.maximumIdleConnections {
             needsRestart.append("client.connections.max_idle")
         }
+        if configuration.proxy != initial.proxy { needsRestart.append("client.proxy") }
+        if configuration.unixSocket != initial.unixSocket { needsRestart.append("client.unix_socket") }
+        if configuration.localSource != initial.localSource { needsRestart.append("client.interface") }
         result.needsRestart = Set(needsRestart).sorted()
         return result
     }

@@ -162,13 +162,16 @@ public final class HTTPDNSClient: Sendable {
         return try await pipeline.call(request, carrying: rewritten)
     }
 
-    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run.
+    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names, or for
+    /// a Unix socket, there is nothing to resolve: the result has no addresses.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
-        return try await rewriter.rewrite(ClientRequest(url: url, options: options), carrying: nil, deadline: deadline)
+        let request = ClientRequest(url: url, options: options)
+        if let unresolved = try pipeline.unresolved(request) { return unresolved }
+        return try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
     }
 
     /// Resolves a name or an address literal, as the stage would for a URL with this host and port.

@@ -11,6 +11,7 @@ extension Pipeline {
         to rewritten: RewrittenRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
+        if rewritten.isUnresolved { return try await transfer(request, to: rewritten, context) }
         switch choice.path(for: rewritten) {
         case .given:
             do {
@@ -113,7 +114,8 @@ extension Pipeline {
 extension HTTPDNSClientError {
     /// Whether the request failed before anything of it was sent, for want of a connection.
     fileprivate var isAboutConnection: Bool {
-        (underlying as? TransferFailure)?.isAboutConnection ?? false
+        // Other addresses would go through the same proxy.
+        code != .proxyUnreachable && (underlying as? TransferFailure)?.isAboutConnection ?? false
     }
 
     /// The error with what the system path came to.

@@ -28,7 +28,12 @@ extension Pipeline {
             call: time,
             frame: nil
         )
-        let rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+        let rewritten: RewrittenRequest
+        if let unresolved = try unresolved(request) {
+            rewritten = unresolved
+        } else {
+            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+        }
         do {
             _ = try await transfer(request, to: rewritten, context)
         } catch let error as HTTPDNSClientError {

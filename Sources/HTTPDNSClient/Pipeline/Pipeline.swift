@@ -15,7 +15,7 @@ final class Pipeline: Sendable {
     let gate = CallGate()
     private let application: [any Interceptor]
     private let network: [any Interceptor]
-    private let sender: any HopSending
+    let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
     /// The order for addresses, as far as their source has a say in it.
@@ -23,6 +23,8 @@ final class Pipeline: Sendable {
     private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
+    /// Through what it goes there.
+    let waysOut: WaysOut
     let logger: Logger?
     /// Asked for fields before each hop.
     let computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
@@ -48,6 +50,7 @@ final class Pipeline: Sendable {
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
+        waysOut = WaysOut(configuration)
         logger = configuration.logger
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
@@ -211,6 +214,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> RewrittenRequest {
+        if let unresolved = try unresolved(request) { return unresolved }
         let rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
@@ -231,7 +235,7 @@ final class Pipeline: Sendable {
         var rewritten = given
         var endpoints = given.content.resolution.endpoints
         var held: Endpoint?
-        if let endpoint = choice.heldEndpoint(for: given, among: endpoints),
+        if !given.isUnresolved, let endpoint = choice.heldEndpoint(for: given, among: endpoints),
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -244,24 +248,24 @@ final class Pipeline: Sendable {
             held = endpoint
         }
         let hop = HopRecord(rewritten: rewritten, time: context.call)
+        let way = try waysOut.way(for: given.content.url, request.options)
         let answer: HopAnswer
         do {
-            answer = try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, context, try await request.body.opened())
-            )
+            answer = try await send(request, to: rewritten, endpoints, by: way, context, hop)
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
         context.place?.note(answer.version)
-        choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten)
+        if !given.isUnresolved { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten) }
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)
         let exchange = Exchange(
             request: rewritten,
             remote: answer.endpoint,
+            proxy: way.proxy?.description,
             fellBack: fellBack,
             isHeld: isHeld,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
@@ -271,7 +275,7 @@ final class Pipeline: Sendable {
             peerCertificates: answer.peerCertificates,
             version: answer.version,
             status: answer.head.status,
-            resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
+            resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,
             timings: answer.timings
         )
         return ClientResponse(
@@ -282,7 +286,7 @@ final class Pipeline: Sendable {
         )
     }
 
-    private func transferRequest(
+    func transferRequest(
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],

@@ -12,6 +12,12 @@ public struct RequestOptions: Hashable, Sendable {
     public var pinnedTo: [String]?
     /// Passes over mappings and providers: the system resolver answers.
     public var bypass = false
+    /// Through which proxy it goes; nil means as the client's settings say (``HTTPDNSClient/Configuration/proxy``). It stays with the
+    /// call through its redirects.
+    public var proxy: ProxyRules?
+    /// The path of a Unix socket, at most 107 bytes, that it goes to in place of any address: nothing is looked up, and no proxy is
+    /// asked. URL, Host, SNI and certificate check are as ever. A redirect to another origin leaves it.
+    public var unixSocket: String?
     /// The total time for the call, resolving and the body included; nil means the client's.
     public var deadline: Duration?
     /// The families allowed; nil means the client's.
