@@ -33,7 +33,7 @@ struct Inquiry {
             fault.failure = fault.failure ?? own?.failure
             fault.garbage = fault.garbage ?? own?.garbage
             fault.cut = fault.cut ?? own?.cut
-            answers.append(rotations.turned(zone.answer(for: host), own?.rotation))
+            answers.append(rotations.turned(zone.answer(for: host), own?.rotation, for: families))
         }
         if let failure = fault.failure { throw Refusal(failure) }
         record.addressCount = answers.reduce(0) { count, answer in
