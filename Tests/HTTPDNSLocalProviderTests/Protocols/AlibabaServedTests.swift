@@ -60,7 +60,9 @@ struct AlibabaServedTests {
         )
         let disabled = try Served("alibaba: { account: \"5\", disabled: true }")
         #expect(disabled.body("/5/ss") == #"{"service_status":"disable"}"#)
-        #expect(disabled.refusal("/5/d?host=v4.shop.test") == "403 InvalidAccount")
+        // To stop is for the client.
+        #expect(disabled.refusal("/5/d?host=v4.shop.test") == "200 ok")
+        #expect(disabled.refusal("/v2/d?id=5&dn=v4.shop.test") == "200 ok")
         #expect(disabled.refusal("/6/ss") == "403 InvalidAccount")
     }
 

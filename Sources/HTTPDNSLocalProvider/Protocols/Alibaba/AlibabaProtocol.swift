@@ -46,7 +46,6 @@ extension AlibabaProtocol {
         guard settings.account.map({ $0 == account }) ?? account.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Refusal(.invalidAccount, "the account is not that of serve.alibaba")
         }
-        guard !settings.isDisabled else { throw Refusal(.invalidAccount, "the account is disabled (serve.alibaba)") }
     }
 
     /// That a signature which is right is also in time.
