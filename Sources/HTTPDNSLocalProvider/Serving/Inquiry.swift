@@ -52,6 +52,15 @@ struct Inquiry {
         }
     }
 
+    /// A time that a client names, in seconds since 1970; nil for anything else than one to ten digits, so that it can be
+    /// compared with any other without an overflow.
+    static func time(_ text: some StringProtocol) -> Int64? {
+        guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int64(text)
+    }
+
     /// Names, each a host name.
     static func hosts(_ texts: [String]) throws(Refusal) -> [HostName] {
         var hosts: [HostName] = []

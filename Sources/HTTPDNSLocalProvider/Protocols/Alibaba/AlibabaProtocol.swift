@@ -50,7 +50,7 @@ extension AlibabaProtocol {
 
     /// That a signature which is right is also in time.
     static func checkTime(_ text: String, at seconds: Int64) throws(Refusal) {
-        guard text.utf8.count == 10, let end = Int64(text) else {
+        guard text.utf8.count == 10, let end = Inquiry.time(text) else {
             throw Refusal(.missingArgument, "the time of the signature is not one of ten digits")
         }
         guard end >= seconds else { throw Refusal(.signatureExpired, "the signature ended \(seconds - end) s ago") }

@@ -62,7 +62,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         guard SignatureCheck.isMD5(signature, of: "\(nonce)-\(secret)-\(time)") else {
             throw Refusal(.invalidSignature, "s is not the MD5 of n-secret-t")
         }
-        guard let seconds = Int64(time), Self.window.contains(seconds - inquiry.seconds) else {
+        guard let seconds = Inquiry.time(time), Self.window.contains(seconds - inquiry.seconds) else {
             throw Refusal(
                 .signatureExpired,
                 "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s"
