@@ -91,10 +91,45 @@ extension OverTheNetwork {
                 )
                 #expect(result.output == "192.0.2.20")
             }
-            var configuration = LocalProvider.Configuration(.text("version: 1"))
-            configuration.tls = .files(certificate: key, key: certificate)
-            let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
-            #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
+            // Another pair's key, which fits the certificate in all but itself.
+            let other = "\(secrets.folder.path)/other.pem"
+            let generated = try await Command("openssl", ["genrsa", "-out", other, "2048"]).run()
+            try #require(generated.status == 0, "\(generated)")
+            for (certificate, key) in [(key, certificate), (certificate, other)] {
+                var configuration = LocalProvider.Configuration(.text("version: 1"))
+                configuration.tls = .files(certificate: certificate, key: key)
+                let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
+                #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
+                #expect(error?.description.contains(key) == true)
+            }
+        }
+
+        @Test("a body that is too long, or that breaks off, is no query with an empty one")
+        func unreadBodies() async throws {
+            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            try await Serving.run(settings: { $0.onQuery = { query.yield($0) } }) { serving in
+                let url = serving.url + "/d?dn=v4.shop.test"
+                var told = queries.makeAsyncIterator()
+                let secrets = try Secrets()
+                for (count, status) in [(65_535, "200"), (65_536, "413")] {
+                    let body = try secrets.write("x=" + String(repeating: "y", count: count - 2), to: "\(count)")
+                    let result = try await Self.curl("-o", "/dev/null", "-w", "%{http_code}", "-d", "@\(body)", url)
+                    #expect(result.output == status)
+                    let query = await told.next()
+                    #expect(
+                        query.map { "\($0.status) \($0.outcome)" }
+                            == (status == "200" ? "200 ok" : "413 ContentTooLarge")
+                    )
+                    #expect(query?.protocolName == "tencent" && query?.client == "127.0.0.1")
+                }
+                // Nine octets are announced, and two sent.
+                let script = """
+                    exec 3<> "/dev/tcp/127.0.0.1/$0"
+                    printf 'POST /d?dn=v4.shop.test HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 9\\r\\n\\r\\nx=' >&3
+                    """
+                _ = try await Command("bash", ["-c", script, "\(serving.listening.port)"]).run()
+                #expect(await told.next()?.outcome == "ContentTooLarge")
+            }
         }
 
         @Test("a port that is taken is told")
