@@ -74,9 +74,9 @@ enum HTTPService {
                 port: UInt16(clamping: context.service?.port ?? 0)
             )
         )
-        let outcome = core.outcome(of: served)
-        if let delay = outcome.delay { try? await Task.sleep(for: delay) }
+        let outcome = body == nil ? core.outcome(ofUnread: served) : core.outcome(of: served)
         onQuery(outcome.record)
+        if let delay = outcome.delay { try? await Task.sleep(for: delay) }
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),
             headers: outcome.reply.headerFields,
