@@ -7,7 +7,7 @@ public import HTTPDNSPrimitives
 public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
-        private enum Word: UInt8 { case request, mapping, provider, system, literal, lastResort }
+        private enum Word: UInt8, CaseIterable { case request, mapping, provider, system, literal, lastResort }
 
         private let word: Word
 
@@ -25,7 +25,7 @@ public struct Resolution: Sendable {
         public static var lastResort: Source { Source(word: .lastResort) }
 
         /// All sources that there are.
-        package static let all: [Source] = [.request, .mapping, .provider, .system, .literal]
+        package static let all = Word.allCases.map(Source.init(word:))
 
         /// The word for it in JSON and logs.
         public var description: String {
