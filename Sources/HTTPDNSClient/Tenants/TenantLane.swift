@@ -14,7 +14,7 @@ final class TenantLane: HopSending {
 
     private let transport: HTTPDNSTransport
     private let trusted: [TrustedTransport]
-    private let byHost: TrustByHost
+    private let byHost: TrustByHost<TrustedTransport>
     private let group: TransferGroup
     private let leases: Lock<Leases>
 
@@ -49,7 +49,7 @@ final class TenantLane: HopSending {
     }
 
     func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
-        let trusted = byHost.transport(for: request.url.host)
+        let trusted = byHost.value(for: request.url.host)
         return HopAnswer(try await trusted.execute(request, in: group))
     }
 
