@@ -17,7 +17,9 @@ extension LocalProvider {
             public static func file(_ path: String) -> Source { Source(kind: .file(path)) }
 
             /// The text of one.
-            /// - Parameter name: What stands for the file in errors.
+            /// - Parameters:
+            ///   - text: What the file would say.
+            ///   - name: What stands for the file in errors.
             public static func text(_ text: String, name: String = "the text") -> Source {
                 Source(kind: .text(text, name: name))
             }
