@@ -7,6 +7,33 @@ extension TransportLoop {
     private static let shortestSweep: Int64 = 1_100_000_000
     private static let longestSweep: Int64 = 15_000_000_000
 
+    // MARK: sockets
+
+    func socketOpened(_ descriptor: Int32, for pin: Pin) {
+        scheduleSweep()
+        // The number was given again: the one before is closed, and nobody has told.
+        if pins.pin(of: descriptor) != nil { socketClosed(descriptor) }
+        pins.socketOpened(descriptor, for: pin, identity: socketIdentity(descriptor))
+        mailbox.pools.withLock { $0.opened(pin.key) }
+    }
+
+    func socketClosed(_ descriptor: Int32) {
+        if configuration.keepsPeerCertificates { pins.pin(of: descriptor)?.chains.socketClosed(descriptor) }
+        if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
+        shutSockets.remove(descriptor)
+        driver?.socketClosed(descriptor)
+    }
+
+    /// libcurl 7.88 closes a socket that never connected by itself, past CURLOPT_CLOSESOCKETFUNCTION: by then its number may be
+    /// that of anything else in the process.
+    /// - Returns: Whether the descriptor is no longer the socket that it was opened as.
+    @discardableResult
+    func forgetIfClosed(_ descriptor: Int32) -> Bool {
+        guard let identity = pins.identity(of: descriptor), identity != socketIdentity(descriptor) else { return false }
+        socketClosed(descriptor)
+        return true
+    }
+
     // MARK: retiring
 
     /// Connections made so far are not used for new transfers. See ``Transport/retireConnections(host:)``.
@@ -66,7 +93,9 @@ extension TransportLoop {
     /// Ends connections that nobody uses. libcurl finds them dead when it looks at them next, and closes them.
     func shut(_ sockets: [Int32]) {
         guard !sockets.isEmpty else { return }
-        for socket in sockets where shutSockets.insert(socket).inserted { shutdownSocket(socket) }
+        for socket in sockets where !forgetIfClosed(socket) && shutSockets.insert(socket).inserted {
+            shutdownSocket(socket)
+        }
         sweepAt = min(sweepAt, now + TransportLoop.shortestSweep)
     }
 

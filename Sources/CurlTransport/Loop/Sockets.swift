@@ -21,6 +21,12 @@ func closeSocket(_ descriptor: Int32) -> Int32 {
     close(descriptor)
 }
 
+/// What tells a socket from a later one with the same number: its inode; 0 when the descriptor is not open.
+func socketIdentity(_ descriptor: Int32) -> UInt64 {
+    var status = stat()
+    return fstat(descriptor, &status) == 0 ? UInt64(status.st_ino) : 0
+}
+
 /// Whether two C strings are the same bytes.
 func textsAreEqual(_ left: UnsafePointer<CChar>, _ right: UnsafePointer<CChar>) -> Bool {
     strcmp(left, right) == 0

@@ -15,7 +15,7 @@ final class TransportLoop {
     let configuration: TransportConfiguration
     let mailbox: LoopMailbox
     let multi: UnsafeMutableRawPointer
-    private var driver: (any LoopDriver)?
+    private(set) var driver: (any LoopDriver)?
     private var jobs: [LoopJob] = []
     var pins: PinTable
     var deadlines = DeadlineHeap<EasyHandle>()
@@ -341,6 +341,7 @@ final class TransportLoop {
         // libcurl closes the connection of a transfer that is removed while it says that it only connects.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
+        forgetIfClosed(handle.socket)
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { shut(pins.release(pin)) }
@@ -411,19 +412,6 @@ final class TransportLoop {
             deliver(handle, end: nil)
         }
         touched.removeAll(keepingCapacity: true)
-    }
-
-    func socketOpened(_ descriptor: Int32, for pin: Pin) {
-        scheduleSweep()
-        pins.socketOpened(descriptor, for: pin)
-        mailbox.pools.withLock { $0.opened(pin.key) }
-    }
-
-    func socketClosed(_ descriptor: Int32) {
-        if configuration.keepsPeerCertificates { pins.pin(of: descriptor)?.chains.socketClosed(descriptor) }
-        if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
-        shutSockets.remove(descriptor)
-        driver?.socketClosed(descriptor)
     }
 
     // MARK: deadlines

@@ -20,7 +20,7 @@ struct PinTable {
     private var nextNumber: UInt64 = 1
     /// Numbers of retired pins that no connection is known by any more.
     private var freeNumbers: [UInt64] = []
-    private var pinsBySocket: [Int32: Pin] = [:]
+    private var pinsBySocket: [Int32: (pin: Pin, identity: UInt64)] = [:]
     /// Lines that take entries out of libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
@@ -78,20 +78,24 @@ struct PinTable {
     }
 
     /// libcurl got a socket for a connection under the pin's name.
-    mutating func socketOpened(_ descriptor: Int32, for pin: Pin) {
-        pinsBySocket[descriptor] = pin
+    /// - Parameter identity: What tells it from a later socket with the same number, see ``socketIdentity(_:)``.
+    mutating func socketOpened(_ descriptor: Int32, for pin: Pin, identity: UInt64) {
+        pinsBySocket[descriptor] = (pin, identity)
         if pin.sockets.isEmpty { pin.sharedUntil = .max }
         pin.sockets.append(descriptor)
     }
 
     /// The pin whose connection has a socket.
-    func pin(of descriptor: Int32) -> Pin? { pinsBySocket[descriptor] }
+    func pin(of descriptor: Int32) -> Pin? { pinsBySocket[descriptor]?.pin }
+
+    /// What the socket with a number was when libcurl got it; nil for a number that no connection is known by.
+    func identity(of descriptor: Int32) -> UInt64? { pinsBySocket[descriptor]?.identity }
 
     /// libcurl gives a socket back; its connection is no longer in the pool.
     /// - Returns: What it was opened for.
     @discardableResult
     mutating func socketClosed(_ descriptor: Int32) -> Pin? {
-        guard let pin = pinsBySocket.removeValue(forKey: descriptor) else { return nil }
+        guard let pin = pinsBySocket.removeValue(forKey: descriptor)?.pin else { return nil }
         pin.sockets.removeAll { $0 == descriptor }
         recycleName(of: pin)
         return pin

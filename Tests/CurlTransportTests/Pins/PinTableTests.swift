@@ -68,8 +68,8 @@ struct PinTableTests {
     func namesOfOpenConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
-        table.socketOpened(10, for: first)
-        table.socketOpened(11, for: first)
+        table.socketOpened(10, for: first, identity: 1)
+        table.socketOpened(11, for: first, identity: 1)
         table.release(first)
         var names = Set((1..<1_000).map { number in name(in: &table, number) })
         #expect(!names.contains(first.name))
@@ -85,7 +85,7 @@ struct PinTableTests {
     func nameOutlivesConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
-        table.socketOpened(10, for: first)
+        table.socketOpened(10, for: first, identity: 1)
         table.release(first)
         table.socketClosed(10)
         let other = table.acquire(key(1))
@@ -104,7 +104,7 @@ struct PinTableTests {
             let holders = pool.filter { $0.pin.name == pin.name }
             #expect(holders.isEmpty)
             names.insert(pin.name)
-            table.socketOpened(Int32(number), for: pin)
+            table.socketOpened(Int32(number), for: pin, identity: 1)
             pool.append((Int32(number), pin))
             table.release(pin)
             // A pool of 300 closes connections in no particular order.

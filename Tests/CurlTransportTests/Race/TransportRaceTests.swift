@@ -214,6 +214,22 @@ struct TransportRaceTests {
         withExtendedLifetime(holes) {}
     }
 
+    @Test("a connection that never came about is counted no longer than it is tried", arguments: Driver.allCases)
+    func neverConnected(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let transport = transport(driver, delay: .seconds(60))
+        let request = try request([(hole.address, hole.port)]) { $0.connect = .milliseconds(20) }
+        for _ in 0..<3 {
+            let failure = try #require(
+                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            )
+            #expect(failure.code == .timedOut && failure.phase == .connect)
+            #expect(transport.connectionPools.isEmpty)
+        }
+        await transport.shutdown()
+        withExtendedLifetime(hole) {}
+    }
+
     @Test("a cancelled race leaves no connection behind", arguments: Driver.allCases)
     func cancellation(driver: Driver) async throws {
         let hole = try BlackHole()
@@ -225,9 +241,8 @@ struct TransportRaceTests {
         while transport.connectionPools.isEmpty { await Task.yield() }
         task.cancel()
         await #expect(throws: CancellationError.self) { try await task.value }
-        #expect(slow.connections.isEmpty)
+        #expect(slow.connections.isEmpty && transport.connectionPools.isEmpty)
         await transport.shutdown()
-        #expect(transport.connectionPools.isEmpty)
         withExtendedLifetime(hole) {}
     }
 }

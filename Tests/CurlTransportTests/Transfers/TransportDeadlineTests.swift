@@ -102,7 +102,6 @@ struct TransportDeadlineTests {
         }
         let failure = try #require(await fixture.failure(of: request))
         #expect(failure.code == .timedOut && failure.phase == .total)
-        #expect(failure.elapsed <= Self.bound * 10, "a generous ceiling for a busy machine")
     }
 
     @Test("a caller who does not read is not idle time of the server", arguments: Driver.allCases)

@@ -10,8 +10,6 @@ import Testing
 @Suite("Deadline honesty", .timeLimit(.minutes(2)))
 struct DeadlineHonestyTests {
     private static let total = Duration.milliseconds(300)
-    /// All other limits are 60 s: what ends before this has ended by its deadline, also on a busy machine.
-    private static let ceiling = Duration.seconds(20)
 
     private func client(
         _ endpoint: String,
@@ -36,12 +34,11 @@ struct DeadlineHonestyTests {
         mayHaveBeenSent: Bool = false,
         _ call: () async throws -> some Any
     ) async throws {
-        let start = SystemTimeSource().now()
         let error = try #require(await clientError(call))
-        let elapsed = SystemTimeSource().now() - start
+        // All other limits are 60 s: an error that names this one was not theirs, however busy the machine was.
         #expect(error.code == .timedOut && error.stage == stage && error.isCallDeadline, "\(error)")
         #expect(error.limit == Self.total && error.requestMayHaveBeenSent == mayHaveBeenSent, "\(error)")
-        #expect(elapsed >= Self.total && elapsed < Self.ceiling, "\(elapsed)")
+        #expect(error.elapsed >= Self.total, "\(error)")
         try await client.shutdown()
     }
 
@@ -103,20 +100,19 @@ struct DeadlineHonestyTests {
         let admission = try #require(client.pipeline.admissions.first)
         let holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", deadline: .seconds(120)) } }
         while admission.connections < 4, !Task.isCancelled { await Task.yield() }
-        let start = SystemTimeSource().now()
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
             for _ in 0..<1000 {
                 tasks.addTask { await clientError { try await client.get("http://one.test/") } }
             }
             return await tasks.reduce(into: [HTTPDNSClientError?]()) { $0.append($1) }
         }
-        let elapsed = SystemTimeSource().now() - start
         let honest = errors.compactMap(\.self).filter {
             $0.code == .timedOut && $0.stage == .queue && $0.isCallDeadline && $0.limit == Self.total
                 && !$0.requestMayHaveBeenSent && $0.elapsed >= Self.total
         }
         #expect(errors.count == 1000 && honest.count == 1000)
-        #expect(elapsed < Self.ceiling && client.requestsWaiting == 0, "\(elapsed)")
+        // The four in front, who have two minutes, have not moved: no place became free for any of them.
+        #expect(client.requestsWaiting == 0 && admission.connections == 4 && server.connections.count == 4)
         for holder in holders { holder.cancel() }
         for holder in holders { await #expect(throws: CancellationError.self) { try await holder.value } }
         while admission.connections > 0, !Task.isCancelled { await Task.yield() }

@@ -128,7 +128,7 @@ struct BlockingCallTests {
         let error = try await onThread { Self.error(client, deadline: .milliseconds(300)) }
         let elapsed = SystemTimeSource().now() - start
         #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
-        #expect(elapsed >= .milliseconds(300) && elapsed < .seconds(20), "\(elapsed)")
+        #expect(elapsed >= .milliseconds(300), "\(elapsed)")
         try await client.shutdown()
     }
 
