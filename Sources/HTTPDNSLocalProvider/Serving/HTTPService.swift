@@ -76,7 +76,8 @@ enum HTTPService {
         )
         let outcome = body == nil ? core.outcome(ofUnread: served) : core.outcome(of: served)
         onQuery(outcome.record)
-        if let delay = outcome.delay { try? await Task.sleep(for: delay) }
+        // One that is cut at the end is not answered.
+        if let delay = outcome.delay { try await Task.sleep(for: delay) }
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),
             headers: outcome.reply.headerFields,

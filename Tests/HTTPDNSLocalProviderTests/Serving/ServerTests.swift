@@ -164,6 +164,24 @@ extension OverTheNetwork {
             #expect(result.output == "192.0.2.20", "\(result)")
         }
 
+        @Test(
+            "a query is told of before its answer is held back; one that is held back for longer than the end waits is cut"
+        )
+        func cutting() async throws {
+            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            let answer = try await Serving.run(
+                "hosts: { v4.shop.test: { delay: 30s } }",
+                settings: { $0.onQuery = { query.yield($0) } }
+            ) { serving in
+                let answer = Task { try await Self.curl(serving.url + "/d?dn=v4.shop.test") }
+                #expect(await queries.first { _ in true }?.delay == .seconds(30))
+                return answer
+            }
+            let result = try await answer.value
+            // Told of at its end, it would have been answered.
+            #expect(!result.output.contains("192.0.2.20"), "\(result)")
+        }
+
         @Test("the file is read again when it changes; one with mistakes changes nothing")
         func reloading() async throws {
             let secrets = try Secrets()
