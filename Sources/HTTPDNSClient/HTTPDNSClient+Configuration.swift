@@ -1,6 +1,7 @@
 public import CurlTransport
 public import HTTPDNS
 public import HTTPDNSPrimitives
+public import HTTPTypes
 public import Logging
 
 #if canImport(Glibc)
@@ -145,6 +146,12 @@ extension HTTPDNSClient {
         public var trustByHost: [HostPattern: TrustSettings] = [:]
         /// Time limits.
         public var timeouts = Timeouts()
+        /// Fields that requests are given which have none of the same name, such as `User-Agent`.
+        public var headers = DefaultHeaders()
+        /// Computes more of them for each hop, in the caller's task, never on the loop thread; they go before ``headers``, the
+        /// request's own before both. The request is the hop's, before anything is added. An error that it throws fails the
+        /// call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        public var computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
         /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
         public var redirects = RedirectPolicy()
         /// Asked before each redirect is followed, in the caller's task, never on the loop thread: it may let it be followed, refuse it
@@ -255,6 +262,7 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
+        try headers.validate()
         try redirects.validate()
         try retries.validate()
         for trust in [trust] + trustByHost.values {

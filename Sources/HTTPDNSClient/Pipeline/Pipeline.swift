@@ -24,6 +24,8 @@ final class Pipeline: Sendable {
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
     let logger: Logger?
+    /// Asked for fields before each hop.
+    let computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
     /// Asked before a redirect is followed.
     let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
     let retrying: RetryCentre
@@ -47,6 +49,7 @@ final class Pipeline: Sendable {
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
         logger = configuration.logger
+        computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
         retrying = RetryCentre(configuration)
         settings = Lock(CallSettings(configuration))
@@ -164,7 +167,9 @@ final class Pipeline: Sendable {
     func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
-        return try await hop(0, request, context)
+        let headers = settings.withLock { $0.headers }
+        guard headers != nil || computedHeaders != nil else { return try await hop(0, request, context) }
+        return try await hop(0, withDefaultHeaders(request, headers, context), context)
     }
 
     // MARK: network interceptors, once per hop

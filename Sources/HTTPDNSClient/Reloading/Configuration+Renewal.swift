@@ -20,6 +20,7 @@ extension HTTPDNSClient.Configuration {
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)
+        take(\.headers)
         take(\.redirects)
         take(\.retries)
         take(\.maximumIdleConnections)

@@ -1,6 +1,7 @@
 public import CurlTransport
 public import HTTPDNS
 public import HTTPDNSPrimitives
+public import HTTPTypes
 
 /// Settings for one request.
 public struct RequestOptions: Hashable, Sendable {
@@ -17,6 +18,8 @@ public struct RequestOptions: Hashable, Sendable {
     public var families: AddressFamilies?
     /// Sent as Host instead of the URL's own: a host with an optional port. It does not follow a redirect.
     public var hostHeader: String?
+    /// Fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that this request goes without.
+    public var withoutHeaders: Set<HTTPField.Name> = []
     /// The longest body, after decoding; nil means the client's.
     public var maximumResponseBody: ByteCount?
     /// Whether the client asks for the content codings that libcurl knows (gzip, deflate, br and zstd on Debian 12) and takes them off

@@ -16,7 +16,7 @@ extension FetchReport {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
             let rewrite = try RewriteView(exchange.request)
-            let trust = settings.configuration.trust(for: rewrite.serverName ?? rewrite.urlHost)
+            let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
             hops.append(
                 Hop(
                     rewrite: rewrite,
