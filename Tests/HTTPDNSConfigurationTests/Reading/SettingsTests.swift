@@ -55,6 +55,12 @@ struct SettingsTests {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
         let settings = try ConfigurationFile.settings(text, name: "f.yaml")
         #expect(settings.mappings.isEmpty && settings.cache == ResolverConfiguration.Cache())
+        for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
+            let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
+            let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
+            #expect(connections.ejection == (isOn ? OutlierEjection() : nil))
+            #expect(connections.activeProbing == (isOn ? ActiveProbing() : nil))
+        }
     }
 
     @Test(
