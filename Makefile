@@ -64,6 +64,7 @@ traits: build-dependencies ## Tests of what package traits add that are off by d
 	$(call step,all traits)
 	swift test --enable-all-traits --scratch-path .build/traits \
 		--filter 'Alidns|Alibaba|Tencent|AES|Vendor|ServiceAddress|ServeCommand|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests|HTTPDNSConfigurationTests'
+	@Scripts/check-docc --traits
 
 .PHONY: signing
 signing: traits ## The same

@@ -1,6 +1,7 @@
 public import CurlTransport
 public import HTTPDNS
 public import HTTPDNSPrimitives
+public import HTTPTypes
 public import Logging
 
 #if canImport(Glibc)
@@ -53,7 +54,8 @@ extension HTTPDNSClient {
             /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
             /// from the second one on within this time, for names that rotate. Zero means that each answer decides alone. It
             /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
-            /// what the policy refuses move requests at once.
+            /// what the policy refuses move requests at once. Only with ``selection`` `automatic` and `given`: the others spread
+            /// requests, or choose by themselves.
             public var addressHold: Duration = .seconds(30)
             /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is limited. A
             /// request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and by its
@@ -71,10 +73,12 @@ extension HTTPDNSClient {
             public var maximumQueued = 4096
             /// How long a request may wait at most; nil means until its deadline.
             public var queueWait: Duration?
-            /// How requests move to other addresses when that time is over.
+            /// How requests move to other addresses when ``addressHold`` is over; like that only with ``selection`` `automatic` and
+            /// `given`.
             public var onAddressChange = AddressChange.moveNow
 
-            /// Which address of several is tried first.
+            /// Which address of several is tried first. Only with `automatic` and `given` do ``addressHold`` and ``onAddressChange``
+            /// do anything.
             public var selection = Selection.automatic
             /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
             /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
@@ -145,6 +149,12 @@ extension HTTPDNSClient {
         public var trustByHost: [HostPattern: TrustSettings] = [:]
         /// Time limits.
         public var timeouts = Timeouts()
+        /// Fields that requests are given which have none of the same name, such as `User-Agent`.
+        public var headers = DefaultHeaders()
+        /// Computes more of them for each hop, in the caller's task, never on the loop thread; they go before ``headers``, the
+        /// request's own before both. The request is the hop's, before anything is added. An error that it throws fails the
+        /// call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        public var computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
         /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
         public var redirects = RedirectPolicy()
         /// Asked before each redirect is followed, in the caller's task, never on the loop thread: it may let it be followed, refuse it
@@ -153,6 +163,15 @@ extension HTTPDNSClient {
         public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
         /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
         public var retries = RetryPolicy.none
+        /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded only when
+        /// this says so. Providers are asked without it.
+        public var proxy = ProxyRules.none
+        /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own; nil for
+        /// addresses. The stage has nothing to do then.
+        public var unixSocket: String?
+        /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that the
+        /// system chooses.
+        public var localSource: LocalSource?
         /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
         public var maximumResponseBody: ByteCount?
         /// The HTTP versions allowed.
@@ -212,31 +231,7 @@ extension HTTPDNSClient.Configuration {
                 hint: "give a positive duration, or nil for no limit"
             )
         }
-        guard connections.attemptDelay >= .milliseconds(10) else {
-            throw .configuration(
-                "connections.attemptDelay is \(connections.attemptDelay.shortText)",
-                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
-            )
-        }
-        for (name, value, least) in [
-            ("idle", connections.idle, Duration.seconds(1)), ("maximumAge", connections.maximumAge, .seconds(2)),
-            ("unacknowledged", connections.unacknowledged ?? .seconds(1), .milliseconds(1)),
-            ("addressHold", connections.addressHold, .zero),
-        ] where value < least {
-            throw .configuration(
-                "connections.\(name) is \(value.shortText)",
-                hint: "\(least.shortText) is the least"
-            )
-        }
-        try connections.validateAdmission()
-        if let delay = connections.hedgeAfter, delay < .milliseconds(10) {
-            throw .configuration(
-                "connections.hedgeAfter is \(delay.shortText)",
-                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
-            )
-        }
-        try connections.ejection?.validate()
-        try connections.activeProbing?.validate()
+        try connections.validate()
         guard trustByHost[.any] == nil else {
             throw .configuration(
                 "trustByHost has settings for \"*\"",
@@ -255,8 +250,10 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
+        try headers.validate()
         try redirects.validate()
         try retries.validate()
+        try validateWaysOut()
         for trust in [trust] + trustByHost.values {
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
             throw .configuration(
@@ -299,7 +296,34 @@ extension ActiveProbing {
 
 extension HTTPDNSClient.Configuration.Connections {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func validateAdmission() throws(HTTPDNSClientError) {
+    func validate() throws(HTTPDNSClientError) {
+        guard attemptDelay >= .milliseconds(10) else {
+            throw .configuration(
+                "connections.attemptDelay is \(attemptDelay.shortText)",
+                hint: "10 ms is the least (RFC 8305 section 5); 250 ms suits nearly everybody"
+            )
+        }
+        for (name, value, least) in [
+            ("idle", idle, Duration.seconds(1)), ("maximumAge", maximumAge, .seconds(2)),
+            ("unacknowledged", unacknowledged ?? .seconds(1), .milliseconds(1)), ("addressHold", addressHold, .zero),
+        ] where value < least {
+            throw .configuration(
+                "connections.\(name) is \(value.shortText)",
+                hint: "\(least.shortText) is the least"
+            )
+        }
+        try validateAdmission()
+        if let delay = hedgeAfter, delay < .milliseconds(10) {
+            throw .configuration(
+                "connections.hedgeAfter is \(delay.shortText)",
+                hint: "10 ms is the least; a time near the slowest hundredth of answers suits"
+            )
+        }
+        try ejection?.validate()
+        try activeProbing?.validate()
+    }
+
+    private func validateAdmission() throws(HTTPDNSClientError) {
         for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)]
         {
             guard let limit, limit < least else { continue }

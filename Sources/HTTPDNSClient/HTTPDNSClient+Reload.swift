@@ -15,10 +15,11 @@ extension HTTPDNSClient {
     /// them; transfers in flight finish where they are.
     ///
     /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
-    /// ``Configuration/timeouts``, ``Configuration/versions``, ``Configuration/redirects``, ``Configuration/retries`` and
-    /// ``Configuration/maximumResponseBody``. Interceptors and the hook of redirects are those that the client was made with.
-    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions, redirects, retries and
-    ///   the limit of bodies are no part of the generation.
+    /// ``Configuration/timeouts``, ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``,
+    /// ``Configuration/retries`` and ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes
+    /// headers are those that the client was made with.
+    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions, headers, redirects,
+    ///   retries and the limit of bodies are no part of the generation.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`; then nothing has changed.
     @discardableResult
     public func reload(_ configuration: Configuration) throws -> ReloadResult {
@@ -43,6 +44,9 @@ extension HTTPDNSClient {
         if configuration.maximumIdleConnections != initial.maximumIdleConnections {
             needsRestart.append("client.connections.max_idle")
         }
+        if configuration.proxy != initial.proxy { needsRestart.append("client.proxy") }
+        if configuration.unixSocket != initial.unixSocket { needsRestart.append("client.unix_socket") }
+        if configuration.localSource != initial.localSource { needsRestart.append("client.interface") }
         result.needsRestart = Set(needsRestart).sorted()
         return result
     }

@@ -58,13 +58,15 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs alone.
     ///
     /// How many connections are kept is the transport's setting; ``Configuration/maximumIdleConnections`` is not looked at.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; `limitReached` when the transport has as many different
-    ///   trust settings as it may; `shutDown` when the transport is shut down.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for ``HTTPDNSTransport/connections`` that make no sense;
+    ///   `limitReached` when the transport has as many different trust settings as it may; `shutDown` when the transport is
+    ///   shut down.
     public convenience init(
         configuration: Configuration = Configuration(),
         on transport: HTTPDNSTransport
     ) async throws {
         try configuration.validate()
+        try transport.validate()
         let lane = try await TenantLane(configuration, on: transport)
         let resolver: Resolver
         do {
@@ -160,13 +162,16 @@ public final class HTTPDNSClient: Sendable {
         return try await pipeline.call(request, carrying: rewritten)
     }
 
-    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run.
+    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names, or for
+    /// a Unix socket, there is nothing to resolve: the result has no addresses.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
-        return try await rewriter.rewrite(ClientRequest(url: url, options: options), carrying: nil, deadline: deadline)
+        let request = ClientRequest(url: url, options: options)
+        if let unresolved = try pipeline.unresolved(request) { return unresolved }
+        return try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
     }
 
     /// Resolves a name or an address literal, as the stage would for a URL with this host and port.

@@ -17,7 +17,9 @@ extension LocalProvider {
             public static func file(_ path: String) -> Source { Source(kind: .file(path)) }
 
             /// The text of one.
-            /// - Parameter name: What stands for the file in errors.
+            /// - Parameters:
+            ///   - text: What the file would say.
+            ///   - name: What stands for the file in errors.
             public static func text(_ text: String, name: String = "the text") -> Source {
                 Source(kind: .text(text, name: name))
             }
@@ -52,7 +54,8 @@ extension LocalProvider {
         public var tls: TLS?
         /// How long queries under way may take to end.
         public var drainLimit: Duration = .seconds(10)
-        /// Called with each query, once its answer is ready; from any task, and to return soon.
+        /// Called with each query, once its answer is ready and before the file has it held back; from any task, and to return
+        /// soon.
         public var onQuery: @Sendable (Query) -> Void = { _ in }
         /// Called when the file was read again: with nil when it is in use, and with what is wrong with it when the former
         /// one stays in use.

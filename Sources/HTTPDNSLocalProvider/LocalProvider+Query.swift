@@ -1,6 +1,6 @@
 #if LocalProvider
 extension LocalProvider {
-    /// A query that was answered, for logs and tests. It has no secret, signature or cipher text in it.
+    /// A query whose answer is ready, for logs and tests. It has no secret, signature or cipher text in it.
     public struct Query: Hashable, Sendable {
         /// When it came, in milliseconds since 1970-01-01 00:00 UTC.
         public internal(set) var milliseconds: Int64
@@ -20,12 +20,13 @@ extension LocalProvider {
         /// The HTTP status of the reply.
         public internal(set) var status = 200
         /// `ok`, the vendor's word for what was wrong, or what the file has gone wrong: `status-503`, `garbage-html`.
+        /// `ContentTooLarge` for a body that is longer than 65,535 octets, or broke off.
         public internal(set) var outcome = "ok"
         /// What was expected, of a query that was refused.
         public internal(set) var advice: String?
         /// How many addresses the answer has.
         public internal(set) var addressCount = 0
-        /// How long the file had the answer held back.
+        /// How long the file has the answer held back, after this is told.
         public internal(set) var delay: Duration?
 
         init(milliseconds: Int64, client: String?) {

@@ -58,7 +58,9 @@ extension TransportLoop {
     /// A kept connection says nothing: later requests get another one, and its endpoint is tried last.
     func leaveSilent(_ pin: Pin) {
         let key = pin.key
-        mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
+        if key.isConnectedTo {
+            mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
+        }
         pins.retire(pin)
         shutIdle(pin, besides: usedPorts)
     }

@@ -295,19 +295,9 @@ final class TransportLoop {
                 continue
             }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
-            if code == CURLE_COULDNT_RESOLVE_HOST, beginAgainWithEntry(handle) { continue }
+            if code != CURLE_OK, beginAgain(handle, after: code) { continue }
             finish(handle, result(of: handle, code))
         }
-    }
-
-    /// A transfer relied on an entry that libcurl's table has lost: it is begun again and brings the entry itself. Nothing
-    /// was sent, for the connection was not even looked for.
-    private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
-        guard let pin = handle.pin, !handle.bringsEntry, handle.failure == nil else { return false }
-        curl_multi_remove_handle(multi, handle.curl)
-        pin.isEntered = false
-        handle.setResolveList(removals: [], pin)
-        return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
@@ -474,6 +464,7 @@ final class TransportLoop {
     private func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
         var failure = failure
         failure.endpoint = handle.pin?.key.endpoint
+        failure.proxy = handle.pin?.key.passage?.proxy?.description
         failure.requestMayHaveBeenSent = handle.mayHaveArrived
         failure.elapsed = elapsed(handle)
         return withTrail(failure, handle)

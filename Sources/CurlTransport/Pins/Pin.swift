@@ -7,6 +7,8 @@ struct PinKey: Hashable {
     var port: UInt16
     var endpoint: Endpoint
     var versions: HTTPVersionChoice
+    /// Where the endpoint is not simply connected to.
+    var passage: Passage?
 }
 
 extension PinKey {
@@ -15,6 +17,7 @@ extension PinKey {
         port = transfer.request.url.port
         self.endpoint = endpoint
         versions = transfer.request.versions
+        passage = transfer.request.passage
     }
 }
 
@@ -30,12 +33,18 @@ final class Pin {
     let number: UInt64
     /// `p7.invalid`
     let name: String
-    /// The address as libcurl reports it, for the check before each request.
+    /// What libcurl knows the proxy by; empty without one.
+    let proxyName: String
+    /// Whether other pins have entries under the same name, which each transfer must bring itself then.
+    let sharesName: Bool
+    /// The connected address as libcurl reports it, for the check before each request.
     let addressText: String
-    /// `host:port:p7.invalid:port` (CURLOPT_CONNECT_TO).
+    /// CURLOPT_CONNECT_TO, see ``PinEntries``.
     let connectTo: UnsafeMutablePointer<curl_slist>?
-    /// `+p7.invalid:port:address` (CURLOPT_RESOLVE); the plus lets the entry age, so that it is not permanent.
+    /// CURLOPT_RESOLVE.
     let resolve: UnsafeMutablePointer<curl_slist>?
+    /// The RESOLVE lines that take the entries out of libcurl's table.
+    let removals: [String]
     /// Whether the entry is known to stand in libcurl's table, so that a transfer need not bring it again.
     var isEntered = false
     /// Transfers that libcurl may still look the name up for.
@@ -57,18 +66,14 @@ final class Pin {
         self.slot = slot
         self.number = number
         name = "p\(number).invalid"
-        addressText = key.endpoint.address.description
-        let host =
-            switch key.host {
-            case .name(let name): name
-            case .address(let address): address.bracketed
-            }
-        connectTo = curl_slist_append(nil, "\(host):\(key.port):\(name):\(key.endpoint.port)")
-        resolve = curl_slist_append(nil, "+\(name):\(key.endpoint.port):\(key.endpoint.address.bracketed)")
+        let told = PinEntries(key, number: number)
+        proxyName = told.proxyName
+        sharesName = told.sharesName
+        addressText = (key.passage?.proxy?.endpoint ?? key.endpoint).address.description
+        connectTo = told.connectTo.flatMap { curl_slist_append(nil, $0) }
+        resolve = told.entries.reduce(nil) { list, entry in curl_slist_append(list, entry) }
+        removals = told.removals
     }
-
-    /// `-p7.invalid:port`, the RESOLVE line that takes the entry out of libcurl's table.
-    var removal: String { "-\(name):\(key.endpoint.port)" }
 
     deinit {
         curl_slist_free_all(connectTo)

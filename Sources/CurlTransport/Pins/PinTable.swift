@@ -52,7 +52,7 @@ struct PinTable {
     mutating func release(_ pin: Pin) -> [Int32] {
         pin.transfersInFlight -= 1
         guard pin.isRetired, pin.transfersInFlight == 0 else { return [] }
-        removals.append(pin.removal)
+        removals += pin.removals
         recycleName(of: pin)
         return pin.sockets
     }
@@ -168,6 +168,6 @@ struct PinTable {
     private mutating func removeEntry(of pin: Pin) {
         entriesByUse.remove(pin.slot)
         pin.isEntered = false
-        removals.append(pin.removal)
+        removals += pin.removals
     }
 }

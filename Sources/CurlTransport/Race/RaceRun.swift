@@ -73,7 +73,8 @@ extension TransferFailure {
 
     private var isConnectionsFault: Bool {
         switch code {
-        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .connectionLost, .lookupDenied, .transport:
+        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .connectionLost, .lookupDenied, .transport,
+            .proxyUnreachable, .proxyRefused:
             return true
         case .timedOut: return phase == .connect || phase == .tls
         default: return false
@@ -84,7 +85,7 @@ extension TransferFailure {
     fileprivate var weight: Int {
         switch code {
         case .certificateRefused: 3
-        case .tlsFailed: 2
+        case .tlsFailed, .proxyRefused: 2
         default: phase == .tls ? 2 : code == .timedOut ? 0 : 1
         }
     }

@@ -20,6 +20,7 @@ extension TransportLoop {
         case .random: endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random))
         case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now))
         }
+        guard request.connectsToEndpoints else { return endpoints }
         return mailbox.health.withLock { [endpoints, time] in $0.ordered(endpoints, for: request.url.host, at: time) }
     }
 
@@ -35,6 +36,8 @@ extension TransportLoop {
     /// A request begins with the first of these.
     func noteUse(of endpoints: [Endpoint], by transfer: Transfer) {
         memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
+        // What connects by itself would connect straight.
+        guard transfer.request.passage == nil else { return }
         probing?.used(endpoints, by: transfer.request, at: now, random: configuration.random)
     }
 
@@ -43,6 +46,7 @@ extension TransportLoop {
     /// Endpoints that rest are tried by no request while there are others. When the rest of one is over, it is tried beside a
     /// request, which goes elsewhere and waits for nothing; what stands of that connection is closed before anything is sent.
     func probe(insteadOf first: Endpoint, _ endpoints: [Endpoint], for transfer: Transfer) {
+        guard transfer.request.passage == nil else { return }
         let host = transfer.request.url.host
         let due = mailbox.health.withLock { [time] health -> Endpoint? in
             guard health.troubles > 0, health.standing(of: first, for: host, at: time) == .healthy else { return nil }
@@ -111,9 +115,10 @@ extension TransportLoop {
 
     /// A head has come: its status may be one that its endpoint is left for.
     func noteStatus(_ handle: EasyHandle) {
-        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status else {
-            return
-        }
+        guard let ejection = configuration.ejection, let key = handle.pin?.key, let status = handle.status,
+            // Behind a proxy an answer says nothing about the address that it came from.
+            key.passage?.proxy == nil, key.isConnectedTo
+        else { return }
         mailbox.health.withLock { [time] in
             $0.answered(key.endpoint, for: key.host, status: status, ejection, at: time)
         }

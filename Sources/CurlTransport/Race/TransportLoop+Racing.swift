@@ -136,12 +136,12 @@ extension TransportLoop {
     func noteGatePassed(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, let pin = handle.pin else { return }
         let host = transfer.request.url.host
-        if handle.socket >= 0 {
+        if handle.socket >= 0, pin.key.isConnectedTo {
             let connectTime = Duration.nanoseconds(max(0, now - handle.socketOpenedAt))
             mailbox.health.withLock { [time] in $0.connected(pin.key.endpoint, for: host, in: connectTime, at: time) }
-            if configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
-                pin.chains.connected(handle.socket, localPort: handle.localPort, handle.peerCertificates)
-            }
+        }
+        if handle.socket >= 0, configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
+            pin.chains.connected(handle.socket, localPort: handle.localPort, handle.peerCertificates)
         }
         transfer.upload?.open()?.resume()
         // A race with several sendings is decided by the first answer.
@@ -190,7 +190,7 @@ extension TransportLoop {
     // MARK: what is learnt
 
     private func noteSuspect(_ handle: EasyHandle) {
-        guard let key = handle.pin?.key else { return }
+        guard let key = handle.pin?.key, key.isConnectedTo else { return }
         let inTLS = handle.phase == .securing
         mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: inTLS, at: time) }
     }
@@ -202,7 +202,8 @@ extension TransportLoop {
             failure.requestMayHaveBeenSent = false
         }
         guard failure.isAboutConnection, failure.phase != .queue,
-            failure.code != .lookupDenied, handle.socketError == 0, let key = handle.pin?.key
+            failure.code != .lookupDenied, failure.code != .proxyRefused, handle.socketError == 0,
+            let key = handle.pin?.key, key.isConnectedTo
         else { return }
         let random = configuration.random()
         let inTLS = failure.phase == .tls

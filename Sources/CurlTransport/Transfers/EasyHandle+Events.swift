@@ -204,15 +204,16 @@ extension EasyHandle {
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
-        let isPinned =
-            pin.addressText.withCString { textsAreEqual(peer, $0) }
-            || IPAddress(String(cString: peer)) == pin.key.endpoint.address
-        guard isPinned, port == Int32(pin.key.endpoint.port) else {
+        guard pin.leads(to: peer, port: port) else {
             failure = TransferFailure(
                 code: .wrongPeer,
                 phase: .connect,
                 message: "the connection leads to \(String(cString: peer)):\(port) and not to \(pin.key.endpoint)"
             )
+            return false
+        }
+        if isForeign(pin, localPort: localPort) {
+            meetsForeignConnection = true
             return false
         }
         if deniesHTTP2, transfer.request.versions == .http2Only {

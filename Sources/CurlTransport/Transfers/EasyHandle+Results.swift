@@ -36,6 +36,7 @@ extension EasyHandle {
         var failure = describe(code)
         failure.curlCode = Int32(code.rawValue)
         failure.endpoint = pin?.key.endpoint
+        failure.proxy = pin?.key.passage?.proxy?.description
         failure.elapsed = elapsed
         failure.requestMayHaveBeenSent = mayHaveArrived
         return failure
@@ -65,6 +66,7 @@ extension EasyHandle {
         }
         // libcurl has several codes for it, by what it tried next.
         if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
+        if let failure = passageFailure(code) { return failure }
         switch code {
         case CURLE_COULDNT_CONNECT:
             if socketError != 0 {
@@ -139,10 +141,11 @@ extension EasyHandle {
     }
 
     /// libcurl's explanation, unless it names the pin.
-    private var curlText: String? {
+    var curlText: String? {
         guard errorBuffer[0] != 0 else { return nil }
         let text = String(cString: errorBuffer)
         if let name = pin?.name, text.contains(name) { return nil }
+        if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
         // It may repeat what the server sent.
         return text.escaped(limit: Int(CURL_ERROR_SIZE))
     }
@@ -154,7 +157,7 @@ extension EasyHandle {
         return "the server's public key is none of the \(count) pinned for \(host)\(found)"
     }
 
-    private var certificateMessage: String {
+    var certificateMessage: String {
         let names = certificateNames
         if let text = curlText,
             text.contains("unable to get") || text.contains("self") || text.contains("expired")

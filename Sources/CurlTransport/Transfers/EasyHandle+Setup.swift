@@ -32,6 +32,7 @@ extension EasyHandle {
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         set(CURLOPT_CONNECT_TO, list: pin.connectTo)
         setResolveList(removals: removals, pin)
+        if let passage = pin.key.passage { try take(passage, pin) }
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
@@ -157,7 +158,7 @@ extension EasyHandle {
     }
 
     /// Sets what must not stay as the transfer before had it.
-    private func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
+    func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
         guard ccurl_set_string(curl, option, text) == CURLE_OK else {
             throw EasyHandle.refusal("a \(part) of \(text.utf8.count) bytes")
         }
@@ -229,12 +230,17 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
         address.pointee.socktype,
         address.pointee.protocol
     )
-    withHandle(pointer, otherwise: ()) { handle in
+    let isUsable = withHandle(pointer, otherwise: true) { handle in
         handle.socketError = error
-        if descriptor >= 0 {
-            handle.limitUnacknowledgedTime(descriptor)
-            handle.socketOpened(descriptor)
-        }
+        guard descriptor >= 0 else { return true }
+        guard handle.bind(descriptor, family: address.pointee.family) else { return false }
+        handle.limitUnacknowledgedTime(descriptor)
+        handle.socketOpened(descriptor)
+        return true
+    }
+    guard isUsable else {
+        _ = closeSocket(descriptor)
+        return -1
     }
     return descriptor
 }

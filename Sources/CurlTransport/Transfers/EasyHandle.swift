@@ -59,6 +59,8 @@ final class EasyHandle: HeapMember {
 
     /// Whether the RESOLVE list holds the pin's entry.
     var bringsEntry = false
+    /// Whether libcurl took a kept connection for it that is not its pin's.
+    var meetsForeignConnection = false
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
@@ -141,6 +143,7 @@ final class EasyHandle: HeapMember {
         hedgesAt = .max
         isRedialled = false
         onlyConnects = false
+        meetsForeignConnection = false
         probe = nil
         socket = -1
         localPort = 0
@@ -169,7 +172,7 @@ final class EasyHandle: HeapMember {
     /// Gives libcurl the removals and the pin's entry. An entry that stands already is not brought again, which saves
     /// libcurl from making it anew for each request.
     func setResolveList(removals: [String], _ pin: Pin) {
-        bringsEntry = !pin.isEntered || !removals.isEmpty
+        bringsEntry = !pin.isEntered || !removals.isEmpty || pin.sharesName
         set(CURLOPT_RESOLVE, list: bringsEntry ? resolveList(removals: removals, then: pin) : nil)
     }
 

@@ -9,6 +9,14 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case trustRootsMissing
         /// The client's own certificate, its key or the key's password cannot be read, or do not belong together.
         case clientCertificateUnusable
+        /// A proxy cannot be connected to, TLS with it included, or breaks off.
+        case proxyUnreachable
+        /// A proxy does not make the connection that it was asked for.
+        case proxyRefused
+        /// A proxy wants a login, or another one.
+        case proxyLoginRefused
+        /// Connections cannot begin at the interface or address of this machine that they should begin at.
+        case localSourceUnusable
         /// TCP failed: refused, unreachable, reset before TLS.
         case connectFailed
         /// The TLS handshake failed for another reason than the certificate.
@@ -54,6 +62,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     /// One line for people, without pin names or secrets.
     package var message: String
     package var endpoint: Endpoint?
+    /// The proxy on the way, such as `http://proxy.test:3128`, without its login.
+    package var proxy: String?
     /// All endpoints that were tried and failed, in the order in which they did; the one behind this failure is among them.
     package var attempts: [TransferAttempt] = []
     package var requestMayHaveBeenSent = false

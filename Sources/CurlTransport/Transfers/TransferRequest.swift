@@ -12,6 +12,8 @@ package struct TransferRequest: Sendable {
     /// connection that stands first.
     package var endpoints: [Endpoint]
     package var order = EndpointOrder.given
+    /// The proxy, Unix socket or local address on the way to them; nil where they are simply connected to.
+    package var passage: Passage?
     package var limits: TransferLimits
     package var versions: HTTPVersionChoice
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.

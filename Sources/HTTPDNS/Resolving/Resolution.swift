@@ -7,7 +7,9 @@ public import HTTPDNSPrimitives
 public struct Resolution: Sendable {
     /// Where the addresses came from.
     public struct Source: Hashable, Sendable, CustomStringConvertible {
-        private enum Word: UInt8 { case request, mapping, provider, system, literal, lastResort }
+        private enum Word: UInt8, CaseIterable {
+            case request, mapping, provider, system, literal, lastResort, proxy, unixSocket
+        }
 
         private let word: Word
 
@@ -23,9 +25,13 @@ public struct Resolution: Sendable {
         public static var literal: Source { Source(word: .literal) }
         /// A rule of the mappings that is asked last, after all other sources had no address.
         public static var lastResort: Source { Source(word: .lastResort) }
+        /// Nobody: the proxy is told the name, and looks it up. There are no addresses.
+        public static var proxy: Source { Source(word: .proxy) }
+        /// Nobody: the request goes to a Unix socket. There are no addresses.
+        public static var unixSocket: Source { Source(word: .unixSocket) }
 
         /// All sources that there are.
-        package static let all: [Source] = [.request, .mapping, .provider, .system, .literal]
+        package static let all = Word.allCases.map(Source.init(word:))
 
         /// The word for it in JSON and logs.
         public var description: String {
@@ -36,6 +42,8 @@ public struct Resolution: Sendable {
             case .system: "system"
             case .literal: "literal"
             case .lastResort: "last-resort"
+            case .proxy: "proxy"
+            case .unixSocket: "unix-socket"
             }
         }
     }
@@ -86,7 +94,8 @@ public struct Resolution: Sendable {
         self.generation = generation
     }
 
-    /// Where to connect, in the order in which they are tried. Never empty, and allowed by the address policy.
+    /// Where to connect, in the order in which they are tried, allowed by the address policy. Empty only for
+    /// ``Source/proxy`` and ``Source/unixSocket``.
     public var endpoints: [Endpoint] {
         get {
             switch content {

@@ -10,9 +10,10 @@ extension HTTPDNSClient {
 
     /// Sends a request and blocks the thread until the response is there with its whole body, for code that is not async.
     ///
-    /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, so that it ends also when
-    /// the runtime's threads are all taken; names that are not cached are asked for on those. Cancelling a task does not reach
-    /// into a blocking call: the deadline does.
+    /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, a body that is a stream or a
+    /// file is read there too, so that it ends also when the runtime's threads are all taken. Some of it needs those all the same:
+    /// asking for names that are not cached, the waits between retries, ``Configuration/Connections/queueWait``. Cancelling a
+    /// task does not reach into a blocking call: the deadline does, whatever is taken.
     ///
     /// It always has a deadline: that of the request, else that of the client, else 60 s.
     /// - Parameters:
@@ -34,7 +35,9 @@ extension HTTPDNSClient {
         request.options.deadline = time.limit
         let outcome = Monitor<Result<CollectedResponse, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
-            let result = await result(of: request, upTo: limit)
+            let result = await StreamReading.$executor.withValue(threads.blocking) {
+                await self.result(of: request, upTo: limit)
+            }
             outcome.change { $0 = result }
         }
         let deadline = (time.deadline ?? time.start) + HTTPDNSClient.grace

@@ -11,6 +11,7 @@ extension Pipeline {
         to rewritten: RewrittenRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
+        if rewritten.isUnresolved { return try await transfer(request, to: rewritten, context) }
         switch choice.path(for: rewritten) {
         case .given:
             do {
@@ -79,8 +80,11 @@ extension Pipeline {
             let response = try await transferBySystem(request, rewritten, besides: [], context)
             choice.counting.count(\.fallbacksAhead)
             return response
-        } catch let error as HTTPDNSClientError where error.isAboutConnection || error.stage == .resolve {
-            choice.noteSystemFailed(rewritten)
+        } catch let error as HTTPDNSClientError
+            where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
+        {
+            // What a redirect may not reach, others may.
+            if error.stage != .policy || context.way.redirectedFrom == nil { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)
             } catch let second as HTTPDNSClientError {
@@ -95,8 +99,12 @@ extension Pipeline {
         besides tried: [HTTPDNSClientError.Attempt],
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
-        let bySystem = try await rewriter.systemPath(of: rewritten, for: request, deadline: context.deadline) {
-            endpoint in
+        let bySystem = try await rewriter.systemPath(
+            of: rewritten,
+            for: request,
+            on: context.way,
+            deadline: context.deadline
+        ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }
         return try await transfer(request, to: bySystem, context, fellBack: true)
@@ -106,7 +114,8 @@ extension Pipeline {
 extension HTTPDNSClientError {
     /// Whether the request failed before anything of it was sent, for want of a connection.
     fileprivate var isAboutConnection: Bool {
-        (underlying as? TransferFailure)?.isAboutConnection ?? false
+        // Other addresses would go through the same proxy.
+        code != .proxyUnreachable && (underlying as? TransferFailure)?.isAboutConnection ?? false
     }
 
     /// The error with what the system path came to.

@@ -9,6 +9,8 @@ extension Diagnostics {
         public var open: Int
         /// Requests on their way whose response has not ended.
         public var requestsInFlight: Int
+        /// Requests that wait for a connection: this client's, and those of all clients of a transport that limits them.
+        public var requestsWaiting: Int
         /// Requests that were sent to an address of the system resolver after none of a provider's could be connected to.
         public var fallbacks: Int
         /// Requests for which the system resolver's addresses could not be connected to either.
@@ -69,9 +71,15 @@ extension Diagnostics {
 }
 
 extension Diagnostics.Connections {
-    init(_ pools: [ConnectionPoolRecord], requestsInFlight: Int, _ counters: ConnectionCounters) {
+    init(
+        _ pools: [ConnectionPoolRecord],
+        requestsInFlight: Int,
+        requestsWaiting: Int,
+        _ counters: ConnectionCounters
+    ) {
         open = pools.map(\.connections).reduce(0, +)
         self.requestsInFlight = requestsInFlight
+        self.requestsWaiting = requestsWaiting
         fallbacks = counters.fallbacks
         fallbacksFailed = counters.fallbacksFailed
         fallbacksAhead = counters.fallbacksAhead

@@ -15,8 +15,19 @@ extension Diagnostics {
         public var resolutionSeconds: Double
         /// How long one query to a provider may take while another one can be asked.
         public var attemptSeconds: Double
-        /// How many connections are kept open for later requests.
+        /// How many connections are kept open for later requests, for all clients with the same trust settings on a transport.
         public var idleConnections: Int
+        /// How many connections to one host and port may be in use; nil means no limit. Of this and the next three the client's
+        /// own limit and that of its transport hold both, and the lower one is here.
+        public var connectionsPerHost: Int?
+        /// How many may be in use for all hosts together; nil means no limit.
+        public var connections: Int?
+        /// How many requests may wait for one; nil where nobody waits, because no connections are limited.
+        public var requestsWaiting: Int?
+        /// How long one may wait; nil means until its deadline.
+        public var queueSeconds: Double?
+        /// How many requests may be in flight.
+        public var requestsInFlight: Int
         /// The longest body of a response, in bytes; nil means no limit.
         public var responseBytes: Int?
         /// Until the TCP connection stands; nil means no limit.

@@ -27,11 +27,17 @@ extension HTTPDNSClient {
             connections: Diagnostics.Connections(
                 pools,
                 requestsInFlight: sender.transfersInFlight,
+                requestsWaiting: requestsWaiting,
                 connectionCounters
             ),
             pools: Diagnostics.pools(pools, about: names).prefix(limit).map { Diagnostics.Pool($0) },
             endpoints: Diagnostics.endpoints(endpointRecords, limit: limit),
-            limits: Diagnostics.Limits(settings, initial, pipeline),
+            limits: Diagnostics.Limits(
+                settings,
+                initial,
+                pipeline,
+                idleConnections: lane?.maximumIdleConnections ?? initial.maximumIdleConnections
+            ),
             counters: counters.byName
         )
     }
@@ -190,8 +196,15 @@ extension Diagnostics.Limits {
     /// - Parameters:
     ///   - resolver: What a reload may have changed.
     ///   - initial: What it cannot.
-    init(_ resolver: ResolverConfiguration, _ initial: HTTPDNSClient.Configuration, _ pipeline: Pipeline) {
+    ///   - idleConnections: The transport's limit.
+    init(
+        _ resolver: ResolverConfiguration,
+        _ initial: HTTPDNSClient.Configuration,
+        _ pipeline: Pipeline,
+        idleConnections: Int
+    ) {
         let calls = pipeline.limits
+        let queues = pipeline.admissions.map(\.limits)
         cacheEntries = initial.resolver.cache.entries
         cacheBytes = initial.resolver.cache.bytes.bytes
         minimumTimeToLiveSeconds = resolver.cache.minimumTimeToLive.inSeconds
@@ -199,7 +212,12 @@ extension Diagnostics.Limits {
         staleSeconds = resolver.cache.staleLimit.inSeconds
         resolutionSeconds = resolver.timeLimit.inSeconds
         attemptSeconds = resolver.attemptLimit.inSeconds
-        idleConnections = initial.maximumIdleConnections
+        self.idleConnections = idleConnections
+        connectionsPerHost = queues.map(\.queue.perHost).filter { $0 < .max }.min()
+        connections = queues.map(\.queue.total).filter { $0 < .max }.min()
+        requestsWaiting = queues.map(\.queue.maximumWaiting).min()
+        queueSeconds = queues.compactMap(\.wait).min()?.inSeconds
+        requestsInFlight = initial.maximumRequestsInFlight
         responseBytes = calls.maximumResponseBytes
         connectSeconds = calls.connect?.inSeconds
         tlsSeconds = calls.tls?.inSeconds

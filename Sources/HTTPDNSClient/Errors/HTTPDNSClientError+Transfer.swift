@@ -24,14 +24,16 @@ extension HTTPDNSClientError {
             let others = Set(attempts.map(\.endpoint)).subtracting([endpoint]).count
             if others > 0 { reason += "; \(others) other address\(others == 1 ? "" : "es") failed too" }
         }
+        let through = failure.proxy.map { " through \($0)" } ?? ""
         self.init(
             code: Code(failure),
             stage: stage,
-            message: "the request to \(hop.origin) failed: \(reason)",
+            message: "the request to \(hop.origin)\(through) failed: \(reason)",
             host: hop.host,
             hint: HTTPDNSClientError.hint(for: failure)
         )
         if let cause = failure.cause { message += ": \(cause.escaped(limit: 200))" }
+        proxy = failure.proxy
         self.attempts = attempts
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
@@ -88,6 +90,11 @@ extension HTTPDNSClientError {
 
     private static func hint(for failure: TransferFailure) -> String? {
         switch failure.code {
+        case .proxyUnreachable: "check client.proxy and its port; a proxy's certificate must end at the client's roots"
+        case .proxyRefused:
+            "the proxy's own rules and log tell why; many allow CONNECT to port 443 only, and some to names only"
+        case .proxyLoginRefused: "give the proxy's credential, or another one"
+        case .localSourceUnusable: "ip address shows the interfaces and addresses of this machine"
         case .connectFailed, .wrongPeer:
             "check that the address serves this port: resolve-test explain shows its source"
         case .certificateRefused where failure.curlCode == publicKeyMismatch:
@@ -140,6 +147,10 @@ extension HTTPDNSClientError.Code {
         case .trustRootsMissing, .clientCertificateUnusable: self = .configuration
         case .limitReached: self = .limitReached
         case .connectFailed, .tlsFailed, .wrongPeer, .lookupDenied: self = .connectFailed
+        case .proxyUnreachable: self = .proxyUnreachable
+        case .proxyRefused: self = .proxyRefused
+        case .proxyLoginRefused: self = .proxyLoginRefused
+        case .localSourceUnusable: self = .localSourceUnusable
         case .certificateRefused: self = .certificateRefused
         case .timedOut: self = .timedOut
         case .connectionLost: self = .connectionLost

@@ -19,6 +19,14 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let resolveFailed = Code(description: "resolve-failed")
         /// The address policy refused every address.
         public static let policyRefused = Code(description: "policy-refused")
+        /// A proxy cannot be connected to, TLS with it included, or breaks off; ``HTTPDNSClientError/proxy`` names it. Nothing was sent.
+        public static let proxyUnreachable = Code(description: "proxy-unreachable")
+        /// A proxy does not make the connection that it was asked for. Nothing was sent.
+        public static let proxyRefused = Code(description: "proxy-refused")
+        /// A proxy wants a login, or another one (407). The request did not leave the proxy.
+        public static let proxyLoginRefused = Code(description: "proxy-login-refused")
+        /// The network interface or local address that connections are to begin at cannot be used.
+        public static let localSourceUnusable = Code(description: "local-source-unusable")
         /// No address could be connected to, TLS included.
         public static let connectFailed = Code(description: "connect-failed")
         /// The server's certificate does not prove the name.
@@ -125,6 +133,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var message: String
     /// The host of the request, as far as it was read.
     public var host: String?
+    /// The proxy on the way, such as `http://proxy.test:3128`, without its credential; nil without one.
+    public var proxy: String?
     /// The addresses tried, in order, those of earlier tries included where the request was sent again (``retries``).
     public var attempts: [Attempt] = []
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.

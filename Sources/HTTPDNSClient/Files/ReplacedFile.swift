@@ -24,16 +24,15 @@ package final class ReplacedFile: Sendable {
     /// - Throws: ``FileFault`` also for what is there and is no regular file.
     package init(_ path: String) throws(FileFault) {
         guard !path.isEmpty else { throw FileFault(path, "a path without a name") }
-        let final = Self.resolved(path)
+        let final = try Self.resolved(path)
         var status = stat()
         let isThere = stat(final, &status) == 0
         guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
             throw FileFault(path, "there is something that is no regular file")
         }
         guard final.utf8.last != UInt8(ascii: "/") else { throw FileFault(path, "it is the name of a folder") }
-        let folder = final.lastIndex(of: "/").map { final[...$0] } ?? ""
         // The file's own name with an ending could be longer than the file system takes.
-        temporary = "\(folder).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
+        temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
         descriptor = Self.created(temporary)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
         // A new file has what the process's umask leaves; one in the place of another has its rights.
@@ -82,10 +81,37 @@ package final class ReplacedFile: Sendable {
         }
     }
 
-    private static func resolved(_ path: String) -> String {
-        guard let resolved = realpath(path, nil) else { return path }
-        defer { free(resolved) }
-        return String(cString: resolved)
+    /// How many links are followed one after the other where nothing is yet: as many as Linux follows (path_resolution(7)).
+    private static let maximumLinks = 40
+
+    /// Where a path leads, links followed, also when nothing is there yet.
+    private static func resolved(_ path: String) throws(FileFault) -> String {
+        var place = path
+        for _ in 0...maximumLinks {
+            if let resolved = realpath(place, nil) {
+                defer { free(resolved) }
+                return String(cString: resolved)
+            }
+            guard let target = linkTarget(of: place) else { return place }
+            // What a link says counts from its own folder.
+            place = target.hasPrefix("/") ? target : "\(folder(of: place))\(target)"
+        }
+        throw FileFault(path, ELOOP)
+    }
+
+    /// Nil for what is no link.
+    private static func linkTarget(of path: String) -> String? {
+        let bytes = [UInt8](unsafeUninitializedCapacity: Int(PATH_MAX)) { buffer, count in
+            count = buffer.withMemoryRebound(to: CChar.self) { text in
+                text.baseAddress.map { max(0, readlink(path, $0, text.count)) } ?? 0
+            }
+        }
+        return bytes.isEmpty ? nil : String(decoding: bytes, as: UTF8.self)
+    }
+
+    /// With the slash at its end; empty for a name alone.
+    private static func folder(of path: String) -> Substring {
+        path.lastIndex(of: "/").map { path[...$0] } ?? ""
     }
 
     private static func created(_ path: String) -> Int32 {

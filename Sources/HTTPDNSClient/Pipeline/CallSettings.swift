@@ -7,6 +7,7 @@ struct CallSettings: Hashable, Sendable {
     /// For a call with its body.
     let total: Duration?
     let versions: HTTPVersionChoice
+    let headers: HostHeaderRules?
     let redirects: RedirectPolicy
     let retries: RetryPolicy
 
@@ -20,6 +21,7 @@ struct CallSettings: Hashable, Sendable {
         self.limits = limits
         total = configuration.timeouts.total
         versions = configuration.versions
+        headers = HostHeaderRules(configuration.headers)
         redirects = configuration.redirects
         retries = configuration.retries
     }

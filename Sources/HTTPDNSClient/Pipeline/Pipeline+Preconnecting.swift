@@ -6,10 +6,19 @@ internal import Synchronization
 extension Pipeline {
     /// Takes a request as far as its connection, which is kept. Interceptors do not run, for there is no request.
     /// - Returns: Where the connection leads.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: ClientRequest) async throws -> Endpoint {
+        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
+        do {
+            return try await keepConnection(for: request, time)
+        } catch let error as HTTPDNSClientError {
+            throw completed(error, time)
+        }
+    }
+
+    private func keepConnection(for request: ClientRequest, _ time: CallTime) async throws -> Endpoint {
         try gate.enter()
         defer { gate.leave() }
-        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
         let context = InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
@@ -19,7 +28,12 @@ extension Pipeline {
             call: time,
             frame: nil
         )
-        let rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+        let rewritten: RewrittenRequest
+        if let unresolved = try unresolved(request) {
+            rewritten = unresolved
+        } else {
+            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+        }
         do {
             _ = try await transfer(request, to: rewritten, context)
         } catch let error as HTTPDNSClientError {

@@ -15,7 +15,7 @@ final class Pipeline: Sendable {
     let gate = CallGate()
     private let application: [any Interceptor]
     private let network: [any Interceptor]
-    private let sender: any HopSending
+    let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<CallSettings>
     /// The order for addresses, as far as their source has a say in it.
@@ -23,7 +23,11 @@ final class Pipeline: Sendable {
     private let hedgeAfter: Duration?
     /// Where a hop goes besides the addresses that it is given.
     let choice: ConnectionChoice
+    /// Through what it goes there.
+    let waysOut: WaysOut
     let logger: Logger?
+    /// Asked for fields before each hop.
+    let computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
     /// Asked before a redirect is followed.
     let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
     let retrying: RetryCentre
@@ -46,7 +50,9 @@ final class Pipeline: Sendable {
         order = AddressOrder(configuration.connections)
         hedgeAfter = configuration.connections.hedgeAfter
         choice = ConnectionChoice(configuration.connections, time: configuration.resolver.timeSource)
+        waysOut = WaysOut(configuration)
         logger = configuration.logger
+        computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
         retrying = RetryCentre(configuration)
         settings = Lock(CallSettings(configuration))
@@ -84,13 +90,18 @@ final class Pipeline: Sendable {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)
         } catch let error as HTTPDNSClientError {
-            var error = error
-            if error.elapsed == .zero { error.elapsed = time.elapsed }
-            // The resolver counts from its own start, the caller from the call's.
-            if error.isCallDeadline, let limit = time.limit { error.limit = limit }
-            log(error)
-            throw error
+            throw completed(error, time)
         }
+    }
+
+    /// An error with what the call alone knows of it, as it leaves the pipeline.
+    func completed(_ error: HTTPDNSClientError, _ time: CallTime) -> HTTPDNSClientError {
+        var error = error
+        if error.elapsed == .zero { error.elapsed = time.elapsed }
+        // The resolver counts from its own start, the caller from the call's.
+        if error.isCallDeadline, let limit = time.limit { error.limit = limit }
+        log(error)
+        return error
     }
 
     private func plainCall(
@@ -164,7 +175,9 @@ final class Pipeline: Sendable {
     func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
-        return try await hop(0, request, context)
+        let headers = settings.withLock { $0.headers }
+        guard headers != nil || computedHeaders != nil else { return try await hop(0, request, context) }
+        return try await hop(0, withDefaultHeaders(request, headers, context), context)
     }
 
     // MARK: network interceptors, once per hop
@@ -201,6 +214,7 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> RewrittenRequest {
+        if let unresolved = try unresolved(request) { return unresolved }
         let rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
@@ -221,32 +235,37 @@ final class Pipeline: Sendable {
         var rewritten = given
         var endpoints = given.content.resolution.endpoints
         var held: Endpoint?
-        if let endpoint = choice.heldEndpoint(for: given, among: endpoints),
-            let staying = rewriter.staying(on: endpoint, given, for: request)
+        if !given.isUnresolved, let endpoint = choice.heldEndpoint(for: given, among: endpoints),
+            let staying = rewriter.staying(
+                on: endpoint,
+                given,
+                for: request,
+                redirectedFrom: context.way.redirectedFrom
+            )
         {
             rewritten = staying
             endpoints.insert(endpoint, at: 0)
             held = endpoint
         }
         let hop = HopRecord(rewritten: rewritten, time: context.call)
+        let way = try waysOut.way(for: given.content.url, request.options)
         let answer: HopAnswer
         do {
-            answer = try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, context, try await request.body.opened())
-            )
+            answer = try await send(request, to: rewritten, endpoints, by: way, context, hop)
         } catch let failure as TransferFailure {
             if failure.requestMayHaveBeenSent { context.frame?.noteSent() }
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
         context.place?.note(answer.version)
-        choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten)
+        if !given.isUnresolved { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten) }
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)
         let exchange = Exchange(
             request: rewritten,
             remote: answer.endpoint,
+            proxy: way.proxy?.description,
             fellBack: fellBack,
             isHeld: isHeld,
             failedAttempts: answer.failedAttempts.map(HTTPDNSClientError.Attempt.init),
@@ -256,7 +275,7 @@ final class Pipeline: Sendable {
             peerCertificates: answer.peerCertificates,
             version: answer.version,
             status: answer.head.status,
-            resolve: rewritten.source == .request ? nil : rewritten.resolution.elapsed,
+            resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,
             timings: answer.timings
         )
         return ClientResponse(
@@ -267,7 +286,7 @@ final class Pipeline: Sendable {
         )
     }
 
-    private func transferRequest(
+    func transferRequest(
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],

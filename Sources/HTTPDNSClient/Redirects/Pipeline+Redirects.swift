@@ -71,7 +71,8 @@ extension Pipeline {
             }
             logFollowing(response, from: base, to: target, dropped)
             context.rewritten = nil
-            context.way = HopWay()
+            // A retry's wish for new answers is for all hops of its try: any of them may be the one that failed.
+            context.way = HopWay(freshAfter: context.way.freshAfter)
             context.way.redirectedFrom = exchanges.last.map { AddressScope(of: $0.remote.address) }
             context.way.isForeign = target.map { URLOrigin($0) != URLOrigin(origin) } ?? true
             context.way.droppedFields = dropped

@@ -70,6 +70,8 @@ struct RedirectedRequest {
             // The URL's user information is for the origin, and an absolute Location does not repeat it.
             next.headerFields.append(try BasicCredential.field(for: credential))
         }
+        // The socket is one server's.
+        if changesOrigin { next.options.unixSocket = nil }
         // It names one hop's virtual host.
         next.options.hostHeader = nil
         if let pins = next.options.pinnedTo, !RedirectedRequest.holds(pins, from: base, to: target) {

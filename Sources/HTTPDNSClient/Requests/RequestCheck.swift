@@ -10,13 +10,27 @@ enum RequestCheck {
         if let credential = url.parsed.credential, !request.headerFields.contains(.authorization) {
             _ = try BasicCredential.field(for: credential)
         }
-        if !request.headerFields.isEmpty {
-            for field in request.headerFields { try check(field.name) }
-        }
+        try check(request.headerFields)
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
         if let host = request.options.hostHeader { try check(hostHeader: host) }
+        if request.options.redirects != nil || request.options.retries != nil { try checkPolicies(request.options) }
+    }
+
+    private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
+        do {
+            try options.redirects?.validate()
+            try options.retries?.validate()
+        } catch {
+            throw refusal("the request's own \(error.message)", hint: error.hint)
+        }
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
+    static func check(_ fields: HTTPFields) throws(HTTPDNSClientError) {
+        guard !fields.isEmpty else { return }
+        for field in fields { try check(field.name) }
     }
 
     /// The endpoints that `pinnedTo` names.

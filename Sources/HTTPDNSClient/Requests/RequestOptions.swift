@@ -1,6 +1,7 @@
 public import CurlTransport
 public import HTTPDNS
 public import HTTPDNSPrimitives
+public import HTTPTypes
 
 /// Settings for one request.
 public struct RequestOptions: Hashable, Sendable {
@@ -11,12 +12,20 @@ public struct RequestOptions: Hashable, Sendable {
     public var pinnedTo: [String]?
     /// Passes over mappings and providers: the system resolver answers.
     public var bypass = false
+    /// Through which proxy it goes; nil means as the client's settings say (``HTTPDNSClient/Configuration/proxy``). It stays with the
+    /// call through its redirects.
+    public var proxy: ProxyRules?
+    /// The path of a Unix socket, at most 107 bytes, that it goes to in place of any address: nothing is looked up, and no proxy is
+    /// asked. URL, Host, SNI and certificate check are as ever. A redirect to another origin leaves it.
+    public var unixSocket: String?
     /// The total time for the call, resolving and the body included; nil means the client's.
     public var deadline: Duration?
     /// The families allowed; nil means the client's.
     public var families: AddressFamilies?
     /// Sent as Host instead of the URL's own: a host with an optional port. It does not follow a redirect.
     public var hostHeader: String?
+    /// Fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that this request goes without.
+    public var withoutHeaders: Set<HTTPField.Name> = []
     /// The longest body, after decoding; nil means the client's.
     public var maximumResponseBody: ByteCount?
     /// Whether the client asks for the content codings that libcurl knows (gzip, deflate, br and zstd on Debian 12) and takes them off

@@ -25,7 +25,7 @@ extension ResponseBody {
             var waiting: [UInt8] = []
             for try await chunk in self {
                 count += Int64(chunk.count)
-                waiting = waiting.isEmpty ? chunk : waiting + chunk
+                if waiting.isEmpty { waiting = chunk } else { waiting += chunk }
                 guard waiting.count >= ResponseBody.portion else { continue }
                 try await file.append(waiting)
                 waiting = []

@@ -4,12 +4,15 @@ internal import HTTPDNSPrimitives
 /// An exchange's way on one line: address, source, lifetime, connection.
 enum RouteLine {
     static func text(_ exchange: Exchange) -> String {
-        [address(exchange), source(exchange), lifetime(exchange.request.resolution), connection(exchange)]
-            .compactMap { $0 }.joined(separator: " · ")
+        [
+            address(exchange), exchange.proxy.map { "through \($0)" }, source(exchange),
+            lifetime(exchange.request.resolution), connection(exchange),
+        ].compactMap { $0 }.joined(separator: " · ")
     }
 
     /// The port is shown where the URL does not say it.
-    private static func address(_ exchange: Exchange) -> String {
+    private static func address(_ exchange: Exchange) -> String? {
+        if exchange.request.source == .unixSocket { return nil }
         let remote = exchange.remote
         return remote.port == exchange.request.content.url.port ? remote.address.description : remote.description
     }
@@ -28,6 +31,8 @@ enum RouteLine {
             guard let rule = resolution.rule else { return "last resort" }
             return "last resort \(rule.location?.description ?? rule.key.description)"
         case .request: return "pinned by the request"
+        case .proxy: return "looked up by the proxy"
+        case .unixSocket: return "Unix socket"
         case .system:
             guard let off = resolution.switchedOff else { return "system resolver" }
             return "system resolver, switched off by \(off.origin.rawValue)"
@@ -42,7 +47,7 @@ enum RouteLine {
     private static func lifetime(_ resolution: Resolution) -> String? {
         if resolution.isStale { return "stale, asked for \(resolution.age.shortText) ago" }
         switch resolution.source {
-        case .request, .literal: return nil
+        case .request, .literal, .proxy, .unixSocket: return nil
         case .mapping: return resolution.timeToLive.map { "\($0.shortText) left" } ?? "no expiry"
         default: return resolution.timeToLive.map { "fresh, \($0.shortText) left" } ?? "fresh"
         }

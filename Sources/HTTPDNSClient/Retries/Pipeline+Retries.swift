@@ -50,7 +50,10 @@ extension Pipeline {
             context.way = HopWay()
             if case .failure = outcome { context.way.freshAfter = retrying.time.now() - Pipeline.stillFresh }
             context.rewritten = nil
-            try await retrying.time.sleep(until: retrying.time.now() + wait)
+            guard try await gate.sleep(until: retrying.time.now() + wait, on: retrying.time) else {
+                return try trail.completed(.failure(HTTPDNSClientError.shutDown)).get()
+            }
+            trail.noteRetry()
             do {
                 result = .success(try await follow(request, context))
             } catch {
@@ -97,9 +100,12 @@ private struct RetryTrail {
     private var attempts: [HTTPDNSClientError.Attempt] = []
     private var mayHaveBeenSent = false
     private var retries = 0
+    private var isEmpty = true
+
+    mutating func noteRetry() { retries += 1 }
 
     mutating func add(_ result: Result<ClientResponse, any Error>) {
-        retries += 1
+        isEmpty = false
         switch result {
         case .success(let response):
             exchanges += response.exchanges
@@ -112,7 +118,7 @@ private struct RetryTrail {
     }
 
     func completed(_ result: Result<ClientResponse, any Error>) -> Result<ClientResponse, any Error> {
-        guard retries > 0 else { return result }
+        guard !isEmpty else { return result }
         switch result {
         case .success(var response):
             response.exchanges = exchanges + response.exchanges

@@ -2,7 +2,8 @@ internal import HTTPDNSPrimitives
 
 /// How many retries a client may still send: a share of its calls over the last two windows, and some for each second.
 ///
-/// Two windows that take turns count about as well as an exact record of each call, and cost nothing per call.
+/// Two windows that take turns count about as well as an exact record of each call, and cost nothing per call. They turn when
+/// somebody wants a retry: calls of a longer time without one count by their average.
 struct RetryBudget {
     /// Half of the time that is looked back on, in seconds.
     static let window = 5
@@ -24,7 +25,7 @@ struct RetryBudget {
     /// - Parameter calls: The number of all calls of the client so far.
     mutating func take(_ budget: RetryPolicy.Budget, calls: UInt64, at now: MonotonicTime) -> Bool {
         turn(calls: calls, at: now)
-        let counted = last.calls + (calls - callsBefore)
+        let counted = last.calls + since(callsBefore, calls)
         let bySeconds = budget.perSecond * 2 * RetryBudget.window
         let byCalls = Int(clamping: counted) * budget.percent / 100
         guard last.retries + retries < bySeconds + byCalls else { return false }
@@ -35,10 +36,17 @@ struct RetryBudget {
     private mutating func turn(calls: UInt64, at now: MonotonicTime) {
         let elapsed = now - begun
         guard elapsed >= .seconds(RetryBudget.window) else { return }
-        last =
-            elapsed < .seconds(2 * RetryBudget.window) ? Count(calls: calls - callsBefore, retries: retries) : Count()
+        let window = Duration.seconds(RetryBudget.window)
+        last = Count(calls: since(callsBefore, calls), retries: retries)
+        if elapsed >= window * 2 {
+            // Nobody has looked for so long because nothing failed, and not because nobody called.
+            last = Count(calls: UInt64(Double(last.calls) * (window / elapsed)), retries: 0)
+        }
         begun = now
-        callsBefore = calls
+        callsBefore = max(callsBefore, calls)
         retries = 0
     }
+
+    /// Zero when the number is older than the one it is compared with: another thread has turned the window meanwhile.
+    private func since(_ before: UInt64, _ calls: UInt64) -> UInt64 { calls > before ? calls - before : 0 }
 }

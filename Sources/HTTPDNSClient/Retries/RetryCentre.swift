@@ -21,8 +21,8 @@ final class RetryCentre: Sendable {
     /// Takes one retry out of the budget.
     func take(_ settings: RetryPolicy.Budget) -> Bool {
         let now = time.now()
-        let calls = calls.load(ordering: .relaxed)
-        return budget.withLock { $0.take(settings, calls: calls, at: now) }
+        // Read under the lock: who comes later must not come with a lower number.
+        return budget.withLock { $0.take(settings, calls: calls.load(ordering: .relaxed), at: now) }
     }
 
     /// A number from 0 to 1.

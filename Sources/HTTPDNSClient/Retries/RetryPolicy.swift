@@ -26,7 +26,7 @@ public struct RetryPolicy: Hashable, Sendable {
     /// Statuses after which such a request is sent again.
     public var statuses: Set<Int> = [408, 425, 429, 502, 503, 504]
     /// Errors after which it is: by default no connection, a broken one, and time-outs but that of the whole call.
-    public var errors: Set<HTTPDNSClientError.Code> = [.connectFailed, .connectionLost, .timedOut]
+    public var errors: Set<HTTPDNSClientError.Code> = [.connectFailed, .proxyUnreachable, .connectionLost, .timedOut]
     /// The first wait is a random time of at most this, each later one of at most twice as much as the one before.
     public var delay: Duration = .milliseconds(100)
     /// The longest such wait.

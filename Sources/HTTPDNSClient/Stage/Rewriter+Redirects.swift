@@ -13,21 +13,12 @@ extension Rewriter {
         for request: ClientRequest,
         redirectedFrom scope: AddressScope
     ) throws(HTTPDNSClientError) -> RewrittenRequest {
-        guard rewritten.source == .literal || rewritten.source == .system else { return rewritten }
-        // A server on a link-local address was allowed by name, and is a server of the network.
-        let limit = scope == .special ? .private : scope
         var resolution = rewritten.resolution
-        let policy = resolver.policy
         var refused: IPAddress?
         let endpoints = resolution.endpoints
         let left = endpoints.filter { endpoint in
-            let address = endpoint.address
-            if AddressScope(of: address) <= limit || policy.allowed.contains(where: { $0.contains(address) })
-                || resolution.route?.allowed.contains(where: { $0.contains(address) }) == true
-            {
-                return true
-            }
-            refused = refused ?? address
+            if mayBeReached(endpoint.address, as: resolution, redirectedFrom: scope) { return true }
+            refused = refused ?? endpoint.address
             return false
         }
         guard let refused else { return rewritten }
@@ -41,5 +32,15 @@ extension Rewriter {
         }
         resolution.endpoints = left
         return replacing(resolution, in: rewritten, for: request)
+    }
+
+    /// Whether a redirect may lead to an address that an answer from the same source had.
+    /// - Parameter scope: How far the server reaches that redirects; nil for a URL of the caller's.
+    func mayBeReached(_ address: IPAddress, as resolution: Resolution, redirectedFrom scope: AddressScope?) -> Bool {
+        guard let scope, resolution.source == .literal || resolution.source == .system else { return true }
+        // A server on a link-local address was allowed by name, and is a server of the network.
+        let limit = scope == .special ? .private : scope
+        return AddressScope(of: address) <= limit || resolver.policy.allowed.contains { $0.contains(address) }
+            || resolution.route?.allowed.contains { $0.contains(address) } == true
     }
 }

@@ -4,11 +4,15 @@ internal import HTTPDNSPrimitives
 
 extension Rewriter {
     /// The same hop to the addresses of the system resolver, which pass the policy like all others.
-    /// - Parameter isWanted: Which of them are of use.
-    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left; `CancellationError`.
+    /// - Parameters:
+    ///   - way: A redirect's limits hold here too, and a retry asks the system anew.
+    ///   - isWanted: Which of them are of use.
+    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left, `policyRefused` when a redirect may lead
+    ///   to none of them; `CancellationError`.
     func systemPath(
         of rewritten: RewrittenRequest,
         for request: ClientRequest,
+        on way: HopWay,
         deadline: MonotonicTime?,
         isWanted: (Endpoint) -> Bool
     ) async throws -> RewrittenRequest {
@@ -16,10 +20,9 @@ extension Rewriter {
         var options = request.options
         options.pinnedTo = nil
         options.bypass = true
-        var resolution = try await resolve(
-            try question(about: url.host, port: url.port, options: options),
-            deadline: deadline
-        )
+        var question = try question(about: url.host, port: url.port, options: options)
+        question.freshAfter = way.freshAfter
+        var resolution = try await resolve(question, deadline: deadline)
         let endpoints = resolution.endpoints
         let wanted = endpoints.filter(isWanted)
         if wanted.count < endpoints.count { resolution.endpoints = wanted }
@@ -31,13 +34,22 @@ extension Rewriter {
                 host: url.host.description
             )
         }
-        return replacing(resolution, in: rewritten, for: request)
+        let bySystem = replacing(resolution, in: rewritten, for: request)
+        guard let scope = way.redirectedFrom else { return bySystem }
+        return try keptOutside(bySystem, for: request, redirectedFrom: scope)
     }
 
-    /// The hop with an address before its own: the one that the last request used; nil when the policy refuses it by now.
-    func staying(on endpoint: Endpoint, _ rewritten: RewrittenRequest, for request: ClientRequest) -> RewrittenRequest?
-    {
-        guard permits(endpoint.address, as: rewritten.resolution) else { return nil }
+    /// The hop with an address before its own: the one that the last request used; nil when the policy refuses it by now, and
+    /// when it is none that a redirect may lead to.
+    func staying(
+        on endpoint: Endpoint,
+        _ rewritten: RewrittenRequest,
+        for request: ClientRequest,
+        redirectedFrom scope: AddressScope?
+    ) -> RewrittenRequest? {
+        guard permits(endpoint.address, as: rewritten.resolution),
+            mayBeReached(endpoint.address, as: rewritten.resolution, redirectedFrom: scope)
+        else { return nil }
         var resolution = rewritten.resolution
         resolution.endpoints = [endpoint] + resolution.endpoints
         return replacing(resolution, in: rewritten, for: request)

@@ -66,7 +66,7 @@ public final class Rewriter: Interceptor {
         return finish(request, url, resolution)
     }
 
-    private func finish(
+    func finish(
         _ request: borrowing ClientRequest,
         _ url: consuming CanonicalURL,
         _ resolution: consuming Resolution

@@ -131,7 +131,7 @@ extension Resolution {
     /// Whether the stage had a say in it: a bypassed name and a literal go where they would have gone without it.
     var isRewriting: Bool {
         switch source {
-        case .literal: return false
+        case .literal, .proxy, .unixSocket: return false
         case .system:
             // The system resolver as a provider route's fallback is that route's answer.
             if case .providers = route?.action { return true }

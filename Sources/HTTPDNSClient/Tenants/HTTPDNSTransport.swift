@@ -59,7 +59,8 @@ public final class HTTPDNSTransport: Sendable {
     private let driver: TransportConfiguration.Driver
     private let registry = Lock(TrustRegistry())
 
-    /// Creates a transport. Nothing is started before the first request.
+    /// Creates a transport. Nothing is started before the first request, and settings that make no sense are told by the first
+    /// client.
     /// - Parameters:
     ///   - limits: What it may take at most.
     ///   - connections: How connections are made and kept. Its `perHost`, `total` and queue are one budget for all clients
@@ -124,6 +125,15 @@ public final class HTTPDNSTransport: Sendable {
     }
 
     // MARK: leases
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate() throws(HTTPDNSClientError) {
+        do {
+            try connections.validate()
+        } catch {
+            throw .configuration("the transport's \(error.message)", hint: error.hint)
+        }
+    }
 
     /// A way for one client, until ``TenantLane`` gives it back.
     func lease(_ trust: TrustSettings) async throws(HTTPDNSClientError) -> TrustedTransport {

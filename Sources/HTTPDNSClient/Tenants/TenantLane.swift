@@ -14,7 +14,9 @@ final class TenantLane: HopSending {
 
     private let transport: HTTPDNSTransport
     private let trusted: [TrustedTransport]
-    private let byHost: TrustByHost
+    private let everybody: TrustedTransport
+    /// Those of hosts with trust settings of their own.
+    private let byHost: HostTable<TrustedTransport>
     private let group: TransferGroup
     private let leases: Lock<Leases>
 
@@ -32,11 +34,8 @@ final class TenantLane: HopSending {
         }
         // Everybody's was leased first.
         guard let everybody = leased[configuration.trust] else { throw HTTPDNSClientError.transportShutDown }
-        var byHost = TrustByHost(everybody)
-        for (pattern, trust) in configuration.trustByHost {
-            if let own = leased[trust] { byHost.set(own, for: pattern) }
-        }
-        self.byHost = byHost
+        self.everybody = everybody
+        byHost = HostTable(configuration.trustByHost.compactMapValues { leased[$0] })
         executor = everybody.executor
         trusted = Array(leased.values)
         leases = Lock(Leases(trusts: Array(leased.keys)))
@@ -49,12 +48,15 @@ final class TenantLane: HopSending {
     }
 
     func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
-        let trusted = byHost.transport(for: request.url.host)
+        let trusted = byHost[request.url.host] ?? everybody
         return HopAnswer(try await trusted.execute(request, in: group))
     }
 
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.
     var sharedAdmission: Admission? { transport.admission }
+
+    /// How many connections the transport keeps for each of its trust settings.
+    var maximumIdleConnections: Int { transport.limits.idleConnections }
 
     /// Runs tasks on the thread of the loop for hosts without trust settings of their own.
     let executor: LoopExecutor

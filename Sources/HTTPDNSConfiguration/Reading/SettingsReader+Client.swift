@@ -32,6 +32,7 @@ extension SettingsReader {
         }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
+        readWaysOut(fields, into: &settings)
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {

@@ -79,7 +79,7 @@ extension SettingsReader {
 
     /// What is not written stays at the default: `{}` is enough to switch it on.
     private mutating func readEjection(_ node: ConfigurationNode, path: String) -> OutlierEjection? {
-        guard let fields = fields(of: node, .ejection, path: path) else { return nil }
+        guard !node.isEmpty, let fields = fields(of: node, .ejection, path: path) else { return nil }
         var ejection = OutlierEjection()
         if let node = fields["statuses"] {
             var statuses: Set<Int> = []
@@ -110,7 +110,7 @@ extension SettingsReader {
     }
 
     private mutating func readProbing(_ node: ConfigurationNode, path: String) -> ActiveProbing? {
-        guard let fields = fields(of: node, .probing, path: path) else { return nil }
+        guard !node.isEmpty, let fields = fields(of: node, .probing, path: path) else { return nil }
         var probing = ActiveProbing()
         if let node = fields["interval"],
             let interval = duration(of: node, in: .seconds(1)...(.seconds(24 * 3600)), path: "\(path).interval")

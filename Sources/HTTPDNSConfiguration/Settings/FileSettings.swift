@@ -33,6 +33,9 @@ package struct FileSettings: Sendable {
     package var maximumResponseBody: ByteCount?
     package var redirects = RedirectPolicy()
     package var retries = RetryPolicy.none
+    package var proxy = ProxyRules.none
+    package var unixSocket: String?
+    package var localSource: LocalSource?
     /// What a local provider does with the file. Clients have no use for it.
     package var serve = ServeSettings()
 
@@ -80,6 +83,9 @@ package struct FileSettings: Sendable {
         configuration.versions = versions
         configuration.redirects = redirects
         configuration.retries = retries
+        configuration.proxy = proxy
+        configuration.unixSocket = unixSocket
+        configuration.localSource = localSource
         configuration.connections = connections
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration

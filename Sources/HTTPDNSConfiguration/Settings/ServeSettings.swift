@@ -24,7 +24,7 @@ package struct ServeSettings: Hashable, Sendable {
         package var takesUnsigned = false
         /// Whether batches of version 1 have a row for each family, as older servers send them, and not one for each name.
         package var hasRowsByType = false
-        /// Whether the account is switched off (`service_status`).
+        /// Whether the schedule centre says that the account is switched off (`service_status`), upon which clients must stop.
         package var isDisabled = false
 
         package init() {}

@@ -164,8 +164,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             if seen != nil, !isTold, !isPolling, !watcher.isOnDemandOnly { watcher.report(.polling) }
             if seen != nil { isPolling = !isTold }
             let now = watcher.clock.now()
-            // The looks that these ask for are this one.
-            for event in watcher.inbox.takeEvents() { _ = state.noticed(event, at: now) }
+            // The looks that these ask for are this one. Those that came after it ask for another.
+            for event in seen?.events ?? [] { _ = state.noticed(event, at: now) }
             // Without a thread to look on nothing is known; it is looked again as if there were no events.
             return state.looked(seen?.sight ?? state.sight ?? .absent(0), isTold: isTold, at: now)
         }
@@ -215,8 +215,9 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }
     }
 
-    /// Looks at the file, on the watcher's thread. What happened before the look is in the inbox afterwards.
-    private func sighting() -> (isTold: Bool, sight: FileSight) {
+    /// Looks at the file, on the watcher's thread, and takes the events that the look explains: what is told of later stays in
+    /// the inbox.
+    private func sighting() -> (isTold: Bool, sight: FileSight, events: [FileEvent]) {
         var isTold = false
         var sight = FileSight.absent(0)
         events.catchUp()
@@ -226,10 +227,10 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             isTold = events.arm()
             sight = file.sight()
             events.catchUp()
-            // Something happened before the look or after it.
-            guard inbox.eventCount != count else { break }
+            // Otherwise something happened before the look or after it.
+            if let told = inbox.takeEvents(ifThereWere: count) { return (isTold, sight, told) }
         }
-        return (isTold, sight)
+        return (isTold, sight, inbox.takeEvents())
     }
 
     /// Reads and applies, on the watcher's thread.

@@ -17,6 +17,11 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
         var waiters: [Waiter] = []
         var eventCount = 0
         var hasEnded = false
+
+        mutating func takeEvents() -> [FileEvent] {
+            defer { content.events = [] }
+            return content.events
+        }
     }
 
     private let state = Lock(State())
@@ -34,11 +39,11 @@ final class WatcherInbox<Applied: Sendable>: Sendable {
     }
 
     /// The events that have arrived; the rest stays.
-    func takeEvents() -> [FileEvent] {
-        state.withLock { state in
-            defer { state.content.events = [] }
-            return state.content.events
-        }
+    func takeEvents() -> [FileEvent] { state.withLock { $0.takeEvents() } }
+
+    /// The same, unless more than `count` have ever arrived by now.
+    func takeEvents(ifThereWere count: Int) -> [FileEvent]? {
+        state.withLock { $0.eventCount == count ? $0.takeEvents() : nil }
     }
 
     /// How many events have ever arrived.

@@ -58,7 +58,8 @@ struct ServerCertificate: Sendable {
         } catch {
             throw LocalProviderError(
                 .badCertificate,
-                "the certificate \(certificateFile) and the key \(keyFile) cannot be used: both must be PEM files that can be read"
+                "the certificate \(certificateFile) and the key \(keyFile) cannot be used: both must be PEM files that can be read, "
+                    + "and the key must be the certificate's"
             )
         }
     }
@@ -72,6 +73,8 @@ struct ServerCertificate: Sendable {
             privateKey: .privateKey(try NIOSSLPrivateKey(bytes: Array(key.utf8), format: .pem))
         )
         configuration.applicationProtocols = ["h2", "http/1.1"]
+        // A key of another certificate is noticed here, and not when the server starts.
+        _ = try NIOSSLContext(configuration: configuration)
         self.configuration = configuration
     }
 }

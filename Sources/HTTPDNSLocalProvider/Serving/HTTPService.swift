@@ -74,9 +74,10 @@ enum HTTPService {
                 port: UInt16(clamping: context.service?.port ?? 0)
             )
         )
-        let outcome = core.outcome(of: served)
-        if let delay = outcome.delay { try? await Task.sleep(for: delay) }
+        let outcome = body == nil ? core.outcome(ofUnread: served) : core.outcome(of: served)
         onQuery(outcome.record)
+        // One that is cut at the end is not answered.
+        if let delay = outcome.delay { try await Task.sleep(for: delay) }
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),
             headers: outcome.reply.headerFields,

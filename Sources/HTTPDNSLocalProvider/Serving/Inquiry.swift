@@ -33,7 +33,7 @@ struct Inquiry {
             fault.failure = fault.failure ?? own?.failure
             fault.garbage = fault.garbage ?? own?.garbage
             fault.cut = fault.cut ?? own?.cut
-            answers.append(rotations.turned(zone.answer(for: host), own?.rotation))
+            answers.append(rotations.turned(zone.answer(for: host), own?.rotation, for: families))
         }
         if let failure = fault.failure { throw Refusal(failure) }
         record.addressCount = answers.reduce(0) { count, answer in
@@ -50,6 +50,15 @@ struct Inquiry {
         } catch {
             throw Refusal(.internalError, "\(error)")
         }
+    }
+
+    /// A time that a client names, in seconds since 1970; nil for anything else than one to ten digits, so that it can be
+    /// compared with any other without an overflow.
+    static func time(_ text: some StringProtocol) -> Int64? {
+        guard (1...10).contains(text.utf8.count), text.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
+            return nil
+        }
+        return Int64(text)
     }
 
     /// Names, each a host name.

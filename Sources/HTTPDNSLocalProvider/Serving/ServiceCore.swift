@@ -25,6 +25,24 @@ final class ServiceCore: Sendable {
     /// From now on another zone is served. Answers under way are those of the former.
     func replace(with zone: Zone) { self.zone.withLock { $0 = zone } }
 
+    /// What is said to a request whose body is longer than any query, or broke off: it is no query with a shorter one.
+    func outcome(ofUnread request: ServedRequest) -> Outcome {
+        var record = LocalProvider.Query(milliseconds: clock.now(), client: request.client.map { "\($0)" })
+        record.protocolName = ProtocolChoice.of(request)?.name ?? record.protocolName
+        return Self.refused(record, 413, "ContentTooLarge", "the body is longer than that of any query, or broke off")
+    }
+
+    /// What is said in no protocol's own words.
+    private static func refused(_ record: LocalProvider.Query, _ status: Int, _ word: String, _ advice: String)
+        -> Outcome
+    {
+        var record = record
+        record.outcome = word
+        record.status = status
+        record.advice = advice
+        return Outcome(reply: ServedReply(status: status, text: "\(advice)\n"), record: record)
+    }
+
     func outcome(of request: ServedRequest) -> Outcome {
         let now = clock.now()
         let record = LocalProvider.Query(milliseconds: now, client: request.client.map { "\($0)" })
@@ -35,10 +53,7 @@ final class ServiceCore: Sendable {
             record: record
         )
         guard let spoken = ProtocolChoice.of(request) else {
-            inquiry.record.outcome = "NotFound"
-            inquiry.record.status = 404
-            inquiry.record.advice = "no protocol has this path"
-            return Outcome(reply: ServedReply(status: 404, text: "no protocol has this path\n"), record: inquiry.record)
+            return Self.refused(record, 404, "NotFound", "no protocol has this path")
         }
         inquiry.record.protocolName = spoken.name
         var reply: ServedReply

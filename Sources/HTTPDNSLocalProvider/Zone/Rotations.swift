@@ -4,19 +4,32 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 
 /// How often each name was answered, for addresses that take turns.
+///
+/// A client that asks for one family at a time asks for the other in between: each set of families has turns of its own.
 final class Rotations: Sendable {
     /// A suffix has more names than there is memory: beyond these, all begin anew.
-    private static let maximumNames = 10_000
+    private static let maximumTurns = 10_000
 
-    private let turns = Lock<[HostName: Int]>([:])
+    private struct Key: Hashable {
+        var host: HostName
+        var families: AddressFamilies
+    }
+
+    private let turns = Lock<[Key: Int]>([:])
 
     /// The answer as its turn has it.
-    func turned(_ answer: ZoneAnswer, _ rotation: ServeSettings.Rotation?) -> ZoneAnswer {
-        guard let rotation else { return answer }
+    /// - Parameter families: Those that are asked for. A question for neither is no turn.
+    func turned(
+        _ answer: ZoneAnswer,
+        _ rotation: ServeSettings.Rotation?,
+        for families: AddressFamilies
+    ) -> ZoneAnswer {
+        guard let rotation, !families.isEmpty else { return answer }
+        let key = Key(host: answer.host, families: families)
         let turn = turns.withLock { turns in
-            if turns.count >= Self.maximumNames { turns = [:] }
-            let turn = turns[answer.host, default: 0]
-            turns[answer.host] = turn &+ 1
+            if turns.count >= Self.maximumTurns { turns = [:] }
+            let turn = turns[key, default: 0]
+            turns[key] = turn &+ 1
             return turn
         }
         var answer = answer

@@ -9,8 +9,6 @@ internal import HTTPDNSPrimitives
 struct Zone: Sendable {
     /// The most aliases that are followed, as in the mappings themselves.
     private static let maximumAliases = 8
-    /// The longest life of an absence, in seconds.
-    private static let maximumAbsence = 60
 
     let settings: ServeSettings
     private let mappings: HostMappings
@@ -48,11 +46,7 @@ struct Zone: Sendable {
             break
         }
         answer.exists = false
-        answer.timeToLive = absence(answer.timeToLive)
         return answer
     }
-
-    /// How long an absence lives.
-    func absence(_ timeToLive: Int) -> Int { min(timeToLive, Self.maximumAbsence) }
 }
 #endif

@@ -9,10 +9,25 @@ struct ZoneAnswer: Sendable {
     var aliases: [HostName] = []
     var v4: [IPAddress] = []
     var v6: [IPAddress] = []
-    /// In seconds; also of an absence.
+    /// The life of its records, in seconds.
     var timeToLive: Int
     /// Whether there is such a name at all.
     var exists = true
+
+    /// The longest life of an absence, in seconds.
+    private static let longestAbsence = 60
+
+    /// The life of what it does not have, in seconds.
+    var absence: Int { min(timeToLive, Self.longestAbsence) }
+
+    /// The addresses in records of a type; none in those of other types than A and AAAA.
+    func addresses(_ type: DNSRecordType) -> [IPAddress] {
+        switch type {
+        case .a: v4
+        case .aaaa: v6
+        default: []
+        }
+    }
 
     func addresses(_ family: IPAddress.Family) -> [IPAddress] { family == .v4 ? v4 : v6 }
 }

@@ -195,7 +195,7 @@ struct FetchCommand: Subcommand {
             received: received,
             total: total,
             includesHead: includesHead,
-            providerKinds: settings.providerKinds
+            settings: settings
         )
     }
 

@@ -48,9 +48,11 @@ struct DumpReport {
             (
                 "limits",
                 "resolving \(lifetime(limits.resolutionSeconds))   stale \(lifetime(limits.staleSeconds))   "
+                    + "in flight \(Figures.count(limits.requestsInFlight))   "
                     + "idle connections \(Figures.count(limits.idleConnections))"
             ),
         ]
+        if let queue { lines.append(("queue", queue)) }
         if let reload = diagnostics.lastReload { lines.insert(("reload", Self.text(of: reload)), at: 2) }
         return lines.map { "\($0.0.padded(to: 11))\($0.1)\n" }.joined()
     }
@@ -71,6 +73,20 @@ struct DumpReport {
                 + "\(Self.count(connections.fallenBackHosts, "host")) now)"
         }
         return text
+    }
+
+    /// `3 waiting of 4,096   connections 64 for a host, 1,024 in all   at most 2 s`; nil where no connections are limited.
+    private var queue: String? {
+        let limits = diagnostics.limits
+        guard let maximum = limits.requestsWaiting else { return nil }
+        let bounds = [
+            limits.connectionsPerHost.map { "\(Figures.count($0)) for a host" },
+            limits.connections.map { "\(Figures.count($0)) in all" },
+        ]
+        return
+            "\(Figures.count(diagnostics.connections.requestsWaiting)) waiting of \(Figures.count(maximum))   connections "
+            + bounds.compactMap { $0 }.joined(separator: ", ")
+            + (limits.queueSeconds.map { "   at most \(lifetime($0))" } ?? "")
     }
 
     private var questions: String {

@@ -88,6 +88,8 @@ enum RewriteReason {
         case .literal: steps.append("the URL has an address or localhost: nobody is asked")
         case .mapping: steps.append("no provider asked")
         case .lastResort: steps.append("last resort, because no source has an address")
+        case .proxy: steps.append("the proxy is told the name, and looks it up: nobody is asked here")
+        case .unixSocket: steps.append("it goes to a Unix socket: nobody is asked")
         case .system: steps.append(contentsOf: system(resolution, words))
         default: steps.append(contentsOf: provider(resolution, words))
         }
@@ -145,7 +147,7 @@ enum CurlCommand {
                 "--connect-to",
                 "\(rewrite.urlHost):\(rewrite.urlPort):\(first.address.bracketed):\(first.port)",
             ]
-        } else if rewrite.resolution.source != .literal {
+        } else if rewrite.resolution.source != .literal, !endpoints.isEmpty {
             arguments += ["--resolve", rewrite.resolveEntry]
         }
         if rewrite.isTLS, let certificateAuthorityFile { arguments += ["--cacert", certificateAuthorityFile] }

@@ -8,18 +8,21 @@ extension FetchReport {
         received: Int,
         total: Duration,
         includesHead: Bool,
-        providerKinds: [String: String]
+        settings: ClientSettings
     ) throws(CommandFailure) {
         let summary = response.body.summary
         var hops: [Hop] = []
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
+            let rewrite = try RewriteView(exchange.request)
+            let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
             hops.append(
                 Hop(
-                    rewrite: try RewriteView(exchange.request),
+                    rewrite: rewrite,
                     remote: exchange.remote,
                     reusedConnection: exchange.reusedConnection,
+                    isVerified: trust.verification == .chainAndName,
                     version: exchange.version.description,
                     status: exchange.status.code,
                     contentType: isLast ? response.headerFields[.contentType] : nil,
@@ -36,7 +39,7 @@ extension FetchReport {
             wireBytes: summary?.wireBytes ?? received,
             total: total,
             headerFields: includesHead ? response.headerFields.map { ($0.name.rawName, $0.value) } : nil,
-            providerKinds: providerKinds
+            providerKinds: settings.providerKinds
         )
     }
 }

@@ -8,6 +8,8 @@ struct FetchReport {
         var rewrite: RewriteView
         var remote: Endpoint
         var reusedConnection: Bool
+        /// Whether the host had to prove its name, by the trust settings that hold for it.
+        var isVerified = true
         var version: String
         var status: Int
         /// The media type, as the server wrote it.
@@ -103,7 +105,9 @@ struct FetchReport {
         phases.append(.init("connect", hop.timings.connect, "\(hop.remote)\(reused)"))
         if hop.rewrite.isTLS {
             let name = hop.rewrite.serverName.map { "SNI \($0), " } ?? "no SNI, "
-            phases.append(.init("tls", hop.timings.tls, name + "certificate verified"))
+            phases.append(
+                .init("tls", hop.timings.tls, name + "certificate \(hop.isVerified ? "verified" : "NOT verified")")
+            )
         }
         phases.append(.init("reply", hop.timings.firstByte, "\(hop.status), \(hop.version)"))
         if isLast, bodyBytes > 0 || wireBytes > 0 {
@@ -126,14 +130,22 @@ struct FetchReport {
         segments.append("\(asked) of \(hops.count) \(hops.count == 1 ? "hop" : "hops") looked up")
         let dropped = hops.flatMap(\.droppedFields)
         if !dropped.isEmpty { segments.append("dropped on redirect: \(dropped.joined(separator: ", "))") }
-        if hops.contains(where: \.rewrite.isTLS) {
-            segments.append("certificate verified" + (hops.count > 1 ? " on every TLS hop" : ""))
-        }
+        if let proof { segments.append(proof) }
         let status = hops.last?.status ?? 0
         let mark = (200..<400).contains(status) ? screen.style.good("ok") : screen.style.bad("x ")
         var rest = screen
         rest.width = screen.width == .max ? .max : screen.width - 3
         return mark + " " + LabelledLine.text("total", segments, labelWidth: PhaseBars.margin, screen: rest)
+    }
+
+    /// Whether the hosts have proved their names; nil where none had to.
+    private var proof: String? {
+        let encrypted = hops.filter(\.rewrite.isTLS)
+        let unproved = encrypted.filter { !$0.isVerified }
+        guard !encrypted.isEmpty else { return nil }
+        guard !unproved.isEmpty else { return "certificate verified" + (hops.count > 1 ? " on every TLS hop" : "") }
+        return "certificate NOT verified"
+            + (hops.count > 1 ? " on \(unproved.count) of \(encrypted.count) TLS hops" : "")
     }
 }
 

@@ -20,7 +20,7 @@ struct ClientSettings: Sendable {
         let file = try Self.file(options, environment: environment)
         configuration = try file.map { path in try ConfigurationFile.load(path) } ?? .init()
         readsFile = file != nil
-        if let path = options.certificateAuthorityFile { configuration.trustRoots = .file(path) }
+        if let path = options.certificateAuthorityFile { configuration.trustOnly(path) }
         configuration.resolver.mappings = try MapArgument.apply(options.maps, to: configuration.resolver.mappings)
         configuration.resolver.policy.allowed += try Self.blocks(options.allowedBlocks)
         if let family = options.family { configuration.resolver.families = family.families }

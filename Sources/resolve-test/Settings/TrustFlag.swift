@@ -1,4 +1,5 @@
 internal import Foundation
+internal import HTTPDNSClient
 
 /// `--cacert`, for the providers of a configuration file too: those are made while the file is read, so the file of
 /// authorities is set as the system's (`SSL_CERT_FILE`) for this run. A provider whose own authorities stand in the
@@ -11,5 +12,16 @@ enum TrustFlag {
         guard !path.isEmpty else { throw .usage("--cacert names no file", hint: hint) }
         guard access(path, R_OK) == 0 else { throw .usage("--cacert \(path): \(SystemError.text(errno))", hint: hint) }
         setenv("SSL_CERT_FILE", path, 1)
+    }
+}
+
+extension HTTPDNSClient.Configuration {
+    /// `--cacert`, for origins: also for those with trust settings of their own, unless these name other authorities than
+    /// everybody's.
+    mutating func trustOnly(_ authorities: String) {
+        for (pattern, trust) in trustByHost where trust.roots == trustRoots {
+            trustByHost[pattern]?.roots = .file(authorities)
+        }
+        trustRoots = .file(authorities)
     }
 }

@@ -144,7 +144,7 @@ struct WaitingCallTests {
         await waiting(2, rig)
         second.cancel()
         await #expect(throws: CancellationError.self) { try await second.value }
-        #expect(rig.client.requestsWaiting == 1)
+        #expect(rig.client.requestsWaiting == 1 && rig.client.diagnostics().connections.requestsWaiting == 1)
         turnstile.pass(0)
         turnstile.pass(1)
         _ = try await (first.value, third.value)
@@ -207,5 +207,10 @@ struct WaitingCallTests {
         change(&configuration.connections)
         let error = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
         #expect(error?.code == .configuration)
+        // A transport that clients share has such limits as well.
+        let transport = HTTPDNSTransport(connections: configuration.connections)
+        let shared = await clientError { try await HTTPDNSClient(configuration: .init(), on: transport) }
+        #expect(shared?.code == .configuration && shared?.message.contains("transport") == true)
+        #expect(transport.usage.clients == 0)
     }
 }

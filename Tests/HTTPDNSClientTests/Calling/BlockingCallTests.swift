@@ -1,5 +1,6 @@
 import CurlTransport
 import Dispatch
+import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
 import ServerRig
@@ -22,16 +23,20 @@ struct BlockingCallTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private static func text(_ client: HTTPDNSClient, deadline: Duration? = nil) throws -> String {
-        var request = ClientRequest(url: "http://one.test/")
+    private static func text(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: Duration? = nil) throws
+        -> String
+    {
+        var request = ClientRequest(method: body == nil ? .get : .post, url: "http://one.test/", body: body ?? .none)
         request.options.deadline = deadline
         return String(decoding: try client.executeAndWait(request).body, as: UTF8.self)
     }
 
     /// What code that may not block gets when it does all the same: a function that is not async hides it from the compiler.
-    private static func error(_ client: HTTPDNSClient, deadline: Duration? = nil) -> HTTPDNSClientError? {
+    private static func error(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: Duration? = nil)
+        -> HTTPDNSClientError?
+    {
         do {
-            _ = try text(client, deadline: deadline)
+            _ = try text(client, body, deadline: deadline)
             return nil
         } catch {
             return error as? HTTPDNSClientError
@@ -117,6 +122,26 @@ struct BlockingCallTests {
             return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
         }
         #expect(errors.isEmpty, "\(errors)")
+        try await client.shutdown()
+    }
+
+    @Test("a stream and a file go out although all of the runtime's threads are taken", arguments: [false, true])
+    func bodiesOnTheRuntimesThreads(isFile: Bool) async throws {
+        let path = NSTemporaryDirectory() + "httpdns-blocking-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("12345".utf8).write(to: URL(fileURLWithPath: path))
+        let server = try RawServer(.repeatForever([.readHead, .read(5), .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
+            for _ in 0..<16 {
+                let chunks = Chunks([Array("123".utf8), Array("45".utf8)])
+                let body = isFile ? RequestBody.file(path) : .stream(length: 5, chunks)
+                tasks.addTask { Self.error(client, body, deadline: .seconds(20)) }
+            }
+            return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
+        }
+        #expect(errors.isEmpty, "\(errors)")
+        #expect(server.connections.reduce(0) { $0 + $1.text.components(separatedBy: "12345").count - 1 } == 16)
         try await client.shutdown()
     }
 

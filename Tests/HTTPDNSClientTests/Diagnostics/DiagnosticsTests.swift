@@ -123,6 +123,26 @@ struct DiagnosticsTests {
         #expect(pay.rolloutPercent == 25 && pay.rolloutBy == "key")
     }
 
+    @Test("limits of connections are the lower of the client's and its transport's; idle ones are the transport's")
+    func connectionLimits() async throws {
+        var shared = HTTPDNSClient.Configuration.Connections()
+        (shared.perHost, shared.total, shared.queueWait) = (64, 1024, .seconds(2))
+        var limits = HTTPDNSTransport.Limits()
+        limits.idleConnections = 7
+        var settings = HTTPDNSClient.Configuration()
+        (settings.connections.perHost, settings.connections.maximumQueued) = (8, 100)
+        settings.maximumRequestsInFlight = 500
+        let transport = HTTPDNSTransport(limits: limits, connections: shared)
+        let client = try await HTTPDNSClient(configuration: settings, on: transport)
+        let told = client.diagnostics().limits
+        #expect(told.connectionsPerHost == 8 && told.connections == 1024 && told.requestsWaiting == 100)
+        #expect(told.queueSeconds == 2 && told.requestsInFlight == 500 && told.idleConnections == 7)
+        try await client.shutdown()
+        let free = try Rig().client.diagnostics().limits
+        #expect(free.connectionsPerHost == nil && free.connections == nil && free.requestsWaiting == nil)
+        #expect(free.queueSeconds == nil && free.requestsInFlight == 16_384 && free.idleConnections == 1024)
+    }
+
     @Test("it goes through JSON unharmed, and has no URL in it")
     func codable() async throws {
         let rig = try Rig()

@@ -50,6 +50,38 @@ struct SavingTests {
         #expect(try names() == ["a", "empty", "link"] && contents("empty").isEmpty)
     }
 
+    @Test(
+        "a link to what is not there yet stays a link too, through others and folders; links in a circle are an error"
+    )
+    func danglingLinks() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)
+        }
+        try FileManager.default.createDirectory(atPath: "\(folder)/files", withIntermediateDirectories: false)
+        try link("current", to: "files/next")
+        try link("files/next", to: "v2.bin")
+        try link("absolute", to: "\(folder)/v3.bin")
+        try link("circle", to: "circle")
+        try link("nowhere", to: "missing/v4.bin")
+        for name in ["current", "absolute"] {
+            let download = try await rig([[1, 2]]).client.download("https://one.test/", to: "\(folder)/\(name)")
+            #expect(download.path.hasSuffix(name == "current" ? "/files/v2.bin" : "/v3.bin"))
+        }
+        for name in ["circle", "nowhere"] {
+            let rig = try rig([[1]])
+            let error = await clientError {
+                try await rig.client.download("https://one.test/", to: "\(folder)/\(name)")
+            }
+            #expect(error?.code == .fileFailed && rig.wire.requests.isEmpty)
+        }
+        #expect(try names() == ["absolute", "circle", "current", "files", "nowhere", "v3.bin"])
+        for (name, target) in [("current", "files/next"), ("files/next", "v2.bin"), ("circle", "circle")] {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") == target)
+        }
+        #expect(try contents("files/v2.bin") == "\u{1}\u{2}" && contents("v3.bin") == "\u{1}\u{2}")
+    }
+
     @Test("a body that breaks and a status that is no success leave what was there, and nothing else")
     func failures() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }

@@ -135,6 +135,66 @@ struct RedirectLimitsTests {
         }
     }
 
+    @Test("nor by the system resolver's addresses in place of a provider's that refuse", arguments: [false, true])
+    func insideByFallback(isAllowed: Bool) async throws {
+        let wire = ScriptedWire { request, _ in
+            let address = request.endpoints[0].address
+            if address == IPAddress(v4: 8, 8, 8, 8) { return .redirect(307, to: "http://one.test/", from: request) }
+            guard address == IPAddress(v4: 203, 0, 113, 1) else { return .ok(from: request) }
+            throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        }
+        let rig = try Rig(wire: wire, timeToLive: .seconds(3600)) {
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            if isAllowed { $0.resolver.policy.allowed = [try #require(AddressBlock("10.0.0.0/8"))] }
+        }
+        let inside = IPAddress(v4: 10, 0, 0, 5)
+        rig.system.say(.success([inside]), about: try HostName("one.test"))
+        func isRefused() async -> Bool {
+            let before = rig.wire.requests.count
+            let error = await clientError { try await rig.client.post("http://8.8.8.8/", body: .text("x")) }
+            let addresses = rig.wire.requests.dropFirst(before).flatMap { $0.endpoints.map(\.address) }
+            guard let error else { return addresses.last != inside }
+            #expect(!addresses.contains(inside) && addresses.last == IPAddress(v4: 203, 0, 113, 1))
+            #expect(error.requestMayHaveBeenSent && error.message.contains("10.0.0.5"), "\(error)")
+            return true
+        }
+        #expect(await isRefused() == !isAllowed)
+        // The caller's own word is another matter: its next requests know the system path, and take it at once.
+        #expect(try await rig.client.get("http://one.test/").exchanges.last?.remote.address == inside)
+        #expect(await isRefused() == !isAllowed)
+        #expect(try await rig.client.get("http://one.test/").exchanges.last?.remote.address == inside)
+        #expect(rig.client.connectionCounters.fallbacks == 1)
+        #expect(rig.client.connectionCounters.fallbacksAhead == (isAllowed ? 3 : 1))
+    }
+
+    @Test("nor by an address that is held from the caller's own requests")
+    func insideByHeldAddress() async throws {
+        let wire = ScriptedWire { request, _ in
+            request.endpoints[0].address == IPAddress(v4: 8, 8, 8, 8)
+                ? .redirect(302, to: "http://sys.test/", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.resolver.cache.refreshesAhead = false
+            $0.connections.addressHold = .seconds(120)
+        }
+        let (inside, outside) = (IPAddress(v4: 10, 0, 0, 9), IPAddress(v4: 203, 0, 113, 51))
+        func own(after seconds: Int, known address: IPAddress) async throws -> Exchange? {
+            rig.system.say(.success([address]), about: try HostName("sys.test"))
+            rig.clock.advance(by: .seconds(seconds))
+            return try await rig.client.get("http://sys.test/").exchanges.last
+        }
+        // The system's answers live for 30 s: the name moves inside, and out again, and its last address is warm.
+        _ = try await own(after: 0, known: IPAddress(v4: 203, 0, 113, 50))
+        _ = try await own(after: 28, known: IPAddress(v4: 203, 0, 113, 50))
+        #expect(try await own(after: 3, known: inside)?.remote.address == inside)
+        _ = try await own(after: 26, known: inside)
+        let held = try await own(after: 4, known: outside)
+        #expect(held?.isHeld == true && held?.remote.address == inside)
+        let redirected = try await rig.client.get("http://8.8.8.8/").exchanges.last
+        #expect(redirected?.isHeld == false && redirected?.remote.address == outside)
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == [outside])
+    }
+
     @Test("a server on this machine may lead to this machine, and a mapping is the operator's word")
     func samePrivacy() async throws {
         for (from, to) in [

@@ -31,6 +31,39 @@ struct RequestCheckTests {
         #expect(rig.wire.requests.first?.headerFields == fields)
     }
 
+    @Test(
+        "a request's own policies are checked as the client's are",
+        arguments: [
+            {
+                $0.redirects = .init(); $0.redirects?.limit = -1
+            },
+            {
+                $0.redirects = .init(); $0.redirects?.limit = 101
+            },
+            {
+                $0.retries = .standard; $0.retries?.limit = 101
+            },
+            {
+                $0.retries = .standard; $0.retries?.delay = .seconds(-1)
+            },
+            {
+                $0.retries = .standard; $0.retries?.budget.percent = -1
+            },
+        ] as [@Sendable (inout RequestOptions) -> Void]
+    )
+    func policies(change: @Sendable (inout RequestOptions) -> Void) async throws {
+        let rig = try Rig()
+        var request = ClientRequest(url: "https://one.test/")
+        change(&request.options)
+        let error = await clientError { [request] in try await rig.client.execute(request) }
+        #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint != nil)
+        #expect(error?.message.contains("the request's own re") == true)
+        #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+        request.options = RequestOptions()
+        (request.options.redirects, request.options.retries) = (RedirectPolicy.none, .standard)
+        #expect(try await rig.client.execute(request).status == .ok)
+    }
+
     @Test("CONNECT is refused")
     func connect() async throws {
         let rig = try Rig()

@@ -170,8 +170,25 @@ struct RetryBudgetTests {
         // Ten seconds later those of the first window are forgotten.
         #expect(taken(&budget, settings, calls: 1500, at: 10) == 0)
         #expect(taken(&budget, settings, calls: 1800, at: 11) == 30)
-        // A long silence forgets all.
-        #expect(taken(&budget, settings, calls: 1800, at: 60) == 0)
+        // Of the 300 calls of 50 seconds, 30 are the share of the last five.
+        #expect(taken(&budget, settings, calls: 1800, at: 60) == 3)
         #expect(taken(&budget, settings, calls: 1810, at: 61) == 1)
+        // A long silence forgets all.
+        #expect(taken(&budget, settings, calls: 1810, at: 1000) == 0)
+    }
+
+    @Test("the calls of a healthy hour count when it ends, although nobody asked for a retry in it")
+    func afterHealth() {
+        var budget = RetryBudget(at: start)
+        #expect(taken(&budget, settings(20, 10), calls: 5000 * 3600, at: 3600) == 5000 * 5 / 5 + 100)
+    }
+
+    @Test("who counted before another one turned the window, and comes after it, does no harm")
+    func crossing() {
+        var budget = RetryBudget(at: start)
+        for (calls, second) in [(101, 5), (100, 5), (99, 10), (98, 9)] {
+            let isTaken = budget.take(settings(20, 1), calls: UInt64(calls), at: start + .seconds(second))
+            #expect(isTaken, "\(calls) calls")
+        }
     }
 }

@@ -265,8 +265,23 @@ struct RetryTests {
         try await rig.client.shutdown()
         rig.clock.advance(by: .seconds(1))
         let error = await clientError { try await other.value }
-        #expect(error?.code == .shutDown && error?.retries == 1)
-        #expect(rig.wire.requests.count == 2)
+        #expect(error?.code == .shutDown && rig.wire.requests.count == 2)
+    }
+
+    @Test("a shutdown ends the wait for a retry at once, also one that drains", arguments: [0, 3600])
+    func shutdownWakes(draining seconds: Int) async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
+            $0.retries = .standard
+            $0.random = { 1 }
+        }
+        let call = Task { [client = rig.client] in try await client.get("https://map.test/") }
+        await rig.clock.sleepers(atLeast: 1)
+        // The clock stands still: nothing but the shutdown ends the wait, and a draining one waits for the call.
+        try await rig.client.shutdown(drainingFor: .seconds(seconds))
+        let error = await clientError { try await call.value }
+        #expect(error?.code == .shutDown && error?.retries == 0 && rig.wire.requests.count == 1)
+        #expect(error?.attempts.count == 1 && error?.requestMayHaveBeenSent == true)
+        #expect(rig.clock.sleeperCount == 0)
     }
 
     // MARK: fresh resolve
@@ -292,6 +307,46 @@ struct RetryTests {
         // It stays known: the next request asks nobody.
         _ = try await rig.client.get("https://one.test/")
         #expect(rig.provider.queries.count == 2)
+    }
+
+    @Test("so are those of a hop that a redirect led to")
+    func freshResolveBehindARedirect() async throws {
+        let wire = ScriptedWire { request, _ in
+            if request.url.hostText == "one.test" { return .redirect(302, to: "https://two.test/", from: request) }
+            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 2) { throw Self.refused }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        _ = try await rig.client.resolve("two.test")
+        rig.clock.advance(by: .seconds(5))
+        let moved = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
+        rig.provider.say(.answer(moved), about: try HostName("two.test"))
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 9))
+        // What was asked in the first try is new enough.
+        #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 4)
+    }
+
+    @Test("and those of the system resolver, where they stand in for a provider's")
+    func freshSystemPath() async throws {
+        let host = try HostName("one.test")
+        let wire = ScriptedWire { request, _ in
+            guard request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 52) else { throw Self.refused }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = Self.atOnce
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+        }
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 51)]), about: host)
+        var options = RequestOptions()
+        options.bypass = true
+        _ = try await rig.client.resolve("one.test", options: options)
+        rig.clock.advance(by: .seconds(5))
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 52)]), about: host)
+        let exchange = try await rig.client.get("https://one.test/").exchanges.last
+        #expect(exchange?.remote.address == IPAddress(v4: 203, 0, 113, 52) && exchange?.fellBack == true)
+        #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
     }
 
     @Test("a status says nothing about addresses: nobody is asked")

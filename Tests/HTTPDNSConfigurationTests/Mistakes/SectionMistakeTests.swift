@@ -229,7 +229,8 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries (it is a key of client.timeouts)
+                connections, on_address_change, http, max_response, redirects, retries, \
+                proxy, unix_socket, interface (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -286,6 +287,44 @@ struct SectionMistakeTests {
                 f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
                 f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
                 f.yaml:4:78: "share" is not a key of client.retries.budget; allowed: percent, per_second
+                """
+            ),
+            MistakeCase(
+                "Wrong ways out",
+                """
+                version: 1
+                client:
+                  proxy: { url: "ftp://proxy.example", password: secret, resolve: here, except: ["a b", 10.0.0.1/8] }
+                  unix_socket: /run/app.sock
+                  interface: eth0/1
+                """,
+                """
+                f.yaml:3:17: client.proxy.url: the proxy "ftp://proxy.example" cannot be used: the scheme "ftp" is unknown \
+                (write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h)
+                f.yaml:3:50: client.proxy.password: found a value; allowed: { file: PATH } or { env: NAME } (a secret itself \
+                does not belong into this file)
+                f.yaml:3:50: client.proxy.password: there is no user (give client.proxy.user)
+                f.yaml:3:67: client.proxy.resolve: found "here"; allowed: proxy, local
+                f.yaml:3:82: client.proxy.except: "a b" is no exception from a proxy (written are one.example (with all names \
+                below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
+                f.yaml:3:89: client.proxy.except: "10.0.0.1/8" is no exception from a proxy (written are one.example (with all \
+                names below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, one.example:8443, or * for everything)
+                f.yaml:5:14: client.interface: found "eth0/1"; allowed: a network interface such as eth0, or an address of \
+                this machine
+                """
+            ),
+            MistakeCase(
+                "A password in a proxy's URL, and a proxy to a Unix socket",
+                """
+                version: 1
+                client:
+                  proxy: http://me:hunter2@proxy.example:3128
+                  unix_socket: ""
+                """,
+                """
+                f.yaml:3:10: client.proxy: the proxy http://proxy.example:3128 has a user in its URL (a password does not belong \
+                into this file: give user, and password: { file: PATH } or { env: NAME })
+                f.yaml:4:16: client.unix_socket: the path is empty; allowed: the path of a Unix socket
                 """
             ),
             MistakeCase(
@@ -386,7 +425,7 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries
+                connections, on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface
                 """
             ),
             MistakeCase(
@@ -400,7 +439,7 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                on_address_change, http, max_response, redirects, retries (did you mean "http"?)
+                on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface (did you mean "http"?)
                 """
             ),
         ]

@@ -55,6 +55,12 @@ struct SettingsTests {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
         let settings = try ConfigurationFile.settings(text, name: "f.yaml")
         #expect(settings.mappings.isEmpty && settings.cache == ResolverConfiguration.Cache())
+        for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
+            let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
+            let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
+            #expect(connections.ejection == (isOn ? OutlierEjection() : nil))
+            #expect(connections.activeProbing == (isOn ? ActiveProbing() : nil))
+        }
     }
 
     @Test(
@@ -230,6 +236,32 @@ struct SettingsTests {
             #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
         }
         #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .none)
+    }
+
+    @Test("Ways out: a proxy by its URL or with all that can be said of it, the environment, a socket, an interface")
+    func waysOut() throws {
+        func settings(_ client: String) throws -> HTTPDNSClient.Configuration {
+            try ConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
+                .clientConfiguration(file: "/etc/f.yaml")
+        }
+        #expect(try settings("").proxy == .none && settings("proxy: none").proxy == .none)
+        #expect(try settings("proxy: environment").proxy == .environment)
+        var proxy = try Proxy("http://proxy.example:3128")
+        #expect(try settings("proxy: http://proxy.example:3128").proxy == .through(proxy))
+        proxy.resolvesLocally = true
+        proxy.credential = ProxyCredential(user: "me", password: .environment("PROXY_PASSWORD"))
+        let written = try settings(
+            """
+            proxy: { url: "http://proxy.example:3128", user: me, password: { env: PROXY_PASSWORD }, resolve: local, \
+            except: [.local.example, 10.0.0.0/8] }
+            """
+        )
+        let exceptions = try ProxyExceptions([".local.example", "10.0.0.0/8"])
+        #expect(written.proxy == .through(proxy, except: exceptions))
+        #expect(written.proxy.description == "http://proxy.example:3128 except .local.example,10.0.0.0/8")
+        #expect(try settings("unix_socket: run/app.sock").unixSocket == "/etc/run/app.sock")
+        #expect(try settings("interface: eth0").localSource == .interface("eth0"))
+        #expect(try settings("interface: 192.0.2.7").localSource == .address(IPAddress(v4: 192, 0, 2, 7)))
     }
 
     @Test("Connections have what is written, and what is not stays as it is in code")

@@ -48,6 +48,11 @@ struct SchemaValidator {
         case "required":
             guard node.entries != nil else { return nil }
             return (value.items ?? []).allSatisfy { node[$0.text ?? ""] != nil } ? nil : failure
+        case "dependentRequired":
+            return (value.entries ?? []).allSatisfy { entry in
+                node[entry.key.text ?? ""] == nil
+                    || (entry.value.items ?? []).allSatisfy { node[$0.text ?? ""] != nil }
+            } ? nil : failure
         case "properties":
             for entry in node.entries ?? [] {
                 if let part = value[entry.key.text ?? ""],

@@ -17,11 +17,14 @@ struct ConfigurationWatcherTests {
     private let clock = FakeTimeSource()
     private let reports = ReportList()
 
-    private func watcher(isOnDemandOnly: Bool = false) -> ConfigurationWatcher<String> {
+    private func watcher(
+        isOnDemandOnly: Bool = false,
+        clock: (any TimeSource)? = nil
+    ) -> ConfigurationWatcher<String> {
         ConfigurationWatcher(
             file,
             events: file,
-            clock: clock,
+            clock: clock ?? self.clock,
             reading: file.reading,
             isOnDemandOnly: isOnDemandOnly,
             apply: { bytes in
@@ -64,6 +67,36 @@ struct ConfigurationWatcherTests {
             file.set("three")
             #expect(await reports.next() == ["applied three"])
         }
+    }
+
+    /// A clock that is looked at, right after a look at the file has ended, by somebody who then moves a new file into place.
+    private final class BusyClock: TimeSource {
+        private let clock = FakeTimeSource()
+        private let file: ScriptedFile
+        private let isMoved = Lock(false)
+
+        init(_ file: ScriptedFile) { self.file = file }
+
+        func now() -> MonotonicTime {
+            let isFirst = isMoved.withLock { isMoved in
+                guard file.arms > 0, !isMoved else { return false }
+                isMoved = true
+                return true
+            }
+            if isFirst { file.set("two") }
+            return clock.now()
+        }
+
+        func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
+    }
+
+    @Test("What is moved into place right after a look is another look's: read once, at once", .timeLimit(.minutes(1)))
+    func movedAfterLook() async throws {
+        let watcher = watcher(clock: BusyClock(file))
+        watcher.start()
+        #expect(await reports.next() == ["applied two"])
+        #expect(file.reads == 1)
+        await watcher.end()
     }
 
     @Test("What says the same is not applied again, unless somebody demands it")

@@ -22,6 +22,7 @@ final class ScriptedFile: WatchedFile, FileEvents {
 
     /// The file as it is now, for a watcher that begins.
     var reading: WatchedFileReading { state.withLock { WatchedFileReading(bytes: $0.content ?? [], sight: $0.sight) } }
+    var arms: Int { state.withLock { $0.arms } }
     var reads: Int { state.withLock { $0.reads } }
     var hasEnded: Bool { state.withLock { $0.hasEnded } }
 

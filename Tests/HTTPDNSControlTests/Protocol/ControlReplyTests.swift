@@ -11,7 +11,7 @@ struct ControlReplyTests {
         event.host = try HostName("img.shop.test")
         event.route = "*.shop.test"
         event.provider = "doh"
-        event.source = .provider
+        event.source = .lastResort
         event.addresses = [IPAddress(v4: 203, 0, 113, 7), try #require(IPAddress("2001:db8::7"))]
         event.previousAddresses = [IPAddress(v4: 203, 0, 113, 8)]
         event.elapsed = .milliseconds(8)
@@ -32,6 +32,13 @@ struct ControlReplyTests {
     @Test("every kind of event has its way back", arguments: ResolverEvent.Kind.all)
     func kinds(_ kind: ResolverEvent.Kind) {
         let event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 1))
+        #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
+    }
+
+    @Test("every source of addresses has its way back", arguments: Resolution.Source.all)
+    func sources(_ source: Resolution.Source) {
+        var event = ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 1))
+        event.source = source
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
 

@@ -60,8 +60,50 @@ struct AlibabaServedTests {
         )
         let disabled = try Served("alibaba: { account: \"5\", disabled: true }")
         #expect(disabled.body("/5/ss") == #"{"service_status":"disable"}"#)
-        #expect(disabled.refusal("/5/d?host=v4.shop.test") == "403 InvalidAccount")
+        // To stop is for the client.
+        #expect(disabled.refusal("/5/d?host=v4.shop.test") == "200 ok")
+        #expect(disabled.refusal("/v2/d?id=5&dn=v4.shop.test") == "200 ok")
         #expect(disabled.refusal("/6/ss") == "403 InvalidAccount")
+    }
+
+    @Test(
+        "a signed time that is none is refused, however far away it is",
+        arguments: [
+            (
+                "-9223372036854775808", "3497582b875af75df375bc9f6c634fe4", "3af7477c72ab064706682a49dd49e5df",
+                "5779c02a12966be738059af254db018412291ec70f25d2f92b7e40e5d896220c", true
+            ),
+            (
+                "9223372036854775807", "74e3ca1daf4fa41b6f03099d9bf75ebd", "879beb5591493f3f80bcb549b15d89ba",
+                "ffcc29d7e312369e230882953e23fb6f430c51ae2445d0b55fa4fd62a6917a6b", true
+            ),
+            (
+                "-999999999", "0e845b9b4b6a1229aa9a69c2dbf17376", "ea7062f060fcfc160e95c83a30973fdb",
+                "c0b7494b05e4718890281ab6d8f89c5e1d45e6d0bf4a7d9ec2c896271ce2c9df", true
+            ),
+            (
+                "99999999999", "35fc870f937e7bdca0b4349bd3f4d6c2", "b565f2a27949d38edfeeec81097121d6",
+                "fdc887dd9f13947ddd68d2edbea5e41c09f74f8f612d8f0dead4f4974fbba9e5", true
+            ),
+            (
+                "1700000000", "c5a65b2e4bbe5152510d35c32e96fc08", "7a7c52bb58648a3328b34b8387833bd8",
+                "1b9c5a066f7acd4a3e99593268b0069a5579697628615af86afe0911a5454a23", false
+            ),
+        ]
+    )
+    func signedTimes(time: String, schedule: String, v1: String, v2: String, isAbsurd: Bool) throws {
+        let secret = try Secrets.shared.place("00ff")
+        let served = try Served("alibaba: { account: \"1\", secret: \(secret) }")
+        #expect(
+            served.refusal("/1/ss?n=0011223344556677&t=\(time)&s=\(schedule)")
+                == (isAbsurd ? "403 SignatureExpired" : "200 ok")
+        )
+        let queries = [
+            "/1/sign_d?host=v4.shop.test&t=\(time)&s=\(v1)", "/v2/d?id=1&dn=v4.shop.test&exp=\(time)&s=\(v2)",
+        ]
+        for query in queries {
+            #expect(served.refusal(query) == (isAbsurd ? "400 MissingArgument" : "200 ok"))
+        }
     }
 
     @Test(

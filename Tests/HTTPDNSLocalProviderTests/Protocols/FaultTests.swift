@@ -68,6 +68,21 @@ struct FaultTests {
         }
     }
 
+    @Test("rotation: a client that asks for one family at a time sees each of them turn")
+    func rotationByFamily() throws {
+        let text = """
+            version: 1
+            mappings: { a.test: [192.0.2.1, 192.0.2.2, "2001:db8::1", "2001:db8::2"] }
+            serve: { hosts: { "*": { rotate: single } } }
+            """
+        let served = try Served(text: text)
+        let seen = ["A", "AAAA", "HTTPS", "A", "AAAA", "A"].map { type in
+            let body = served.body("/resolve?name=a.test&type=\(type)")
+            return ["192.0.2.1", "192.0.2.2", "2001:db8::1", "2001:db8::2"].filter { body.contains("\"\($0)\"") }
+        }
+        #expect(seen == [["192.0.2.1"], ["2001:db8::1"], [], ["192.0.2.2"], ["2001:db8::2"], ["192.0.2.1"]])
+    }
+
     @Test("rotation: all addresses from the next one on, or one at a time, each name for itself")
     func rotation() throws {
         let order = try Served("hosts: { both.shop.test: { rotate: order } }")

@@ -39,6 +39,9 @@ struct TencentServedTests {
             ("/d?token=8675309&dn=a,b,c,d,e,f,g,h,i", "400 TooManyHosts"),
             ("/d?token=8675309&dn=a.test;1699999999", "401 SignatureExpired"),
             ("/d?token=8675309&dn=a.test;soon", "400 MissingArgument"),
+            ("/d?token=8675309&dn=a.test;-9223372036854775808", "400 MissingArgument"),
+            ("/d?token=8675309&dn=a.test;9223372036854775807", "400 MissingArgument"),
+            ("/d?token=8675309&dn=a.test;-1", "400 MissingArgument"), ("/d?token=8675309&dn=;", "400 MissingArgument"),
             ("/d?token=8675309&dn=a.test&ip=x", "400 InvalidIP"), ("/d?id=1&dn=00", "400 InvalidEncryption"),
             ("/d?token=8675309&dn=v4.shop.test;1700000000", "200 ok"), ("/e?token=8675309", "404 NotFound"),
         ]

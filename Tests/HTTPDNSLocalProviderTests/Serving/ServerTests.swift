@@ -91,10 +91,45 @@ extension OverTheNetwork {
                 )
                 #expect(result.output == "192.0.2.20")
             }
-            var configuration = LocalProvider.Configuration(.text("version: 1"))
-            configuration.tls = .files(certificate: key, key: certificate)
-            let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
-            #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
+            // Another pair's key, which fits the certificate in all but itself.
+            let other = "\(secrets.folder.path)/other.pem"
+            let generated = try await Command("openssl", ["genrsa", "-out", other, "2048"]).run()
+            try #require(generated.status == 0, "\(generated)")
+            for (certificate, key) in [(key, certificate), (certificate, other)] {
+                var configuration = LocalProvider.Configuration(.text("version: 1"))
+                configuration.tls = .files(certificate: certificate, key: key)
+                let error = #expect(throws: LocalProviderError.self) { try LocalProvider(configuration) }
+                #expect(error?.code == .badCertificate && error?.description.contains("BEGIN") == false)
+                #expect(error?.description.contains(key) == true)
+            }
+        }
+
+        @Test("a body that is too long, or that breaks off, is no query with an empty one")
+        func unreadBodies() async throws {
+            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            try await Serving.run(settings: { $0.onQuery = { query.yield($0) } }) { serving in
+                let url = serving.url + "/d?dn=v4.shop.test"
+                var told = queries.makeAsyncIterator()
+                let secrets = try Secrets()
+                for (count, status) in [(65_535, "200"), (65_536, "413")] {
+                    let body = try secrets.write("x=" + String(repeating: "y", count: count - 2), to: "\(count)")
+                    let result = try await Self.curl("-o", "/dev/null", "-w", "%{http_code}", "-d", "@\(body)", url)
+                    #expect(result.output == status)
+                    let query = await told.next()
+                    #expect(
+                        query.map { "\($0.status) \($0.outcome)" }
+                            == (status == "200" ? "200 ok" : "413 ContentTooLarge")
+                    )
+                    #expect(query?.protocolName == "tencent" && query?.client == "127.0.0.1")
+                }
+                // Nine octets are announced, and two sent.
+                let script = """
+                    exec 3<> "/dev/tcp/127.0.0.1/$0"
+                    printf 'POST /d?dn=v4.shop.test HTTP/1.1\\r\\nHost: a\\r\\nContent-Length: 9\\r\\n\\r\\nx=' >&3
+                    """
+                _ = try await Command("bash", ["-c", script, "\(serving.listening.port)"]).run()
+                #expect(await told.next()?.outcome == "ContentTooLarge")
+            }
         }
 
         @Test("a port that is taken is told")
@@ -111,26 +146,40 @@ extension OverTheNetwork {
 
         @Test("a query under way when the end is wanted is answered still")
         func draining() async throws {
-            let (asked, continuation) = AsyncStream.makeStream(of: Void.self)
+            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
             let text = ServedFile.text("hosts: { v4.shop.test: { delay: 1s } }")
             var configuration = LocalProvider.Configuration(.text(text))
             configuration.drainLimit = .seconds(60)
+            configuration.onQuery = { query.yield($0) }
             let provider = try LocalProvider(configuration)
             let (places, place) = AsyncStream.makeStream(of: LocalProvider.Listening.self)
             let service = Task { try await provider.run { place.yield($0) } }
             let listening = try #require(await places.first { _ in true })
-            let answer = Task {
-                continuation.yield()
-                return try await Self.curl(listening.url + "/d?dn=v4.shop.test")
-            }
-            _ = await asked.first { _ in true }
-            // A query that is answered at once comes back while the other one waits.
-            while try await Self.curl(listening.url + "/d?dn=both.shop.test").status != 0 {}
+            let answer = Task { try await Self.curl(listening.url + "/d?dn=v4.shop.test") }
+            // It is told of before its answer is held back for a second.
+            #expect(await queries.first { _ in true }?.delay == .seconds(1))
             service.cancel()
             try await service.value
             let result = try await answer.value
-            // The connection was accepted before the end, or was refused: never cut.
-            #expect(result.output == "192.0.2.20" || result.status == 7, "\(result)")
+            #expect(result.output == "192.0.2.20", "\(result)")
+        }
+
+        @Test(
+            "a query is told of before its answer is held back; one that is held back for longer than the end waits is cut"
+        )
+        func cutting() async throws {
+            let (queries, query) = AsyncStream.makeStream(of: LocalProvider.Query.self)
+            let answer = try await Serving.run(
+                "hosts: { v4.shop.test: { delay: 30s } }",
+                settings: { $0.onQuery = { query.yield($0) } }
+            ) { serving in
+                let answer = Task { try await Self.curl(serving.url + "/d?dn=v4.shop.test") }
+                #expect(await queries.first { _ in true }?.delay == .seconds(30))
+                return answer
+            }
+            let result = try await answer.value
+            // Told of at its end, it would have been answered.
+            #expect(!result.output.contains("192.0.2.20"), "\(result)")
         }
 
         @Test("the file is read again when it changes; one with mistakes changes nothing")

@@ -151,6 +151,50 @@ struct ServerTests {
         #expect(bad.error.contains("main"))
     }
 
+    @Test(
+        "--cacert holds for hosts with trust settings of their own too, but those with a ca_file; no proof, no such word"
+    )
+    func trustByHost() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        // An authority that has vouched for nobody.
+        let stranger = "\(folder.path)/stranger.pem"
+        let made = try await Command(
+            "openssl",
+            [
+                "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=stranger", "-out",
+                stranger,
+                "-keyout", "\(folder.path)/stranger.key",
+            ]
+        ).run()
+        try #require(made.status == 0, "\(made)")
+        let file = try folder.write(
+            """
+            version: 1
+            mappings: { img.shop.test: 127.0.0.2, one.test: 127.0.0.3, any.test: 127.0.0.5 }
+            client:
+              ca_file: \(stranger)
+              trust_by_host:
+                img.shop.test: { minimum_tls: "1.2" }
+                one.test: { ca_file: \(rig.certificateAuthorityFile) }
+                any.test: { verification: insecurely-accepting-any-certificate }
+            """,
+            to: "httpdns.yaml"
+        )
+        func fetch(_ host: String, _ authorities: String) async throws -> CommandResult {
+            try await Program.run(
+                ["fetch", "https://\(host):\(rig.tlsPort)/a.jpg", "--config", file, "--cacert", authorities]
+            )
+        }
+        let inherited = try await fetch("img.shop.test", rig.certificateAuthorityFile)
+        #expect(inherited.status == 0 && inherited.error.contains("certificate verified"), "\(inherited)")
+        #expect(try await fetch("img.shop.test", stranger).status == 1)
+        #expect(try await fetch("one.test", stranger).status == 0)
+        let unverified = try await fetch("any.test", stranger)
+        #expect(unverified.status == 0 && unverified.error.contains("SNI any.test, certificate NOT verified"))
+        #expect(!unverified.error.contains("certificate verified"), "\(unverified)")
+    }
+
     @Test("--system-fallback asks the system resolver when the provider knows nothing; without it the name fails")
     func systemFallback() async throws {
         let rig = try await ServerRig.shared()

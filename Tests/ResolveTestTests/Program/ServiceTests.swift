@@ -32,6 +32,7 @@ struct ServiceTests {
             ]
             configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.9"])]
             configuration.resolver.families = .v4
+            (configuration.connections.perHost, configuration.connections.queueWait) = (64, .seconds(2))
             client = try await HTTPDNSClient(configuration: configuration)
             try client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.10:8443"]) }
             _ = try await client.resolve("img.test")
@@ -59,7 +60,8 @@ struct ServiceTests {
                 cache      1 of 4,096 answers   N bytes of 8,388,608
                 questions  hits 0   misses 1   stale 0   failures out of the cache 0   changes 0
                 requests   0 in flight   0 open connections
-                limits     resolving 3 s   stale 60 min   idle connections 1,024
+                limits     resolving 3 s   stale 60 min   in flight 16,384   idle connections 1,024
+                queue      0 waiting of 4,096   connections 64 for a host   at most 2 s
 
                 providers
                   backup  provider  healthy  -  0 in flight  1 queries

@@ -51,6 +51,21 @@ struct FetchReportTests {
         )
     }
 
+    @Test("a certificate that the settings do not verify is never called verified, nor are all hops when one is not")
+    func unverified() throws {
+        var hop = try hop()
+        hop.isVerified = false
+        let text = report(hop).text(.plain)
+        #expect(text.contains("SNI api.shop.example, certificate NOT verified\n"))
+        #expect(text.hasSuffix("1 of 1 hop looked up   certificate NOT verified\n"))
+        #expect(!text.contains("certificate verified"))
+        var both = report(hop)
+        both.hops.append(try self.hop())
+        #expect(both.text(.plain).hasSuffix("   certificate NOT verified on 1 of 2 TLS hops\n"))
+        both.hops[0].isVerified = true
+        #expect(both.text(.plain).hasSuffix("   certificate verified on every TLS hop\n"))
+    }
+
     @Test("on a narrow screen the remarks have lines of their own")
     func narrow() throws {
         let text = report(try hop()).text(Screen(width: 60, style: .plain))

@@ -67,14 +67,33 @@ public final class RawServer: Sendable {
     ///   - port: The port; 0 lets the system choose.
     ///   - script: The steps for each connection, by its number from 0. It runs on the server's thread.
     /// - Throws: ``SystemCallError`` when the address cannot be listened on.
-    public init(
+    public convenience init(
         address: String = "127.0.0.1",
         port: UInt16 = 0,
         script: @escaping @Sendable (_ connection: Int) -> [Step]
     ) throws {
         let listener = try SocketAddress(address, port).listeningSocket(backlog: 128)
+        try self.init(listener, address: address, port: try SocketAddress.port(of: listener), script: script)
+    }
+
+    /// Starts a server on a Unix socket; its address is the path, and it has no port. The file stays.
+    /// - Throws: ``SystemCallError`` when the path cannot be listened on.
+    public convenience init(
+        unixSocket path: String,
+        script: @escaping @Sendable (_ connection: Int) -> [Step]
+    ) throws {
+        let listener = try SocketAddress(unixSocket: path).listeningSocket(backlog: 128)
+        try self.init(listener, address: path, port: 0, script: script)
+    }
+
+    private init(
+        _ listener: FileDescriptor,
+        address: String,
+        port: UInt16,
+        script: @escaping @Sendable (_ connection: Int) -> [Step]
+    ) throws {
         self.address = address
-        self.port = try SocketAddress.port(of: listener)
+        self.port = port
         let (reading, writing) = try FileDescriptor.pipe()
         inbox = RawServerInbox(bell: writing)
         let loop = RawServerLoop(listener: listener, bell: reading, inbox: inbox, script: script)

@@ -25,6 +25,18 @@ struct SocketAddress {
         }
     }
 
+    /// A Unix socket.
+    init(unixSocket path: String) throws {
+        text = path
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let room = MemoryLayout.size(ofValue: address.sun_path)
+        guard path.utf8.count < room else { throw RigError("\(path) is longer than \(room - 1) bytes") }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: path.utf8) }
+        length = socklen_t(MemoryLayout.size(ofValue: address))
+        withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: address, as: sockaddr_un.self) }
+    }
+
     private func newSocket() throws -> FileDescriptor {
         let type = Int32(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue | SOCK_NONBLOCK.rawValue)
         return FileDescriptor(try checked("socket", socket(Int32(storage.ss_family), type, 0)))

@@ -12,6 +12,10 @@ extension ServerRig {
         case openssl
         /// Clients that are not ours, as witnesses: curl and dig.
         case witnesses
+        /// The HTTP proxy.
+        case squid
+        /// The SOCKS 5 proxy.
+        case microsocks
         /// A C compiler, for ``Tripwire`` and ``SystemAnswers``.
         case compiler
 
@@ -23,6 +27,8 @@ extension ServerRig {
             case .bind: Command.find("named") != nil && Command.find("nsupdate") != nil && Part.openssl.isInstalled
             case .openssl: Command.find("openssl") != nil
             case .witnesses: Command.find("curl") != nil && Command.find("dig") != nil
+            case .squid: Command.find("squid") != nil
+            case .microsocks: Command.find("microsocks") != nil
             case .compiler: PreloadedLibrary.compiler != nil
             }
         }
@@ -33,6 +39,8 @@ extension ServerRig {
             case .bind: "bind9 bind9-dnsutils openssl"
             case .openssl: "openssl"
             case .witnesses: "curl bind9-dnsutils"
+            case .squid: "squid"
+            case .microsocks: "microsocks"
             case .compiler: "gcc libc6-dev"
             }
         }

@@ -23,12 +23,16 @@ public struct SystemAnswers: Sendable {
         within limit: Duration = .seconds(60)
     ) async throws -> CommandResult {
         var command = command
-        command.environment["LD_PRELOAD"] = library
-        // An empty value would remove the variable.
-        command.environment["SYSTEM_ANSWERS"] =
-            answers.map { "\($0.key)=\($0.value.joined(separator: ","))" }.joined(separator: ";") + ";"
+        command.environment.merge(environment(answering: answers)) { $1 }
         let result = try await command.run(within: limit)
         try PreloadedLibrary.check(result)
         return result
+    }
+
+    /// The variables that make a program's system resolver know these names and no others.
+    func environment(answering answers: [String: [String]]) -> [String: String] {
+        // An empty value would remove the variable.
+        let list = answers.map { "\($0.key)=\($0.value.joined(separator: ","))" }.joined(separator: ";") + ";"
+        return ["LD_PRELOAD": library, "SYSTEM_ANSWERS": list]
     }
 }

@@ -52,9 +52,7 @@ public final class AlibabaProvider: Provider {
         exchange: any ServiceExchanging,
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
-        randomOctets: @escaping @Sendable (Int) -> [UInt8] = { count in
-            (0..<count).map { _ in UInt8.random(in: .min ... .max) }
-        }
+        randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
     ) throws(ProviderConfigurationError) {
         let location = try configuration.checkedLocation()
         let schedule = AlibabaSchedule(
@@ -64,26 +62,17 @@ public final class AlibabaProvider: Provider {
             randomOctets: randomOctets
         )
         let vendor = try configuration.vendor(schedule)
-        try configuration.checkSecrets(vendor)
         name = configuration.name
         serviceScope = location.scope
-        self.exchange = VendorExchange(
+        self.exchange = try VendorExchange(
             vendor,
+            at: location,
+            provider: configuration.name,
             credential: configuration.credential,
-            addresses: ServiceAddresses(
-                bootstrap: location.endpoints,
-                scope: location.scope,
-                storage: configuration.addressStore.map { store in
-                    ServiceAddresses.Storage(
-                        store: store,
-                        key: "\(location.url) \(configuration.region.identifier)",
-                        provider: configuration.name
-                    )
-                },
-                time: time,
-                wallClock: clock
-            ),
+            needsSigning: configuration.needsSigning,
             isDiscovering: configuration.discoversAddresses,
+            store: configuration.addressStore,
+            key: "\(location.url) \(configuration.region.identifier)",
             exchange: exchange,
             time: time,
             clock: clock
@@ -142,14 +131,5 @@ extension AlibabaProvider.Configuration {
         }
     }
 
-    /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
-    fileprivate func checkSecrets(_ vendor: any VendorProtocol) throws(ProviderConfigurationError) {
-        if credential.secret != nil || encryption != nil, let reason = VendorSigning.refusal { throw refusal(reason) }
-        let question = VendorQuestion(hosts: [.localhost], families: .both)
-        do throws(ProviderError) {
-            _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
-        } catch {
-            throw refusal(error.message)
-        }
-    }
+    fileprivate var needsSigning: Bool { credential.secret != nil || encryption != nil }
 }

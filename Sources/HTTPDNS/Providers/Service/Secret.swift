@@ -23,7 +23,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     }
 
     /// Whether both are read from the same place, as far as that can be known.
-    func isSame(as other: Secret) -> Bool { origin == other.origin && origin != Secret.closureOrigin }
+    package func isSame(as other: Secret) -> Bool { origin == other.origin && origin != Secret.closureOrigin }
 
     private static let closureOrigin = "from a closure"
 

@@ -49,28 +49,21 @@ public final class TencentProvider: Provider {
         exchange: any ServiceExchanging,
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
-        randomOctets: @escaping @Sendable (Int) -> [UInt8] = { count in
-            (0..<count).map { _ in UInt8.random(in: .min ... .max) }
-        }
+        randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
     ) throws(ProviderConfigurationError) {
         let vendor = try configuration.vendor(randomOctets)
-        try configuration.checkSecrets(vendor)
         let location = vendor.location
         name = configuration.name
         serviceScope = location.scope
-        self.exchange = VendorExchange(
+        self.exchange = try VendorExchange(
             vendor,
+            at: location,
+            provider: configuration.name,
             credential: configuration.credential,
-            addresses: ServiceAddresses(
-                bootstrap: location.endpoints,
-                scope: location.scope,
-                storage: configuration.addressStore.map { store in
-                    ServiceAddresses.Storage(store: store, key: "\(location.url)", provider: configuration.name)
-                },
-                time: time,
-                wallClock: clock
-            ),
+            needsSigning: configuration.needsSigning,
             isDiscovering: configuration.discoversAddresses,
+            store: configuration.addressStore,
+            key: "\(location.url)",
             exchange: exchange,
             time: time,
             clock: clock
@@ -135,14 +128,5 @@ extension TencentProvider.Configuration {
         )
     }
 
-    /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
-    fileprivate func checkSecrets(_ vendor: TencentProtocol) throws(ProviderConfigurationError) {
-        if isEncrypted, let reason = VendorSigning.refusal { throw refusal(reason) }
-        let question = VendorQuestion(hosts: [.localhost], families: .both)
-        do throws(ProviderError) {
-            _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
-        } catch {
-            throw refusal(error.message)
-        }
-    }
+    fileprivate var needsSigning: Bool { isEncrypted }
 }

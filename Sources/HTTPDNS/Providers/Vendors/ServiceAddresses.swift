@@ -123,8 +123,8 @@ extension ServiceAddresses {
         var oldest: Int64 = 0
         var lifetime = ServiceAddressBook.refreshInterval
         for entry in stored where entry.host == Self.storedName && entry.provider == storage.provider {
-            let age = wallNow - entry.receivedAt
-            guard let port = port(in: entry.route, key: storage.key), age >= 0,
+            let (age, isAbsurd) = wallNow.subtractingReportingOverflow(entry.receivedAt)
+            guard let port = port(in: entry.route, key: storage.key), !isAbsurd, age >= 0,
                 Duration.milliseconds(age) < min(entry.timeToLive, ServiceAddressBook.refreshInterval)
             else { continue }
             oldest = max(oldest, age)

@@ -24,19 +24,47 @@ final class VendorExchange: Sendable {
     private let isDiscovering: Bool
     private let state = Lock(State())
 
-    /// - Parameter isDiscovering: Whether the service is asked which addresses it has.
+    /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
+    /// - Parameters:
+    ///   - location: Where the service is, as the settings say.
+    ///   - provider: The provider's name.
+    ///   - needsSigning: Whether queries are signed or encrypted.
+    ///   - isDiscovering: Whether the service is asked which addresses it has.
+    ///   - store: Where discovered addresses are kept for the next process.
+    ///   - key: What they are kept under: those of another service or region are not used.
+    /// - Throws: ``ProviderConfigurationError`` when a secret cannot be read or has not the form that the protocol wants, and
+    ///   when this build cannot sign although it must.
     init(
         _ vendor: any VendorProtocol,
+        at location: ServiceLocation,
+        provider: String,
         credential: VendorCredential,
-        addresses: ServiceAddresses,
+        needsSigning: Bool,
         isDiscovering: Bool,
+        store: (any ResolutionStore)?,
+        key: String,
         exchange: any ServiceExchanging,
         time: any TimeSource,
         clock: WallClock
-    ) {
+    ) throws(ProviderConfigurationError) {
+        if needsSigning, let reason = VendorSigning.refusal {
+            throw ProviderConfigurationError(provider: provider, message: reason)
+        }
+        do throws(ProviderError) {
+            let question = VendorQuestion(hosts: [.localhost], families: .both)
+            _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
+        } catch {
+            throw ProviderConfigurationError(provider: provider, message: error.message)
+        }
         self.vendor = vendor
         self.credential = credential
-        self.addresses = addresses
+        addresses = ServiceAddresses(
+            bootstrap: location.endpoints,
+            scope: location.scope,
+            storage: store.map { ServiceAddresses.Storage(store: $0, key: key, provider: provider) },
+            time: time,
+            wallClock: clock
+        )
         self.isDiscovering = isDiscovering
         self.exchange = exchange
         self.time = time

@@ -46,12 +46,11 @@ extension AlibabaProtocol {
         guard settings.account.map({ $0 == account }) ?? account.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             throw Refusal(.invalidAccount, "the account is not that of serve.alibaba")
         }
-        guard !settings.isDisabled else { throw Refusal(.invalidAccount, "the account is disabled (serve.alibaba)") }
     }
 
     /// That a signature which is right is also in time.
     static func checkTime(_ text: String, at seconds: Int64) throws(Refusal) {
-        guard text.utf8.count == 10, let end = Int64(text) else {
+        guard text.utf8.count == 10, let end = Inquiry.time(text) else {
             throw Refusal(.missingArgument, "the time of the signature is not one of ten digits")
         }
         guard end >= seconds else { throw Refusal(.signatureExpired, "the signature ended \(seconds - end) s ago") }

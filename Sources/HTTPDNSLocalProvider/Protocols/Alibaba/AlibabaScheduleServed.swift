@@ -3,7 +3,8 @@ internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
-/// Where Alibaba's service is (`/{account}/ss`): here.
+/// Where Alibaba's service is (`/{account}/ss`): here, or nowhere for an account that is switched off. That is said here
+/// alone, and queries go on being answered: the vendor leaves it to the client to stop.
 struct AlibabaScheduleServed: AlibabaProtocol {
     private struct Body: Encodable {
         var v4: [String] = []
@@ -29,15 +30,13 @@ struct AlibabaScheduleServed: AlibabaProtocol {
     func reply(to request: ServedRequest, _ inquiry: inout Inquiry) throws(Refusal) -> ServedReply {
         guard request.method == .get else { throw Refusal(.methodNotAllowed, "the method is GET") }
         let parameters = try QueryParameters(request.query).unique()
-        var settings = inquiry.zone.settings.alibaba
-        let isDisabled = settings.isDisabled
-        settings.isDisabled = false
+        let settings = inquiry.zone.settings.alibaba
         try Self.checkAccount(account, settings)
         guard Self.regions.contains(parameters["region"] ?? "cn") else {
             throw Refusal(.missingArgument, "there is no such region")
         }
         try checkSignature(parameters, &inquiry)
-        if isDisabled { return try ServedReply(json: ["service_status": "disable"]) }
+        if settings.isDisabled { return try ServedReply(json: ["service_status": "disable"]) }
         let endpoint = request.service
         var body = Body()
         if endpoint.address.family == .v4 {
@@ -63,7 +62,7 @@ struct AlibabaScheduleServed: AlibabaProtocol {
         guard SignatureCheck.isMD5(signature, of: "\(nonce)-\(secret)-\(time)") else {
             throw Refusal(.invalidSignature, "s is not the MD5 of n-secret-t")
         }
-        guard let seconds = Int64(time), Self.window.contains(seconds - inquiry.seconds) else {
+        guard let seconds = Inquiry.time(time), Self.window.contains(seconds - inquiry.seconds) else {
             throw Refusal(
                 .signatureExpired,
                 "t is outside of \(Self.window.lowerBound) to +\(Self.window.upperBound) s"

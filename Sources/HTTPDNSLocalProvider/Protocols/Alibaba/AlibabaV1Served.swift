@@ -36,13 +36,13 @@ struct AlibabaV1Served: AlibabaProtocol {
         let clients = try clients(parameters["ip"], hosts: hosts.count, request)
         let answers = try inquiry.answers(about: hosts, families)
         guard isBatch else {
-            return try ServedReply(json: AlibabaV1Row(answers[0], families, client: clients[0], inquiry.zone))
+            return try ServedReply(json: AlibabaV1Row(answers[0], families, client: clients[0]))
         }
         let rows = answers.flatMap { answer in
             clients.flatMap { client in
                 inquiry.zone.settings.alibaba.hasRowsByType
-                    ? AlibabaV1Row.byType(answer, families, client: client, inquiry.zone)
-                    : [AlibabaV1Row(answer, families, client: client, inquiry.zone)]
+                    ? AlibabaV1Row.byType(answer, families, client: client)
+                    : [AlibabaV1Row(answer, families, client: client)]
             }
         }
         return try ServedReply(json: ["dns": rows])
@@ -106,21 +106,19 @@ struct AlibabaV1Row: Encodable {
         case originTimeToLive = "origin_ttl"
     }
 
-    init(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String, _ zone: Zone) {
+    init(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String) {
         host = "\(answer.host)"
         self.client = client
         ips = families.contains(.v4) ? answer.v4.map { "\($0)" } : []
         ipsv6 = families.contains(.v6) ? answer.v6.map { "\($0)" } : nil
-        timeToLive = ips.isEmpty && ipsv6?.isEmpty != false ? zone.absence(answer.timeToLive) : answer.timeToLive
+        timeToLive = ips.isEmpty && ipsv6?.isEmpty != false ? answer.absence : answer.timeToLive
         originTimeToLive = timeToLive * Self.originFactor
     }
 
     /// A row for each family, both with their addresses in `ips`.
-    static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String, _ zone: Zone)
-        -> [AlibabaV1Row]
-    {
+    static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String) -> [AlibabaV1Row] {
         [IPAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
-            var row = AlibabaV1Row(answer, families, client: client, zone)
+            var row = AlibabaV1Row(answer, families, client: client)
             row.ips = answer.addresses(family).map { "\($0)" }
             row.ipsv6 = nil
             row.type = DNSRecordType(of: family).number

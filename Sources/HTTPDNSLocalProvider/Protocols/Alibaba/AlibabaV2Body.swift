@@ -14,10 +14,10 @@ struct AlibabaV2Body: Encodable {
         var v4: Family?
         var v6: Family?
 
-        init(_ answer: ZoneAnswer, _ families: AddressFamilies, absence: (Int) -> Int) {
+        init(_ answer: ZoneAnswer, _ families: AddressFamilies) {
             dn = "\(answer.host)"
-            if families.contains(.v4) { v4 = Family(answer, .v4, absence: absence) }
-            if families.contains(.v6) { v6 = Family(answer, .v6, absence: absence) }
+            if families.contains(.v4) { v4 = Family(answer, .v4) }
+            if families.contains(.v6) { v6 = Family(answer, .v6) }
         }
     }
 
@@ -32,9 +32,9 @@ struct AlibabaV2Body: Encodable {
             case absenceCode = "no_ip_code"
         }
 
-        init(_ answer: ZoneAnswer, _ family: IPAddress.Family, absence: (Int) -> Int) {
+        init(_ answer: ZoneAnswer, _ family: IPAddress.Family) {
             ips = answer.addresses(family).map { "\($0)" }
-            ttl = ips.isEmpty ? absence(answer.timeToLive) : answer.timeToLive
+            ttl = ips.isEmpty ? answer.absence : answer.timeToLive
             if ips.isEmpty { absenceCode = answer.exists ? "RRNotExist" : "DomainNotExist" }
         }
     }

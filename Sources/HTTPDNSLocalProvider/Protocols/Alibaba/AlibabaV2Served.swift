@@ -33,7 +33,7 @@ struct AlibabaV2Served: AlibabaProtocol {
         let answers = try inquiry.answers(about: hosts, families)
         let data = AlibabaV2Body.Data(
             cip: client,
-            answers: answers.map { AlibabaV2Body.Answer($0, families, absence: inquiry.zone.absence) }
+            answers: answers.map { AlibabaV2Body.Answer($0, families) }
         )
         guard let mode, let cipher else { return try ServedReply(json: AlibabaV2Body(data: .plain(data))) }
         return try Self.sealed(data, mode, cipher, inquiry)

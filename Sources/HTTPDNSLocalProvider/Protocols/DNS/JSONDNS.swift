@@ -71,7 +71,7 @@ struct JSONDNS: ServedProtocol {
         guard
             SignatureCheck.isSHA256(try parameters.required("key"), of: uid + secret + time + name + accessKey)
         else { throw Refusal(.invalidSignature, "key is not the SHA-256 of uid, secret, ts, name and ak") }
-        guard let seconds = Int64(time), (seconds - inquiry.seconds).magnitude <= Self.timeTolerance else {
+        guard let seconds = Inquiry.time(time), (seconds - inquiry.seconds).magnitude <= Self.timeTolerance else {
             throw Refusal(.signatureExpired, "ts is more than \(Self.timeTolerance) s away from the clock")
         }
     }

@@ -72,22 +72,16 @@ struct JSONMessage: Encodable {
             records.append(Record(name: owner, type: DNSRecordType.cname.number, timeToLive: life, data: "\(alias)."))
             owner = "\(alias)."
         }
-        let addresses: [IPAddress] =
-            switch type {
-            case .a: answer.v4
-            case .aaaa: answer.v6
-            default: []
-            }
+        let addresses = answer.addresses(type)
         records += addresses.map { Record(name: owner, type: type.number, timeToLive: life, data: "\($0)") }
         if !records.isEmpty { answers = records }
         guard addresses.isEmpty else { return }
-        let absence = min(life, 60)
         authorities = [
             Record(
                 name: owner,
                 type: DNSRecordType.soa.number,
-                timeToLive: absence,
-                data: "\(owner) \(owner) 1 7200 3600 1209600 \(absence)"
+                timeToLive: answer.absence,
+                data: "\(owner) \(owner) 1 7200 3600 1209600 \(answer.absence)"
             )
         ]
     }

@@ -24,7 +24,7 @@ struct WireDNS: ServedProtocol {
             inquiry.record.families = "\(query.type)"
             return Self.reply(
                 query.response(answer.exists ? .noError : .nameError, answer),
-                timeToLive: answer.timeToLive
+                timeToLive: answer.addresses(query.type).isEmpty ? answer.absence : answer.timeToLive
             )
         } catch {
             switch error.code {

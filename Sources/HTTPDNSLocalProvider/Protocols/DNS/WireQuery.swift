@@ -51,10 +51,8 @@ struct WireQuery {
     /// - Parameter answer: Nil for a response code alone.
     func response(_ code: DNSResponseCode, _ answer: ZoneAnswer?) -> [UInt8] {
         let answers = answer.map(records) ?? []
-        let isAbsent = answer.map { answer in
-            (code == .noError || code == .nameError) && type.families.isEmpty || answers.count == answer.aliases.count
-        }
-        let authority = isAbsent == true ? answer.map { [startOfAuthority($0)] } ?? [] : []
+        let absent = answer.flatMap { $0.addresses(type).isEmpty ? $0 : nil }
+        let authority = absent.map { [startOfAuthority($0)] } ?? []
         var message: [UInt8] = []
         message.append(identifier)
         // Response, recursion available, and recursion desired as it came.
@@ -82,23 +80,16 @@ struct WireQuery {
             records.append(Self.record(owner.octets, .cname, timeToLive: answer.timeToLive, target.octets))
             owner = target
         }
-        let addresses: [IPAddress] =
-            switch type {
-            case .a: answer.v4
-            case .aaaa: answer.v6
-            default: []
-            }
         return records
-            + addresses.map { Self.record(owner.octets, type, timeToLive: answer.timeToLive, $0.bytes) }
+            + answer.addresses(type).map { Self.record(owner.octets, type, timeToLive: answer.timeToLive, $0.bytes) }
     }
 
     /// How long the absence lives, said by a zone that is the name's own.
     private func startOfAuthority(_ answer: ZoneAnswer) -> [UInt8] {
         let owner = answer.aliases.last.map { DNSName($0) } ?? name
-        let life = answer.exists ? min(answer.timeToLive, 60) : answer.timeToLive
         var content = owner.octets + owner.octets
-        for number in [1, 7200, 3600, 1_209_600, life] { content.append(UInt32(truncatingIfNeeded: number)) }
-        return Self.record(owner.octets, .soa, timeToLive: life, content)
+        for number in [1, 7200, 3600, 1_209_600, answer.absence] { content.append(UInt32(truncatingIfNeeded: number)) }
+        return Self.record(owner.octets, .soa, timeToLive: answer.absence, content)
     }
 
     private static func record(

@@ -30,7 +30,7 @@ struct TencentServed: ServedProtocol {
     private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HostName] {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         if parts.count > 1 {
-            guard parts.count == 2, let end = Int64(parts[1]) else {
+            guard parts.count == 2, let end = Inquiry.time(parts[1]) else {
                 throw Refusal(.missingArgument, "what stands behind the names is no time")
             }
             // How long the vendor honours it is UNCONFIRMED: to the second here.

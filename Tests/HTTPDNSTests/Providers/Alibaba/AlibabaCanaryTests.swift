@@ -2,7 +2,6 @@
 import CurlTransport
 import HTTPDNSPrimitives
 import HTTPTypes
-import Logging
 import Testing
 
 @testable import HTTPDNS
@@ -35,45 +34,37 @@ struct AlibabaCanaryTests {
         return [secret, key, "&s=", "enc=", "/v2/d?", "sign_d?"] + words
     }
 
+    /// The versions of the protocol, and how their queries are encrypted.
+    private static let accesses: [(AlibabaProvider.Version, AlibabaProvider.Encryption?)] = [
+        (.v1, nil), (.v2, nil), (.v2, .cbc), (.v2, .gcm),
+    ]
+
+    private func scripted(
+        _ access: (version: AlibabaProvider.Version, encryption: AlibabaProvider.Encryption?),
+        _ index: Int,
+        settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+    ) throws -> ScriptedAlibaba {
+        try ScriptedAlibaba(
+            access.version,
+            secret: Secret { Self.secret },
+            encryption: access.encryption,
+            encryptionKey: access.encryption.map { _ in Secret { Self.key } },
+            settings: settings,
+            Self.failures[index]
+        )
+    }
+
     @Test(
         "neither errors, descriptions nor dumps of provider, settings, credential and secrets have one",
         arguments: failures.indices
     )
     func errors(index: Int) async throws {
-        let secret = Secret { Self.secret }
-        for (version, encryption) in [
-            (AlibabaProvider.Version.v1, nil), (.v2, nil), (.v2, .cbc), (.v2, .gcm),
-        ] as [(AlibabaProvider.Version, AlibabaProvider.Encryption?)] {
+        for access in Self.accesses {
             var settings: AlibabaProvider.Configuration?
-            let scripted = try ScriptedAlibaba(
-                version,
-                secret: secret,
-                encryption: encryption,
-                encryptionKey: encryption.map { _ in Secret { Self.key } },
-                settings: { settings = $0 },
-                Self.failures[index]
-            )
-            var texts: [String] = []
-            for _ in 0..<2 {
-                do {
-                    texts.append("\(try await scripted.resolve())")
-                } catch {
-                    var text = "\(error) \(String(reflecting: error))"
-                    dump(error, to: &text)
-                    texts.append(text)
-                }
-            }
-            var dumped = ""
-            dump(scripted.provider, to: &dumped, maxDepth: 12)
-            dump(settings, to: &dumped)
-            dump(VendorSecrets(secret: Self.secret, encryptionKey: Self.key), to: &dumped)
-            dumped += settings.map { "\($0) \($0.credential)" } ?? ""
-            texts.append(dumped)
-            for text in texts {
-                for canary in Self.canaries(scripted.exchange.sent) where !canary.isEmpty {
-                    #expect(!text.contains(canary), "\(canary)")
-                }
-            }
+            let scripted = try scripted(access, index) { settings = $0 }
+            let credential = try #require(settings?.credential)
+            let texts = try await VendorCanary.said(by: scripted, with: settings as Any, credential)
+            VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
     }
 
@@ -82,28 +73,10 @@ struct AlibabaCanaryTests {
         arguments: failures.indices
     )
     func log(index: Int) async throws {
-        let log = CollectedLog()
-        let scripted = try ScriptedAlibaba(
-            secret: Secret { Self.secret },
-            encryption: .gcm,
-            encryptionKey: Secret { Self.key },
-            Self.failures[index]
-        )
-        var configuration = ResolverConfiguration()
-        configuration.providers = [scripted.provider]
-        configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
-        configuration.logger = log.logger(.trace)
-        let resolver = try Resolver(configuration)
-        let events = resolver.events
-        let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
-        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
-        await resolver.shutdown()
-        var said = log.lines
-        #expect(said.count >= 2)
-        for await event in events { said.append("\(event)") }
-        said.append("\(error as Any)")
-        for canary in Self.canaries(scripted.exchange.sent) where !canary.isEmpty {
-            #expect(!said.contains { $0.contains(canary) }, "\(canary)")
+        for access in Self.accesses {
+            let scripted = try scripted(access, index)
+            let texts = try await VendorCanary.logged(by: scripted)
+            VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
     }
 }

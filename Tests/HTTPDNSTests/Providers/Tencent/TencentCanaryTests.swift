@@ -1,7 +1,6 @@
 import CurlTransport
 import HTTPDNSPrimitives
 import HTTPTypes
-import Logging
 import Testing
 
 @testable import HTTPDNS
@@ -54,25 +53,9 @@ struct TencentCanaryTests {
         for access in ScriptedTencent.Access.allCases {
             var settings: TencentProvider.Configuration?
             let scripted = try scripted(access, index) { settings = $0 }
-            var texts: [String] = []
-            for _ in 0..<2 {
-                do {
-                    texts.append("\(try await scripted.resolve())")
-                } catch {
-                    var text = "\(error) \(String(reflecting: error))"
-                    dump(error, to: &text)
-                    texts.append(text)
-                }
-            }
-            var dumped = ""
-            dump(scripted.provider, to: &dumped, maxDepth: 12)
-            dump(settings, to: &dumped)
-            dumped += settings.map { "\($0) \($0.credential)" } ?? ""
-            texts.append(dumped)
-            #expect(!scripted.exchange.sent.isEmpty)
-            for text in texts {
-                for canary in Self.canaries(scripted.exchange.sent) { #expect(!text.contains(canary), "\(canary)") }
-            }
+            let credential = try #require(settings?.credential)
+            let texts = try await VendorCanary.said(by: scripted, with: settings as Any, credential)
+            VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
     }
 
@@ -82,24 +65,9 @@ struct TencentCanaryTests {
     )
     func log(index: Int) async throws {
         for access in ScriptedTencent.Access.allCases {
-            let log = CollectedLog()
             let scripted = try scripted(access, index)
-            var configuration = ResolverConfiguration()
-            configuration.providers = [scripted.provider]
-            configuration.routes = [Route(.any, .providers(["tencent"], fallback: .none))]
-            configuration.logger = log.logger(.trace)
-            let resolver = try Resolver(configuration)
-            let events = resolver.events
-            let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
-            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
-            await resolver.shutdown()
-            var said = log.lines
-            #expect(said.count >= 2)
-            for await event in events { said.append("\(event)") }
-            said.append("\(error as Any)")
-            for canary in Self.canaries(scripted.exchange.sent) {
-                #expect(!said.contains { $0.contains(canary) }, "\(canary)")
-            }
+            let texts = try await VendorCanary.logged(by: scripted)
+            VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
     }
 }

@@ -7,6 +7,7 @@ protocol ScriptedVendor {
     associatedtype Vendor: Provider
 
     var provider: Vendor { get }
+    var exchange: ScriptedVendorExchange { get }
 }
 
 extension ScriptedVendor {

@@ -157,6 +157,24 @@ struct ServiceAddressesTests {
         }
     }
 
+    @Test("a store that was damaged has no time that brings the process down", arguments: [Int64.min, -1, .max])
+    func damagedTime(receivedAt: Int64) async {
+        let store = MemoryStore([
+            StoredResolution(
+                host: HostName(canonical: "service-addresses.invalid"),
+                families: .both,
+                route: "https://a.test/ cn 443",
+                addresses: [IPAddress(v4: 198, 51, 100, 9)],
+                provider: "ali",
+                receivedAt: receivedAt,
+                timeToLive: .seconds(60)
+            )
+        ])
+        let addresses = addresses(store: store)
+        #expect(await discovers(addresses, ServiceDiscovery(endpoints: [Self.found])))
+        #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
+    }
+
     @Test("what is stored is checked as what is discovered: no private address comes in through the store")
     func storedScopes() async {
         let store = MemoryStore([

@@ -1,0 +1,28 @@
+import HTTPDNSClient
+
+enum Proxies {
+    static func proxy(_ configuration: inout HTTPDNSClient.Configuration) throws {
+        var proxy = try Proxy("http://proxy.example:3128")
+        proxy.credential = ProxyCredential(user: "service", password: .file("/run/secrets/proxy"))
+        configuration.proxy = .through(proxy, except: try ProxyExceptions([".internal.example", "10.0.0.0/8"]))
+
+        proxy.resolvesLocally = true
+
+        configuration.proxy = .environment
+    }
+
+    static func ways(_ client: HTTPDNSClient) async throws {
+        var past = ClientRequest(url: "https://img.shop.example/a.jpg")
+        past.options.proxy = ProxyRules.none
+
+        var info = ClientRequest(url: "http://localhost/containers/json")
+        info.options.unixSocket = "/run/engine.sock"
+
+        _ = try await client.execute(past)
+        _ = try await client.execute(info)
+    }
+
+    static func source(_ configuration: inout HTTPDNSClient.Configuration) {
+        configuration.localSource = .interface("eth1")
+    }
+}

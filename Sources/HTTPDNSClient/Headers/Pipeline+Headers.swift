@@ -1,0 +1,52 @@
+internal import CurlTransport
+internal import HTTPTypes
+
+// Before the network interceptors, so that they see what is sent.
+extension Pipeline {
+    /// The request of a hop with the fields that the client adds. Nothing of it stays for the next hop.
+    /// - Throws: ``HTTPDNSClientError``, `invalidRequest` for computed fields that are the client's own and `interceptorFailed`
+    ///   for an error of who computes them; `CancellationError`.
+    func withDefaultHeaders(
+        _ request: ClientRequest,
+        _ rules: HostHeaderRules?,
+        _ context: InterceptionContext
+    ) async throws -> ClientRequest {
+        // What cannot be read is refused by the stage, in its own words.
+        guard let url = try? Canonicalizer.canonicalize(request.url) else { return request }
+        let policy = request.options.redirects ?? redirects
+        let isForeign = context.way.isForeign
+        var given = rules?.fields(for: url.parsed.host) { isForeign && policy.isSecret($0) } ?? [:]
+        if let computedHeaders {
+            let computed = try await fields(of: computedHeaders, for: request)
+            given.removeAll { computed.contains($0.name) }
+            given.append(contentsOf: computed)
+        }
+        let (own, unwanted) = (request.headerFields, request.options.withoutHeaders)
+        var request = request
+        // The URL's credential is the request's own, and stands for this field.
+        let hasCredential = url.parsed.credential != nil
+        for field in given
+        where !own.contains(field.name) && !unwanted.contains(field.name)
+            && !(hasCredential && field.name == .authorization)
+        {
+            request.headerFields.append(field)
+        }
+        return request
+    }
+
+    private func fields(
+        of compute: @Sendable (ClientRequest) async throws -> HTTPFields,
+        for request: ClientRequest
+    ) async throws -> HTTPFields {
+        let fields: HTTPFields
+        do {
+            fields = try await compute(request)
+        } catch is CancellationError {
+            throw CancellationError()
+        } catch {
+            throw error as? HTTPDNSClientError ?? HTTPDNSClientError(interceptorError: error)
+        }
+        try RequestCheck.check(fields)
+        return fields
+    }
+}

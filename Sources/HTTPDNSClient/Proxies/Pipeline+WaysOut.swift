@@ -1,0 +1,203 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// One way to try to get a hop on the wire.
+struct Departure {
+    var passage: Passage?
+    var endpoints: [Endpoint]
+    /// The address of the proxy, where it is one of several that are tried in turn.
+    var proxyEndpoint: Endpoint?
+}
+
+// Between the stage and the transfer: proxies, Unix sockets, local addresses.
+extension Pipeline {
+    /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all others.
+    /// - Throws: ``HTTPDNSClientError``.
+    func unresolved(_ request: ClientRequest) throws(HTTPDNSClientError) -> RewrittenRequest? {
+        guard !waysOut.isStraight(request.options) else { return nil }
+        let url = try Canonicalizer.canonicalize(request.url)
+        switch try waysOut.way(for: url, request.options) {
+        case .straight: return nil
+        case .unixSocket: return try rewriter.unresolved(request, url, as: .unixSocket)
+        case .proxy(let proxy):
+            guard proxy.isTold(url.host, request.options), case .name(let name) = url.host, !name.isLocalhost else {
+                // An address, and localhost, pass the policy as they do without a proxy.
+                return nil
+            }
+            return try rewriter.unresolved(request, url, as: .proxy)
+        }
+    }
+
+    /// The ways to try one after the other, while the proxy cannot be connected to. There is one at least.
+    /// - Parameter endpoints: Those of the hop's host.
+    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+    func departures(
+        of request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        _ endpoints: [Endpoint],
+        by way: WayOut,
+        deadline: MonotonicTime?
+    ) async throws -> [Departure] {
+        let source = waysOut.source
+        switch way {
+        case .straight:
+            return []
+        case .unixSocket(let path):
+            return [
+                Departure(passage: Passage(unixSocket: path, source: source), endpoints: [Endpoint.ofUnixSockets])
+            ]
+        case .proxy(let proxy):
+            let own = waysOut.ordered(try await endpointsOf(proxy, deadline: deadline), of: proxy)
+            var hop = ProxyPassage(
+                kind: proxy.kind,
+                host: proxy.transportHost,
+                port: proxy.port,
+                addresses: Set(own.map(\.address)),
+                login: try proxy.login()
+            )
+            if proxy.isTold(rewritten.content.url.host, request.options) {
+                guard proxy.kind == .https else {
+                    return [Departure(passage: Passage(proxy: hop, source: source), endpoints: own)]
+                }
+                // libcurl knows it by its one name, so that its addresses cannot race.
+                let passage = Passage(proxy: hop, source: source)
+                return own.map { Departure(passage: passage, endpoints: [$0], proxyEndpoint: $0) }
+            }
+            let targets = try proxy.reachable(endpoints, rewritten)
+            return own.map { endpoint in
+                hop.endpoint = endpoint
+                let passage = Passage(proxy: hop, source: source)
+                return Departure(passage: passage, endpoints: targets, proxyEndpoint: endpoint)
+            }
+        }
+    }
+
+    /// The addresses of a proxy, by a mapping or the system resolver.
+    private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [Endpoint] {
+        guard case .name(let name) = proxy.host else {
+            guard case .address(let address) = proxy.host else { return [] }
+            return [Endpoint(address: address, port: proxy.port)]
+        }
+        var question = ResolutionQuestion(proxy.host, port: proxy.port)
+        question.bypass = rewriter.resolver.mappings.current.rule(for: name, port: proxy.port) == nil
+        do {
+            return try await rewriter.resolve(question, deadline: deadline).endpoints
+        } catch let error as HTTPDNSClientError {
+            var error = error
+            if error.code == .resolveFailed { error.code = .proxyUnreachable }
+            error.proxy = proxy.description
+            error.message = "the proxy \(proxy) has no address: \(error.message)"
+            throw error
+        }
+    }
+
+    /// Sends a hop: where there are several ways to its proxy, by the first one that gets there.
+    /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
+    func send(
+        _ request: ClientRequest,
+        to rewritten: RewrittenRequest,
+        _ endpoints: [Endpoint],
+        by way: WayOut,
+        _ context: InterceptionContext,
+        _ hop: HopRecord
+    ) async throws -> HopAnswer {
+        if case .straight = way {
+            let body = try await request.body.opened()
+            var transfer = try transferRequest(request, to: rewritten, endpoints, context, body)
+            transfer.passage = waysOut.straightPassage
+            return try await sender.send(transfer)
+        }
+        var departures = try await departures(
+            of: request,
+            to: rewritten,
+            endpoints,
+            by: way,
+            deadline: context.deadline
+        )[...]
+        while let departure = departures.popFirst() {
+            let body = try await request.body.opened()
+            var transfer = try transferRequest(request, to: rewritten, departure.endpoints, context, body)
+            transfer.passage = departure.passage
+            do {
+                let answer = try await sender.send(transfer)
+                if let proxy = way.proxy {
+                    if let endpoint = departure.proxyEndpoint { waysOut.noteWorked(endpoint, of: proxy) }
+                    try refuseLogin(answer, from: proxy, hop, departure)
+                }
+                return answer
+            } catch let failure as TransferFailure
+                where failure.code == .proxyUnreachable && !failure.requestMayHaveBeenSent && !departures.isEmpty
+            {
+                continue
+            }
+        }
+        // A resolution without addresses is an error of its own.
+        throw HTTPDNSClientError(code: .proxyUnreachable, stage: .resolve, message: "the proxy has no address")
+    }
+
+    /// A proxy that forwards requests in clear text answers for itself when it wants a login (RFC 9110 section 15.5.8).
+    /// - Throws: ``HTTPDNSClientError`` with code `proxyLoginRefused`.
+    func refuseLogin(_ answer: HopAnswer, from proxy: Proxy, _ hop: HopRecord, _ sent: Departure) throws {
+        guard answer.head.status.code == 407, let passage = sent.passage?.proxy, proxy.kind.isHTTP,
+            !passage.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
+        else { return }
+        let reason = proxy.credential == nil ? "the proxy wants a login (407)" : "the proxy refused the login (407)"
+        var failure = TransferFailure(code: .proxyLoginRefused, phase: .firstByte, message: reason)
+        failure.endpoint = answer.endpoint
+        failure.proxy = proxy.description
+        // The proxy has it, and it alone knows.
+        failure.requestMayHaveBeenSent = true
+        throw HTTPDNSClientError(failure, on: hop)
+    }
+}
+
+extension Endpoint {
+    /// What stands where a connection to a Unix socket has no address: the unspecified one.
+    static let ofUnixSockets = Endpoint(address: IPAddress(v4: 0, 0, 0, 0), port: 0)
+}
+
+extension Proxy {
+    /// Whether it is told the host as the URL has it.
+    fileprivate func isTold(_ host: Host, _ options: RequestOptions) -> Bool {
+        !takesAddresses && options.pinnedTo == nil
+    }
+
+    fileprivate var transportHost: ParsedURL.Host {
+        switch host {
+        case .name(let name): .name(name.description)
+        case .address(let address): .address(address)
+        }
+    }
+
+    /// The endpoints that its protocol has room for.
+    fileprivate func reachable(
+        _ endpoints: [Endpoint],
+        _ rewritten: RewrittenRequest
+    ) throws(HTTPDNSClientError) -> [Endpoint] {
+        guard kind == .socks4 || kind == .socks4a else { return endpoints }
+        let reachable = endpoints.filter { $0.address.family == .v4 }
+        guard reachable.isEmpty else { return reachable }
+        let host = rewritten.content.url.host.description
+        var error = HTTPDNSClientError(
+            code: .proxyRefused,
+            stage: .resolve,
+            message: "\(host) has IPv6 addresses only, and SOCKS 4 of the proxy \(self) knows none",
+            host: host,
+            hint: "use socks5 if the proxy speaks it"
+        )
+        error.proxy = description
+        throw error
+    }
+
+    fileprivate func login() throws(HTTPDNSClientError) -> ProxyLogin? {
+        guard let credential else { return nil }
+        do throws(SecretError) {
+            return ProxyLogin(user: credential.user, password: try credential.password?.read() ?? "")
+        } catch {
+            var failure = HTTPDNSClientError.configuration("the password for the proxy \(self): \(error)")
+            failure.proxy = description
+            throw failure
+        }
+    }
+}

@@ -1,0 +1,122 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+extension Proxy {
+    /// Reads a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
+    ///
+    /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all others,
+    /// which are curl's defaults. Octets of user and password may be percent-encoded. A path is ignored.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; its message leaves user and password out.
+    public init(_ text: String) throws(HTTPDNSClientError) {
+        func refusal(_ reason: String) -> HTTPDNSClientError {
+            .configuration(
+                "the proxy \"\(URLText.forErrors(text))\" cannot be used: \(reason)",
+                hint:
+                    "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
+            )
+        }
+        guard text.utf8.allSatisfy({ $0 > 0x20 && $0 != 0x7f }) else {
+            throw refusal("it has a space or a control character")
+        }
+        var rest = text[...]
+        var kind = ProxyKind.http
+        if let end = text.utf8.firstRange(of: "://".utf8) {
+            let scheme = text[..<end.lowerBound].lowercased()
+            guard let known = scheme == "socks" ? .socks4 : ProxyKind(rawValue: scheme) else {
+                throw refusal("the scheme \"\(scheme.escaped(limit: 20))\" is unknown")
+            }
+            kind = known
+            rest = text[end.upperBound...]
+        }
+        // The last one: a password may have an at-sign, and a slash too, where somebody forgot to encode it.
+        var login: Substring?
+        if let at = rest.utf8.lastIndex(of: UInt8(ascii: "@")) {
+            login = rest[..<at]
+            rest = rest[rest.utf8.index(after: at)...]
+        }
+        rest = rest[..<(rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex)]
+        let (host, portText) = Proxy.split(rest)
+        var port: UInt16 = kind == .https ? 443 : 1080
+        if let portText {
+            guard let number = UInt16(portText), number > 0 else { throw refusal("its port is not 1 to 65535") }
+            port = number
+        }
+        do {
+            self.init(kind, host: try Rewriter.host(String(host)), port: port)
+        } catch {
+            throw refusal(error.message)
+        }
+        if let login {
+            do {
+                credential = try ProxyCredential(login, kind)
+            } catch {
+                throw refusal(error.message)
+            }
+        }
+    }
+
+    /// - Returns: The host, an IPv6 address without brackets, and what stands behind the colon.
+    private static func split(_ text: Substring) -> (host: Substring, port: Substring?) {
+        if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
+            let rest = text[text.index(after: end)...]
+            return (text[text.index(after: text.startIndex)..<end], rest.hasPrefix(":") ? rest.dropFirst() : nil)
+        }
+        guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
+        return (text[..<colon], text[text.index(after: colon)...])
+    }
+}
+
+extension ProxyCredential {
+    /// Reads `user[:password]`, percent-encoded.
+    fileprivate init(_ text: Substring, _ kind: ProxyKind) throws(HTTPDNSClientError) {
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
+        guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
+            let password = PercentEncoding.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
+        else { throw .configuration("user or password is not UTF-8, or has a control character") }
+        self.init(user: user, password: password.isEmpty ? nil : Secret { password })
+        try check(for: kind)
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a user that cannot be sent.
+    func check(for kind: ProxyKind) throws(HTTPDNSClientError) {
+        guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }), !user.isEmpty || password == nil else {
+            throw .configuration("the user is empty or has a control character")
+        }
+        guard !kind.isHTTP || !user.utf8.contains(UInt8(ascii: ":")) else {
+            throw .configuration("the user has a colon, which ends the user in a Basic credential (RFC 7617)")
+        }
+    }
+}
+
+/// Texts with `%41` for an octet (RFC 3986 section 2.1).
+private enum PercentEncoding {
+    /// Nil when what comes out is not UTF-8, or has a control character. A percent sign that nothing follows stays one.
+    static func decoded(_ text: Substring) -> String? {
+        let octets = Array(text.utf8)
+        var result: [UInt8] = []
+        var index = 0
+        while index < octets.count {
+            if octets[index] == UInt8(ascii: "%"), index + 2 < octets.count,
+                let high = digit(octets[index + 1]), let low = digit(octets[index + 2])
+            {
+                result.append(high << 4 | low)
+                index += 3
+            } else {
+                result.append(octets[index])
+                index += 1
+            }
+        }
+        guard result.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else { return nil }
+        return String(validating: result, as: UTF8.self)
+    }
+
+    private static func digit(_ octet: UInt8) -> UInt8? {
+        switch octet {
+        case UInt8(ascii: "0")...UInt8(ascii: "9"): octet - UInt8(ascii: "0")
+        case UInt8(ascii: "a")...UInt8(ascii: "f"): octet - UInt8(ascii: "a") + 10
+        case UInt8(ascii: "A")...UInt8(ascii: "F"): octet - UInt8(ascii: "A") + 10
+        default: nil
+        }
+    }
+}

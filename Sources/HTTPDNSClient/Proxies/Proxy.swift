@@ -1,0 +1,85 @@
+public import CurlTransport
+public import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// A proxy that requests go through.
+///
+/// Printed, compared and dumped it is its kind, host and port; the login stands in no text.
+public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+    /// What is spoken with it.
+    public var kind: ProxyKind
+    /// Its name or address. A name goes to the mappings, if they have a rule for it, else to the system resolver; providers are
+    /// never asked about it.
+    public var host: Host
+    /// Its port.
+    public var port: UInt16
+    /// Who the client is to it; nil for nobody.
+    public var credential: ProxyCredential?
+    /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and gives the
+    /// proxy these. If not, the proxy is told names, and does as it likes. ``ProxyKind/socks4`` and ``ProxyKind/socks5`` take
+    /// addresses only, whatever it says.
+    ///
+    /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to port 443
+    /// only.
+    public var resolvesLocally = false
+
+    /// Creates a proxy without credential.
+    public init(_ kind: ProxyKind, host: Host, port: UInt16) {
+        self.kind = kind
+        self.host = host
+        self.port = port
+    }
+
+    /// Whether it is given addresses.
+    var takesAddresses: Bool { resolvesLocally || kind.needsAddress }
+
+    /// `http://proxy.test:3128`.
+    public var description: String {
+        switch host {
+        case .name(let name): "\(kind)://\(name):\(port)"
+        case .address(let address): "\(kind)://\(address.bracketed):\(port)"
+        }
+    }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Nothing inside.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// Who the client is to a proxy: Basic to HTTP proxies, user and password to SOCKS 5, the user alone to SOCKS 4.
+///
+/// The password is read for each request, so that one that was changed is used by the next connection.
+public struct ProxyCredential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
+    /// The user.
+    public var user: String
+    /// Where the password is; nil for an empty one.
+    public var password: Secret?
+
+    /// Creates a credential.
+    public init(user: String, password: Secret?) {
+        self.user = user
+        self.password = password
+    }
+
+    /// Compares the user and where the password is. Two closures are never known to be the same.
+    public static func == (left: ProxyCredential, right: ProxyCredential) -> Bool {
+        guard left.user == right.user else { return false }
+        switch (left.password, right.password) {
+        case (nil, nil): return true
+        case (let left?, let right?): return left.isSame(as: right)
+        default: return false
+        }
+    }
+
+    /// Hashes the user.
+    public func hash(into hasher: inout Hasher) { hasher.combine(user) }
+
+    /// Says nothing.
+    public var description: String { "a proxy credential" }
+    /// As ``description``.
+    public var debugDescription: String { description }
+    /// Nothing inside.
+    public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,43 @@
+internal import HTTPDNS
+
+/// What the environment says about proxies, as curl 7.88 reads it (`detect_proxy` in lib/url.c).
+struct ProxyEnvironment: Sendable {
+    private typealias Reading = Result<Proxy?, HTTPDNSClientError>
+
+    private let http: Reading
+    private let https: Reading
+    private let exceptions: ProxyExceptions
+
+    init(_ environment: (String) -> String?) {
+        /// The first variable that is set decides, an empty one too: it means no proxy.
+        func read(_ names: [String]) -> Reading {
+            guard let name = names.first(where: { environment($0) != nil }), let text = environment(name), !text.isEmpty
+            else { return .success(nil) }
+            do throws(HTTPDNSClientError) {
+                return .success(try Proxy(text))
+            } catch {
+                var error = error
+                error.message = "the environment variable \(name): \(error.message)"
+                return .failure(error)
+            }
+        }
+        http = read(["http_proxy", "all_proxy", "ALL_PROXY"])
+        https = read(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
+        exceptions = ProxyExceptions(curl: environment("no_proxy") ?? environment("NO_PROXY") ?? "")
+    }
+
+    /// The same, if both proxies can be used.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func checked() throws(HTTPDNSClientError) -> ProxyEnvironment {
+        _ = try http.get()
+        _ = try https.get()
+        return self
+    }
+
+    /// The proxy for a URL; nil when it is reached without one.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func proxy(for url: CanonicalURL) throws(HTTPDNSClientError) -> Proxy? {
+        guard !exceptions.contains(url.host, port: url.port) else { return nil }
+        return try (url.scheme == "https" ? https : http).get()
+    }
+}

@@ -1,0 +1,50 @@
+internal import HTTPDNS
+
+/// Which requests go through which proxy.
+public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
+    enum Content: Hashable {
+        case none
+        case through(Proxy, except: ProxyExceptions)
+        case environment
+    }
+
+    let content: Content
+
+    /// No request goes through a proxy, whatever the environment says.
+    public static let none = ProxyRules(content: .none)
+
+    /// As the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say, by curl's rules: the variable of
+    /// the URL's scheme, then the one for all; small letters before capitals, and `HTTP_PROXY` never, which a web server sets from
+    /// a request's `Proxy` field. They are read once, when the client is made.
+    public static let environment = ProxyRules(content: .environment)
+
+    /// All requests but those to `exceptions` go through one.
+    public static func through(_ proxy: Proxy, except exceptions: ProxyExceptions = .none) -> ProxyRules {
+        ProxyRules(content: .through(proxy, except: exceptions))
+    }
+
+    /// `none`, `environment`, or the proxy without its credential, and its exceptions.
+    public var description: String {
+        switch content {
+        case .none: "none"
+        case .environment: "environment"
+        case .through(let proxy, let exceptions):
+            exceptions == .none ? "\(proxy)" : "\(proxy) except \(exceptions)"
+        }
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
+    func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
+        switch content {
+        case .none: break
+        case .environment: _ = try ProxyEnvironment(environment).checked()
+        case .through(let proxy, _):
+            guard proxy.port > 0 else { throw .configuration("the proxy \(proxy) has port 0") }
+            do {
+                try proxy.credential?.check(for: proxy.kind)
+            } catch {
+                throw .configuration("the proxy \(proxy): \(error.message)")
+            }
+        }
+    }
+}

@@ -1,0 +1,98 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+/// How a hop leaves the machine.
+enum WayOut: Sendable {
+    /// To the addresses of its host.
+    case straight
+    /// Through a proxy.
+    case proxy(Proxy)
+    /// To a Unix socket, by its path.
+    case unixSocket(String)
+
+    var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
+}
+
+/// Which way out a hop takes: a function of its URL, its options and the client's settings.
+final class WaysOut: Sendable {
+    private let rules: ProxyRules
+    private let environment: ProxyEnvironment
+    private let unixSocket: String?
+    /// What all connections are bound to.
+    let source: LocalSource?
+    /// Whether every hop without options of its own goes straight.
+    private let isPlain: Bool
+    /// What every straight hop passes through on its way.
+    let straightPassage: Passage?
+    /// The address of each proxy that could be connected to last.
+    private let lastGood = Lock<[Host: IPAddress]>([:])
+
+    /// A client with more proxies than this, each a request's own, forgets what it knew of them.
+    private static let maximumRemembered = 64
+
+    init(_ configuration: HTTPDNSClient.Configuration) {
+        rules = configuration.proxy
+        environment = ProxyEnvironment(configuration.environment)
+        unixSocket = configuration.unixSocket
+        source = configuration.localSource
+        isPlain = rules == .none && unixSocket == nil
+        straightPassage = source.map { Passage(source: $0) }
+    }
+
+    /// Whether a hop goes straight, as far as that is known without its URL.
+    func isStraight(_ options: borrowing RequestOptions) -> Bool {
+        isPlain && options.proxy == nil && options.unixSocket == nil
+    }
+
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
+    func way(for url: CanonicalURL, _ options: RequestOptions) throws(HTTPDNSClientError) -> WayOut {
+        if isStraight(options) { return .straight }
+        if let path = options.unixSocket ?? (options.proxy == nil ? unixSocket : nil) {
+            if let fault = UnixSocketPath.fault(in: path) {
+                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+            }
+            return .unixSocket(path)
+        }
+        switch (options.proxy ?? rules).content {
+        case .none: return .straight
+        case .through(let proxy, let exceptions):
+            return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)
+        case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .straight
+        }
+    }
+
+    // MARK: the addresses of a proxy
+
+    /// The addresses with the one that worked last in front.
+    func ordered(_ endpoints: [Endpoint], of proxy: Proxy) -> [Endpoint] {
+        guard endpoints.count > 1, let last = lastGood.withLock({ $0[proxy.host] }),
+            let index = endpoints.firstIndex(where: { $0.address == last })
+        else { return endpoints }
+        var endpoints = endpoints
+        endpoints.swapAt(0, index)
+        return endpoints
+    }
+
+    func noteWorked(_ endpoint: Endpoint, of proxy: Proxy) {
+        lastGood.withLock { lastGood in
+            guard lastGood[proxy.host] != endpoint.address else { return }
+            if lastGood.count >= WaysOut.maximumRemembered { lastGood.removeAll() }
+            lastGood[proxy.host] = endpoint.address
+        }
+    }
+}
+
+/// Paths of Unix sockets.
+enum UnixSocketPath {
+    /// `sun_path` has 108 bytes on Linux, one of them for the end.
+    private static let maximumBytes = 107
+
+    static func fault(in path: String) -> String? {
+        guard !path.isEmpty, !path.utf8.contains(0) else { return "the path of the Unix socket is empty or has a NUL" }
+        guard path.utf8.count <= maximumBytes else {
+            return "the path of the Unix socket has \(path.utf8.count) bytes, and the system takes \(maximumBytes)"
+        }
+        return nil
+    }
+}

@@ -1,0 +1,125 @@
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+
+extension KeyTable {
+    package static let proxy = KeyTable(name: "client.proxy", keys: ["url", "user", "password", "resolve", "except"])
+}
+
+extension WordTable {
+    package static let proxyResolvers = WordTable(words: ["proxy", "local"])
+}
+
+/// How requests leave the machine: proxies, Unix sockets, local addresses.
+extension SettingsReader {
+    private static let proxyForm = "a proxy such as http://proxy.example:3128, environment, or none"
+
+    mutating func readWaysOut(_ fields: Fields, into settings: inout FileSettings) {
+        if let node = fields["proxy"] { settings.proxy = readProxy(node) ?? .none }
+        if let node = fields["unix_socket"] { settings.unixSocket = readUnixSocket(node) }
+        if let node = fields["interface"] {
+            let form = "a network interface such as eth0, or an address of this machine"
+            settings.localSource = value(of: node, path: "client.interface", form) { text throws(ValueMistake) in
+                if let address = IPAddress(text) { return .address(address) }
+                // 15 bytes are what Linux has room for (IFNAMSIZ).
+                guard (1...15).contains(text.utf8.count),
+                    text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })
+                else { throw ValueMistake("found \(quoted(text)); allowed: \(form)") }
+                return .interface(text)
+            }
+        }
+        if settings.proxy != .none, settings.unixSocket != nil, let node = fields["unix_socket"] {
+            mistakes.add(
+                "client.unix_socket: there is a client.proxy too, and nothing goes through a proxy to a Unix socket",
+                at: node.position,
+                hint: "keep one of them"
+            )
+        }
+    }
+
+    private mutating func readProxy(_ node: ConfigurationNode) -> ProxyRules? {
+        let path = "client.proxy"
+        if node.isEmpty { return ProxyRules.none }
+        guard case .mapping = node.content else {
+            return value(of: node, path: path, Self.proxyForm) { text throws(ValueMistake) in
+                if text == "environment" { return .environment }
+                if text == "none" { return .none }
+                return .through(try Self.proxy(text))
+            }
+        }
+        guard let fields = fields(of: node, .proxy, path: path) else { return nil }
+        guard let url = fields["url"] else {
+            mistakes.add(
+                "\(path): the key \"url\" is missing",
+                at: node.position,
+                hint: "such as http://proxy.example:3128"
+            )
+            return nil
+        }
+        let read = value(of: url, path: "\(path).url", "a proxy such as http://proxy.example:3128") {
+            text throws(ValueMistake) in try Self.proxy(text)
+        }
+        let user = fields["user"].flatMap { node in
+            value(of: node, path: "\(path).user", "the user's name") { text throws(ValueMistake) in text }
+        }
+        let password = fields["password"].flatMap { readSecret($0, path: "\(path).password") }
+        let resolver = fields["resolve"].flatMap { word(of: $0, .proxyResolvers, path: "\(path).resolve") }
+        let exceptions = fields["except"].map { readExceptions($0, path: "\(path).except") } ?? .none
+        if fields["user"] == nil, let node = fields["password"] {
+            mistakes.add("\(path).password: there is no user", at: node.position, hint: "give \(path).user")
+        }
+        guard var proxy = read else { return nil }
+        proxy.resolvesLocally = resolver == "local"
+        if let user { proxy.credential = ProxyCredential(user: user, password: password?.live) }
+        return .through(proxy, except: exceptions)
+    }
+
+    private static func proxy(_ text: String) throws(ValueMistake) -> Proxy {
+        let proxy: Proxy
+        do throws(HTTPDNSClientError) {
+            proxy = try Proxy(text)
+        } catch {
+            throw ValueMistake(error.message, hint: error.hint)
+        }
+        guard proxy.credential == nil else {
+            throw ValueMistake(
+                "the proxy \(proxy) has a user in its URL",
+                hint:
+                    "a password does not belong into this file: give user, and password: { file: PATH } or { env: NAME }"
+            )
+        }
+        return proxy
+    }
+
+    private mutating func readExceptions(_ node: ConfigurationNode, path: String) -> ProxyExceptions {
+        let form = "names, addresses or blocks such as 10.0.0.0/8, one or a list"
+        var texts: [String] = []
+        for node in elements(of: node, path: path, form) ?? [] {
+            let text = value(of: node, path: path, form) { text throws(ValueMistake) in
+                do throws(HTTPDNSClientError) {
+                    _ = try ProxyExceptions([text])
+                } catch {
+                    throw ValueMistake(error.message, hint: error.hint)
+                }
+                return text
+            }
+            guard let text else { continue }
+            if texts.contains(text) { mistakes.add("\(path): \(text) is listed twice", at: node.position) }
+            texts.append(text)
+        }
+        return (try? ProxyExceptions(texts)) ?? .none
+    }
+
+    private mutating func readUnixSocket(_ node: ConfigurationNode) -> String? {
+        let (file, form) = (file, "the path of a Unix socket")
+        return value(of: node, path: "client.unix_socket", form) { text throws(ValueMistake) in
+            guard !text.isEmpty else { throw ValueMistake("the path is empty; allowed: \(form)") }
+            let path = FilePath.resolve(text, besideFile: file)
+            // `sun_path` has 108 bytes on Linux, one of them for the end. Whether there is a server is seen by requests.
+            guard path.utf8.count <= 107 else {
+                throw ValueMistake("\(quoted(path)) has \(path.utf8.count) bytes, and the system takes 107")
+            }
+            return path
+        }
+    }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Item 7 of the client: Unix sockets, interfaces and local addresses.
+@Suite("Unix sockets, interfaces, local addresses", .timeLimit(.minutes(5)))
+struct LocalWayTests {
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let script: @Sendable (Int) -> [RawServer.Step] = { _ in
+        [.repeatForever([.readHead, .sendText(answer)])]
+    }
+
+    @Test("A request to a Unix socket has its URL's Host, looks nothing up, and keeps its connection")
+    func unixSocket() async throws {
+        let folder = try TemporaryFolder()
+        let path = folder.path("s")
+        let server = try RawServer(unixSocket: path, script: Self.script)
+        var request = ClientRequest(url: "http://nobody-knows.test/a")
+        request.options.unixSocket = path
+        try await withClient(HTTPDNSClient.Configuration()) { client async throws in
+            let response = try await client.execute(request)
+            #expect(try await response.text() == "ok")
+            #expect(response.exchanges.last?.request.source == .unixSocket && response.route.hasPrefix("Unix socket"))
+            let second = try await client.execute(request)
+            #expect(try await second.text() == "ok" && second.exchanges.last?.reusedConnection == true)
+        }
+        #expect(server.connections.count == 1)
+        #expect(server.connections[0].text.contains("GET /a HTTP/1.1\r\nHost: nobody-knows.test\r\n"))
+    }
+
+    @Test("All requests of a client go to its Unix socket; where there is none the error is typed")
+    func client() async throws {
+        let folder = try TemporaryFolder()
+        var settings = HTTPDNSClient.Configuration()
+        settings.unixSocket = folder.path("s")
+        try await withClient(settings) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
+            #expect(error.code == .connectFailed && error.message.contains("Unix socket"), "\(error)")
+            let server = try RawServer(unixSocket: folder.path("s"), script: Self.script)
+            #expect(try await client.get("http://one.test/").text() == "ok")
+            #expect(server.connections.count == 1)
+        }
+    }
+
+    @Test("A redirect to another origin leaves the Unix socket that a request named")
+    func redirect() async throws {
+        let folder = try TemporaryFolder()
+        let other = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        let server = try RawServer(unixSocket: folder.path("s")) { _ in
+            [
+                .readHead,
+                .sendText("HTTP/1.1 302 Found\r\nLocation: http://two.test/\r\nContent-Length: 0\r\n\r\n"), .hang,
+            ]
+        }
+        var settings = HTTPDNSClient.Configuration()
+        settings.resolver.mappings[try MappingKey("two.test")] = .addresses(["127.0.0.1:\(other.port)"])
+        var request = ClientRequest(url: "http://one.test/")
+        request.options.unixSocket = folder.path("s")
+        try await withClient(settings) { client async throws in
+            #expect(try await client.execute(request).text() == "ok")
+        }
+        #expect(server.connections.count == 1 && other.connections.count == 1)
+    }
+
+    @Test(
+        "Connections begin at the address or interface that is asked for",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: [LocalSource.address(IPAddress(v4: 127, 0, 0, 77)), .interface("lo")]
+    )
+    func source(_ source: LocalSource) async throws {
+        let rig = try await ServerRig.shared()
+        let expected: String? = if case .address(let address) = source { address.description } else { nil }
+        let host = "source-\(expected == nil ? "interface" : "address").wild.test"
+        var settings = try rig.settings(mappings: [host: .addresses(["127.0.0.2"])])
+        settings.localSource = source
+        let mark = rig.accessLogMark()
+        try await withClient(settings) { client async throws in
+            for _ in 0..<2 {
+                #expect(try await client.get("https://\(host):\(rig.tlsPort)/health").text() == "127.0.0.2\n")
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 2) { $0.sni == host }
+        #expect(Set(lines.map(\.connection)).count == 1)
+        if let expected { #expect(Set(lines.map(\.client)) == [expected]) }
+    }
+
+    @Test(
+        "One that is not there is a typed error before anything was sent",
+        arguments: [LocalSource.address(IPAddress(v4: 192, 0, 2, 77)), .interface("nowhere0")]
+    )
+    func missing(source: LocalSource) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        var settings = HTTPDNSClient.Configuration()
+        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        settings.localSource = source
+        try await withClient(settings) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
+            #expect(error.code == .localSourceUnusable && error.message.contains("\(source)"), "\(error)")
+            #expect(!error.requestMayHaveBeenSent)
+        }
+        #expect(server.connections.isEmpty)
+    }
+}

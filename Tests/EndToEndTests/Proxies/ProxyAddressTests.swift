@@ -1,0 +1,99 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 32 of the acceptance list: a proxy that has a name, and more than one address.
+@Suite("Addresses of proxies", .timeLimit(.minutes(5)))
+struct ProxyAddressTests {
+    private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func settings(_ addresses: [String], port: UInt16, local: Bool) throws -> HTTPDNSClient.Configuration {
+        var settings = HTTPDNSClient.Configuration()
+        settings.makePatient()
+        settings.connections.attemptDelay = .milliseconds(250)
+        settings.resolver.mappings[try MappingKey("proxy.test")] = .addresses(addresses)
+        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
+        var proxy = try Proxy("http://proxy.test:\(port)")
+        proxy.resolvesLocally = local
+        settings.proxy = .through(proxy)
+        return settings
+    }
+
+    @Test("A proxy that is told names has its addresses raced: a dead one costs the stagger once, for all hosts")
+    func race() async throws {
+        let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.answer)]))
+        let hole = try BlackHole()
+        let settings = try settings(
+            ["\(hole.address):\(hole.port)", "127.0.0.3:\(good.port)"],
+            port: good.port,
+            local: false
+        )
+        try await withClient(settings) { client async throws in
+            let first = try await client.get("http://one.test/a")
+            #expect(try await first.text() == "ok")
+            #expect(first.exchanges.last?.timings.race.map { $0 >= .milliseconds(250) } == true)
+            let second = try await client.get("http://another.test/b")
+            #expect(try await second.text() == "ok")
+            #expect(second.exchanges.last?.timings.race == nil)
+        }
+        withExtendedLifetime(hole) {}
+        let text = good.connections.map(\.text).joined()
+        #expect(text.contains("GET http://one.test/a HTTP/1.1") && text.contains("GET http://another.test/b HTTP/1.1"))
+    }
+
+    @Test("A proxy that is given addresses has its own tried in turn, and the one that worked goes first from then on")
+    func turn() async throws {
+        let good = try RawServer(address: "127.0.0.3") { _ in
+            [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
+                .repeatForever([.readHead, .sendText(Self.answer)]),
+            ]
+        }
+        // Nobody listens on that address.
+        let settings = try settings(["127.0.0.66", "127.0.0.3"], port: good.port, local: true)
+        try await withClient(settings) { client async throws in
+            for _ in 0..<2 {
+                let response = try await client.post("http://one.test/", body: .text("x"))
+                #expect(try await response.text() == "ok")
+            }
+            #expect(try await client.get("http://192.0.2.8/").text() == "ok")
+        }
+        #expect(good.connections.count == 2)
+        #expect(good.connections.first?.text.hasPrefix("CONNECT 192.0.2.7:80 HTTP/1.1\r\n") == true)
+    }
+
+    @Test(
+        "The system resolver stays untouched by a proxy that has a name: a mapping leads to it, and libcurl looks nothing up",
+        .enabled(if: ServerRig.isAvailable([.compiler]))
+    )
+    func tripwire() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
+        let file = FileManager.default.temporaryDirectory.appending(path: "proxy-\(UUID()).yaml")
+        defer { try? FileManager.default.removeItem(at: file) }
+        func fetch(_ mappings: String) async throws -> (result: CommandResult, lookups: [String]) {
+            let text =
+                "version: 1\nmappings: { \(mappings) }\nclient: { proxy: \"http://proxy.test:\(server.port)\" }\n"
+            try Data(text.utf8).write(to: file)
+            let neutral = ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": ""]
+            let program = try BuiltProduct.path("resolve-test")
+            let command = Command(
+                program,
+                ["fetch", "http://nobody-knows.test/", "--config", file.path, "-o", "-"],
+                environment: neutral
+            )
+            return try await Tripwire.shared().run(command)
+        }
+        let mapped = try await fetch("proxy.test: 127.0.0.1")
+        #expect(mapped.result.status == 0 && mapped.result.output == "ok", "\(mapped.result)")
+        #expect(mapped.lookups == [])
+        #expect(server.connections.map(\.text).joined().contains("GET http://nobody-knows.test/ HTTP/1.1"))
+        // Without a mapping it is the system resolver that is asked, about the proxy and nothing else.
+        let unmapped = try await fetch("")
+        #expect(unmapped.result.status == 1)
+        #expect(Set(unmapped.lookups) == ["getaddrinfo proxy.test"])
+        #expect(unmapped.result.error.contains("the proxy http://proxy.test:\(server.port) has no address"))
+    }
+}

@@ -1,0 +1,117 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 32 of the acceptance list: TLS with the proxy itself.
+@Suite("HTTPS proxies", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])), .timeLimit(.minutes(5)))
+struct SecureProxyTests {
+    /// A proxy that opens a tunnel and answers in it by itself, in clear text, behind TLS with a certificate of the rig.
+    private func proxy(
+        _ rig: ServerRig,
+        certificate: String = "good"
+    ) async throws -> (relay: TLSRelay, server: RawServer) {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 Connection established\r\nX-Proxy: canary\r\n\r\n"),
+            .repeatForever([.readHead, .sendText(answer)])
+        )
+        let relay = try await TLSRelay(
+            to: server.port,
+            certificate: rig.certificateFile("\(certificate).pem"),
+            key: rig.certificateFile("\(certificate).key"),
+            protocols: "http/1.1"
+        )
+        return (relay, server)
+    }
+
+    private func settings(_ rig: ServerRig, _ proxy: String) throws -> HTTPDNSClient.Configuration {
+        var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.1"])])
+        var proxy = try Proxy(proxy)
+        // A tunnel for a clear-text URL too.
+        proxy.resolvesLocally = true
+        proxy.credential = ProxyCredential(user: "me", password: Secret { "x" })
+        settings.proxy = .through(proxy)
+        return settings
+    }
+
+    @Test(
+        "The proxy's certificate must prove its name, which a mapping leads to; CONNECT's answer is not the response's head"
+    )
+    func good() async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig)
+        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
+            let target = "http://192.0.2.7:8080/a"
+            let response = try await client.get(target)
+            #expect(try await response.text() == "ok")
+            #expect(response.head.headerFields.count == 1)
+            #expect(response.exchanges.last?.proxy == "https://one.test:\(relay.port)")
+            let again = try await client.get(target)
+            #expect(try await again.text() == "ok" && again.exchanges.last?.reusedConnection == true)
+        }
+        let text = server.connections.map(\.text).joined()
+        #expect(text.hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
+        // "me:x"; to the proxy alone.
+        #expect(text.components(separatedBy: "Proxy-Authorization: Basic bWU6eA==").count == 2)
+    }
+
+    @Test(
+        "A certificate that does not prove the proxy's name is an error of the proxy, and nothing was asked of it",
+        arguments: ["other", "expired", "untrusted"]
+    )
+    func refused(certificate: String) async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig, certificate: certificate)
+        try await withClient(try settings(rig, "https://one.test:\(relay.port)")) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) {
+                try await client.get("http://192.0.2.7/")
+            }
+            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(
+                error.proxy == "https://one.test:\(relay.port)" && error.message.contains("the proxy's certificate")
+            )
+            #expect(!error.requestMayHaveBeenSent)
+        }
+        #expect(server.connections.allSatisfy { $0.received.isEmpty })
+    }
+
+    @Test("What speaks no TLS is no HTTPS proxy")
+    func clearText() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer(.read(1), .sendText("HTTP/1.1 400 Bad Request\r\n\r\n"))
+        try await withClient(try settings(rig, "https://127.0.0.1:\(server.port)")) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) {
+                try await client.get("http://192.0.2.7/")
+            }
+            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+        }
+    }
+
+    @Test("Tunnels through one HTTPS proxy are not shared by those who come with another login")
+    func logins() async throws {
+        let rig = try await ServerRig.shared()
+        // openssl's server takes one connection after the other, and a tunnel of the first login stays open meanwhile.
+        let (first, second) = (try await proxy(rig), try await proxy(rig))
+        var settings = try settings(rig, "https://one.test:\(first.relay.port)")
+        settings.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
+        try await withClient(settings) { client async throws in
+            #expect(try await client.get("http://192.0.2.7:8080/a").text() == "ok")
+            var other = try Proxy("https://one.test:\(first.relay.port)")
+            other.resolvesLocally = true
+            other.credential = ProxyCredential(user: "you", password: Secret { "y" })
+            var request = ClientRequest(url: "http://192.0.2.7:8080/b")
+            request.options.proxy = .through(other)
+            request.options.deadline = .seconds(3)
+            // No connection is left for it, which proves that it does not take the one that is there.
+            await #expect(throws: HTTPDNSClientError.self) { try await client.execute(request) }
+            let again = try await client.get("http://192.0.2.7:8080/a")
+            #expect(try await again.text() == "ok")
+        }
+        #expect(!first.server.connections.map(\.text).joined().contains("/b"))
+        withExtendedLifetime(second) {}
+    }
+}

@@ -1,0 +1,214 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import Logging
+import ServerRig
+import Testing
+
+/// Row 32 of the acceptance list: proxies, exceptions, the environment; who resolves.
+@Suite("Through squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])), .timeLimit(.minutes(5)))
+struct SquidTests {
+    /// What the client's mapping says, and what squid thinks: so the origin's address tells who resolved.
+    private static let mapped = ["proxied.wild.test": HostMapping.addresses(["127.0.0.3"])]
+    private static let known = [
+        "proxied.wild.test": "127.0.0.2", "direct.wild.test": "127.0.0.2", "closed.wild.test": "127.0.0.66",
+    ]
+
+    private func settings(
+        _ rig: ServerRig,
+        through squid: SquidProxy,
+        local: Bool = false,
+        except: [String] = []
+    ) throws -> HTTPDNSClient.Configuration {
+        var configuration = try rig.settings(
+            mappings: Self.mapped.merging(["direct.wild.test": .addresses(["127.0.0.4"])]) { $1 }
+        )
+        var proxy = try Proxy("http://127.0.0.1:\(squid.port)")
+        proxy.resolvesLocally = local
+        configuration.proxy = .through(proxy, except: try ProxyExceptions(except))
+        return configuration
+    }
+
+    @Test("row 32: squid is told the name and looks it up; an excepted host is reached without it, by the mapping")
+    func byName() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        let settings = try settings(rig, through: squid, except: ["direct.wild.test"])
+        try await withClient(settings) { client async throws in
+            let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
+            let first = try await client.get(url)
+            #expect(try await first.text() == "127.0.0.2\n")
+            let exchange = try #require(first.exchanges.last)
+            #expect(exchange.proxy == "http://127.0.0.1:\(squid.port)" && exchange.remote.port == squid.port)
+            #expect(exchange.request.addresses.isEmpty && exchange.request.source == .proxy && exchange.resolve == nil)
+            #expect(first.route.contains("through http://127.0.0.1:\(squid.port) · looked up by the proxy"))
+            let second = try await client.get(url)
+            #expect(try await second.text() == "127.0.0.2\n")
+            #expect(second.exchanges.last?.reusedConnection == true)
+            let direct = try await client.get("https://direct.wild.test:\(rig.tlsPort)/health")
+            #expect(try await direct.text() == "127.0.0.4\n")
+            #expect(direct.exchanges.last?.proxy == nil)
+        }
+        #expect(try await squid.awaitRequests(1) == ["CONNECT proxied.wild.test:\(rig.tlsPort)"])
+    }
+
+    @Test("row 32: in local mode squid gets the mapping's address, under the name's certificate and SNI")
+    func byAddress() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        let mark = rig.accessLogMark()
+        try await withClient(try settings(rig, through: squid, local: true)) { client async throws in
+            let url = "https://proxied.wild.test:\(rig.tlsPort)/health?local"
+            let response = try await client.get(url)
+            #expect(try await response.text() == "127.0.0.3\n")
+            #expect(response.exchanges.last?.remote.address == IPAddress("127.0.0.3"))
+            // Addresses that the request names go the same way, whoever resolves.
+            let pinned = try await client.get(url, pinnedTo: ["127.0.0.4"])
+            #expect(try await pinned.text() == "127.0.0.4\n")
+        }
+        let port = rig.tlsPort
+        #expect(Set(try await squid.awaitRequests(2)) == ["CONNECT 127.0.0.3:\(port)", "CONNECT 127.0.0.4:\(port)"])
+        let lines = try await rig.awaitAccessLog(since: mark, count: 2) { $0.target == "/health?local" }
+        #expect(Set(lines.map(\.sni)) == ["proxied.wild.test"])
+    }
+
+    @Test("A clear-text URL is squid's to fetch: the whole URL goes to it, and no tunnel is made")
+    func clearText() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        let url = "http://proxied.wild.test:\(rig.httpPort)/health"
+        try await withClient(try settings(rig, through: squid)) { client async throws in
+            #expect(try await client.get(url).text() == "127.0.0.2\n")
+        }
+        #expect(try await squid.awaitRequests(1) == ["GET \(url)"])
+    }
+
+    @Test("A redirect chooses its way anew: from squid to an excepted host without it")
+    func redirect() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        let settings = try settings(rig, through: squid, except: ["direct.wild.test"])
+        try await withClient(settings) { client async throws in
+            let target = "https://direct.wild.test:\(rig.tlsPort)/health"
+            let response = try await client.get("https://proxied.wild.test:\(rig.tlsPort)/redirect/302?to=\(target)")
+            #expect(try await response.text() == "127.0.0.4\n")
+            #expect(response.exchanges.map { $0.proxy != nil } == [true, false])
+        }
+    }
+
+    @Test("The environment is heeded when asked, by curl's rules, and not otherwise")
+    func environment() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        var settings = try settings(rig, through: squid)
+        settings.environment = {
+            ["https_proxy": "127.0.0.1:\(squid.port)", "no_proxy": "direct.wild.test"][$0]
+        }
+        for (rules, expected) in [(ProxyRules.environment, "127.0.0.2\n"), (.none, "127.0.0.3\n")] {
+            settings.proxy = rules
+            try await withClient(settings) { client async throws in
+                #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
+                #expect(try await client.get("https://direct.wild.test:\(rig.tlsPort)/health").text() == "127.0.0.4\n")
+            }
+        }
+        #expect(try await squid.awaitRequests(1).count == 1)
+    }
+
+    @Test(
+        "A login opens squid; without, or with another one, the error is typed, names the proxy and holds no password"
+    )
+    func login() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(
+            hosts: Self.known,
+            login: SquidProxy.Login(user: "me", password: "canary-hunter2")
+        )
+        let recorder = LogRecorder()
+        var settings = try settings(rig, through: squid)
+        var logger = recorder.logger
+        logger.logLevel = .trace
+        settings.logger = logger
+        var dumped = ""
+        for scheme in ["http", "https"] {
+            let url = "\(scheme)://proxied.wild.test:\(scheme == "http" ? rig.httpPort : rig.tlsPort)/health"
+            for password in [nil, "canary-wrong", "canary-hunter2"] {
+                var proxy = try Proxy("http://127.0.0.1:\(squid.port)")
+                proxy.credential = password.map { password in ProxyCredential(user: "me", password: Secret { password })
+                }
+                settings.proxy = .through(proxy)
+                try await withClient(settings) { client async throws in
+                    _ = dump(client.diagnostics(), to: &dumped)
+                    if password == "canary-hunter2" {
+                        let response = try await client.get(url)
+                        #expect(try await response.text() == "127.0.0.2\n")
+                        dump(response, to: &dumped)
+                        _ = dump(client.diagnostics(), to: &dumped)
+                        return
+                    }
+                    let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get(url) }
+                    #expect(error.code == .proxyLoginRefused, "\(error)")
+                    #expect(error.proxy == "http://127.0.0.1:\(squid.port)" && error.message.contains("407"))
+                    #expect(error.message.contains(password == nil ? "wants a login" : "refused the login"))
+                    #expect(error.requestMayHaveBeenSent == (scheme == "http"))
+                    dumped += "\(error)"
+                    dump(error, to: &dumped)
+                }
+            }
+        }
+        dump(settings, to: &dumped)
+        for text in [dumped] + recorder.warnings {
+            #expect(!text.contains("canary"), "a password is in a text of the library")
+        }
+    }
+
+    @Test(
+        "CONNECT refused, a closed port behind it, nobody there: typed errors that name the proxy, and nothing was sent"
+    )
+    func refused() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(
+            hosts: Self.known,
+            rules: ["acl forbidden dstdomain proxied.wild.test", "http_access deny forbidden"]
+        )
+        let settings = try settings(rig, through: squid)
+        try await withClient(settings) { client async throws in
+            for (host, status) in [("proxied.wild.test", "403"), ("closed.wild.test", "503")] {
+                let error = try await #require(throws: HTTPDNSClientError.self) {
+                    try await client.post("https://\(host):\(rig.tlsPort)/upload", body: .text("x"))
+                }
+                #expect(error.code == .proxyRefused && error.stage == .connect, "\(error)")
+                #expect(error.message.contains("CONNECT \(host):\(rig.tlsPort) with status \(status)"), "\(error)")
+                #expect(error.proxy == "http://127.0.0.1:\(squid.port)" && !error.requestMayHaveBeenSent)
+            }
+        }
+        let closed = try RawServer(.hang)
+        try await closed.refuse()
+        var nobody = settings
+        nobody.proxy = .through(try Proxy("http://127.0.0.1:\(closed.port)"))
+        try await withClient(nobody) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) {
+                try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health")
+            }
+            #expect(error.code == .proxyUnreachable && error.stage == .connect, "\(error)")
+            #expect(error.proxy == "http://127.0.0.1:\(closed.port)")
+        }
+    }
+
+    @Test("A request may go through a proxy of its own, or past the client's")
+    func perRequest() async throws {
+        let rig = try await ServerRig.shared()
+        let squid = try await SquidProxy(hosts: Self.known)
+        var settings = try settings(rig, through: squid)
+        let rules = settings.proxy
+        settings.proxy = .none
+        try await withClient(settings) { client async throws in
+            let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
+            var request = ClientRequest(url: url)
+            #expect(try await client.execute(request).text() == "127.0.0.3\n")
+            request.options.proxy = rules
+            #expect(try await client.execute(request).text() == "127.0.0.2\n")
+        }
+    }
+}

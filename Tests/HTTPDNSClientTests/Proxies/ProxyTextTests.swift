@@ -1,0 +1,54 @@
+import HTTPDNS
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSClient
+
+/// Row 32 of the acceptance list: what is written about a proxy.
+struct ProxyTextTests {
+    @Test(
+        "A proxy is read as curl reads it",
+        arguments: [
+            ("proxy.test", "http://proxy.test:1080"), ("proxy.test:3128", "http://proxy.test:3128"),
+            ("HTTP://Proxy.Test:3128/", "http://proxy.test:3128"), ("https://proxy.test", "https://proxy.test:443"),
+            ("socks://proxy.test", "socks4://proxy.test:1080"), ("socks4a://proxy.test:9", "socks4a://proxy.test:9"),
+            ("socks5://192.0.2.1", "socks5://192.0.2.1:1080"),
+            ("socks5h://[2001:db8::1]:9", "socks5h://[2001:db8::1]:9"),
+            ("[2001:db8::1]", "http://[2001:db8::1]:1080"), ("http://proxy.test:80/path?x", "http://proxy.test:80"),
+            ("http://me:a%40b@proxy.test:3128", "http://proxy.test:3128"),
+        ]
+    )
+    func good(text: String, expected: String) throws {
+        #expect(try Proxy(text).description == expected)
+    }
+
+    @Test("User and password are percent-decoded, and stand in no text of the proxy")
+    func credential() throws {
+        let proxy = try Proxy("http://us%65r:p@ss:hunter2%20@proxy.test:3128")
+        let credential = try #require(proxy.credential)
+        #expect(credential.user == "user")
+        #expect(try credential.password?.read() == "p@ss:hunter2 ")
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        dump(credential, to: &dumped)
+        dump(ProxyRules.through(proxy), to: &dumped)
+        for text in ["\(proxy)", "\(credential)", String(reflecting: proxy), "\(ProxyRules.through(proxy))", dumped] {
+            #expect(!text.contains("hunter2") && !text.contains("user"), "\(text)")
+        }
+        #expect(try Proxy("http://me@proxy.test").credential?.password == nil)
+    }
+
+    @Test(
+        "What is no proxy is a typed error that leaves user and password out",
+        arguments: [
+            "", "ftp://me:hunter2@proxy.test", "http://", "http://me:hunter2@", "http://me:hunter2@proxy.test:0",
+            "http://me:hunter2@proxy.test:65536", "http://me:hunter2@proxy test", "http://me:hunter2@a..b",
+            "http://m%3ae:hunter2@proxy.test", "http://me:hunter2%00@proxy.test", "http://me:hunter2@[2001:db8::1",
+        ]
+    )
+    func bad(text: String) throws {
+        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        #expect(error.code == .configuration)
+        #expect(!error.description.contains("hunter2"), "\(error)")
+    }
+}

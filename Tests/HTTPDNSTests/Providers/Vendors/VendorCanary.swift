@@ -1,0 +1,62 @@
+import HTTPDNSPrimitives
+import Logging
+import Testing
+
+@testable import HTTPDNS
+
+/// Everything that the library can say about a vendor's provider whose queries fail, for tests that look for secrets in it.
+enum VendorCanary {
+    /// What the errors of two queries say, and descriptions and dumps of provider, settings, credential and secrets.
+    static func said(
+        by vendor: some ScriptedVendor,
+        with settings: Any,
+        _ credential: VendorCredential
+    ) async throws -> [String] {
+        var texts: [String] = []
+        for _ in 0..<2 {
+            do {
+                texts.append("\(try await vendor.resolve())")
+            } catch {
+                var text = "\(error) \(String(reflecting: error))"
+                dump(error, to: &text)
+                texts.append(text)
+            }
+        }
+        let secrets = try credential.read()
+        #expect(secrets.secret != nil || secrets.encryptionKey != nil)
+        var text = "\(settings) \(credential) \(secrets) \(String(reflecting: secrets))"
+        dump(vendor.provider, to: &text, maxDepth: 12)
+        dump(settings, to: &text)
+        dump(secrets, to: &text)
+        texts.append(text)
+        #expect(!vendor.exchange.sent.isEmpty)
+        return texts
+    }
+
+    /// What a resolver at its most talkative logs and tells about a query, and the error that it ends with.
+    static func logged(by vendor: some ScriptedVendor) async throws -> [String] {
+        let log = CollectedLog()
+        var configuration = ResolverConfiguration()
+        configuration.providers = [vendor.provider]
+        configuration.routes = [Route(.any, .providers([vendor.provider.name], fallback: .none))]
+        configuration.logger = log.logger(.trace)
+        let resolver = try Resolver(configuration)
+        let events = resolver.events
+        let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
+        let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
+        await resolver.shutdown()
+        var said = log.lines
+        #expect(said.count >= 2)
+        for await event in events { said.append("\(event)") }
+        said.append("\(error as Any)")
+        #expect(!vendor.exchange.sent.isEmpty)
+        return said
+    }
+
+    /// Expects that none of the canaries is in any text.
+    static func expect(_ canaries: [String], in texts: [String]) {
+        for canary in canaries where !canary.isEmpty {
+            #expect(!texts.contains { $0.contains(canary) }, "\(canary)")
+        }
+    }
+}

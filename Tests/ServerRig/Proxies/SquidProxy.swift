@@ -1,0 +1,89 @@
+internal import Glibc
+
+/// squid as an HTTP proxy on a free port of 127.0.0.1, with names of its own.
+public final class SquidProxy: Sendable {
+    /// Whom it lets in.
+    public struct Login: Sendable {
+        let user: String
+        let password: String
+
+        /// A user that Basic knows.
+        public init(user: String, password: String) {
+            self.user = user
+            self.password = password
+        }
+    }
+
+    /// The port, on 127.0.0.1.
+    public let port: UInt16
+    private let process: GuardedProcess
+    private let log: LogFile
+
+    /// Starts it.
+    /// - Parameters:
+    ///   - hosts: The names that it knows, and their addresses. It asks nobody about others.
+    ///   - login: Whom it lets in; nil: everybody.
+    ///   - rules: Lines before `http_access allow all`.
+    /// - Throws: ``RigError`` with what it said, when it does not begin.
+    public init(hosts: [String: String] = [:], login: Login? = nil, rules: [String] = []) async throws {
+        let folder = try GuardedProcess.newFolder()
+        port = try GuardedProcess.freePort()
+        func write(_ name: String, _ text: String) throws {
+            let file = FileDescriptor(
+                try checked("open \(name)", open("\(folder)/\(name)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644))
+            )
+            let bytes = Array(text.utf8)
+            guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw SystemCallError("write") }
+        }
+        try write("hosts", hosts.map { "\($0.value) \($0.key)\n" }.joined())
+        var lines = [
+            "http_port 127.0.0.1:\(port)", "pid_filename none", "cache_log \(folder)/cache.log",
+            "access_log stdio:\(folder)/access.log", "buffered_logs off", "logfile_rotate 0", "cache deny all",
+            "cache_mem 8 MB", "coredump_dir \(folder)", "hosts_file \(folder)/hosts", "dns_nameservers 127.0.0.1",
+            "dns_timeout 1 seconds", "shutdown_lifetime 0 seconds", "pinger_enable off", "visible_hostname squid.test",
+        ]
+        if let login {
+            let hash = try await Command("openssl", ["passwd", "-apr1", login.password]).run().output
+            try write("passwords", "\(login.user):\(hash)")
+            lines += [
+                "auth_param basic program /usr/lib/squid/basic_ncsa_auth \(folder)/passwords",
+                "auth_param basic realm test", "acl known proxy_auth REQUIRED", "http_access deny !known",
+            ]
+        }
+        lines += rules + ["http_access allow all"]
+        // It does not stay root, and cannot write to what is root's then. Debian's number for it is 13.
+        if getuid() == 0 {
+            lines.append("cache_effective_user proxy")
+            try checked("chown", chown(folder, 13, 13))
+        }
+        try write("squid.conf", lines.joined(separator: "\n") + "\n")
+        // Its shared memory is named by the service, so that two of them need two names.
+        process = try await GuardedProcess(
+            "squid",
+            ["-N", "-n", "t\(port)", "-f", "\(folder)/squid.conf"],
+            folder: folder,
+            port: port
+        )
+        log = LogFile(path: "\(folder)/access.log")
+    }
+
+    /// The method and target of each request that it has finished with, such as `CONNECT one.test:443`. A tunnel is finished when
+    /// it closes.
+    public func requests() throws -> [String] {
+        try log.lines(since: .beginning).compactMap { line in
+            let words = line.split(separator: " ")
+            // A connection without a request is `- error:transaction-end-before-headers`: whoever looked whether it is there.
+            guard words.count > 6, words[5] != "-" else { return nil }
+            return "\(words[5]) \(words[6])"
+        }
+    }
+
+    /// Waits until it has finished with so many requests.
+    public func awaitRequests(_ count: Int) async throws -> [String] {
+        let found = try await watch(log.path, within: .seconds(60)) { [self] in
+            let requests = try self.requests()
+            return requests.count >= count ? requests : nil
+        }
+        return try found ?? requests()
+    }
+}
