@@ -76,6 +76,25 @@ struct RawServerTests {
         #expect(error?.description.contains("abc") == true)
     }
 
+    @Test("a server that refuses keeps its port: no other is given it meanwhile")
+    func refusing() async throws {
+        let server = try RawServer(.hang)
+        try await server.refuse()
+        let other = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        defer { close(other) }
+        var address = sockaddr_in()
+        address.sin_family = sa_family_t(AF_INET)
+        address.sin_port = server.port.bigEndian
+        address.sin_addr.s_addr = INADDR_LOOPBACK.bigEndian
+        let length = socklen_t(MemoryLayout<sockaddr_in>.size)
+        let results = withUnsafePointer(to: address) {
+            $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                [bind(other, $0, length), connect(other, $0, length)]
+            }
+        }
+        #expect(results == [-1, -1] && errno == ECONNREFUSED)
+    }
+
     @Test("a black hole neither accepts nor refuses")
     func blackHole() async throws {
         let hole = try BlackHole(address: "127.0.0.1")

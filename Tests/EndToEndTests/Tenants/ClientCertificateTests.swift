@@ -38,7 +38,8 @@ struct ClientCertificateTests {
         try await withClient(try rig.tenant("tenant-a")) { client in
             try await client.get(rig.tenantURL("/health?shared=direct")).text()
             // Another scheme is another origin.
-            let elsewhere = "http://tenant.test:\(rig.httpPort)/redirect/302?to=\(rig.tenantURL("/health"))"
+            let elsewhere =
+                "http://tenant.test:\(rig.httpPort)/redirect/302?to=\(rig.tenantURL("/health?from=elsewhere"))"
             for _ in 0..<2 { #expect(try await client.get(elsewhere).status == .badRequest) }
             try await client.get(rig.tenantURL("/health?shared=again")).text()
         }
@@ -48,7 +49,7 @@ struct ClientCertificateTests {
             }
         }
         let direct = try await seen("/health?shared=direct", 1) + seen("/health?shared=again", 1)
-        let foreign = try await seen("/health", 2)
+        let foreign = try await seen("/health?from=elsewhere", 2)
         #expect(direct.allSatisfy { $0.clientSubject == "CN=tenant-a" && $0.status == 200 })
         #expect(foreign.allSatisfy { $0.clientSubject.isEmpty && $0.clientVerification == "NONE" && $0.status == 400 })
         #expect(Set(direct.map(\.connection)).isDisjoint(with: foreign.map(\.connection)))

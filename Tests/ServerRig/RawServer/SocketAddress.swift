@@ -46,11 +46,32 @@ struct SocketAddress {
         withUnsafePointer(to: storage) { $0.withMemoryRebound(to: sockaddr.self, capacity: 1, body) }
     }
 
+    /// A socket whose port is its own until it is closed. A port that the system chose at `bind` is free again, for any other
+    /// test's server, as soon as the socket is made to refuse (`shutdown`): so it is asked for by its number.
     func listeningSocket(backlog: Int32) throws -> FileDescriptor {
+        let chosen = try boundSocket()
+        var address = self
+        guard address.take(port: try SocketAddress.port(of: chosen)) else { return try listening(chosen, backlog) }
+        return try withExtendedLifetime(chosen) { try listening(address.boundSocket(), backlog) }
+    }
+
+    /// - Returns: Whether another socket may be bound there too; a Unix socket has no port.
+    private mutating func take(port: UInt16) -> Bool {
+        guard storage.ss_family != sa_family_t(AF_UNIX) else { return false }
+        // The port has the same place in both families (sin_port, sin6_port).
+        withUnsafeMutableBytes(of: &storage) { $0.storeBytes(of: port.bigEndian, toByteOffset: 2, as: UInt16.self) }
+        return true
+    }
+
+    private func boundSocket() throws -> FileDescriptor {
         let socket = try newSocket()
         var one: Int32 = 1
         setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &one, socklen_t(MemoryLayout.size(ofValue: one)))
         try checked("bind \(text)", withPointer { bind(socket.number, $0, length) })
+        return socket
+    }
+
+    private func listening(_ socket: FileDescriptor, _ backlog: Int32) throws -> FileDescriptor {
         try checked("listen on \(text)", listen(socket.number, backlog))
         return socket
     }
