@@ -74,7 +74,7 @@ extension ProxyCredential {
         guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
             let password = PercentEncoding.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
         else { throw .configuration("user or password is not UTF-8, or has a control character") }
-        self.init(user: user, password: password.isEmpty ? nil : Secret { password })
+        self.init(user: user, password: password.isEmpty ? nil : .text(password))
         try check(for: kind)
     }
 

@@ -63,7 +63,8 @@ public struct ProxyCredential: Hashable, Sendable, CustomStringConvertible, Cust
         self.password = password
     }
 
-    /// Compares the user and where the password is. Two closures are never known to be the same.
+    /// Compares the user and where the password is; one that stood in the proxy's URL is compared itself. A closure is the same as
+    /// its copies alone.
     public static func == (left: ProxyCredential, right: ProxyCredential) -> Bool {
         guard left.user == right.user else { return false }
         switch (left.password, right.password) {

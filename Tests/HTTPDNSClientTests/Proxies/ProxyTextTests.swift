@@ -38,6 +38,34 @@ struct ProxyTextTests {
         #expect(try Proxy("http://me@proxy.test").credential?.password == nil)
     }
 
+    @Test("A proxy equals itself, whatever its password comes from, and a proxy with another password is another")
+    func equality() throws {
+        let text = "http://me:hunter2@proxy.test:3128"
+        let proxy = try Proxy(text)
+        #expect(try proxy == proxy && proxy == Proxy(text))
+        #expect(try proxy != Proxy("http://me:hunter3@proxy.test:3128") && proxy != Proxy("http://me@proxy.test:3128"))
+        var closure = proxy
+        closure.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        let copy = closure
+        #expect(closure == copy && closure != proxy)
+        var options = RequestOptions()
+        options.proxy = .through(closure)
+        #expect(Set([options, options]).count == 1)
+    }
+
+    @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
+    func reload() throws {
+        var proxy = try Proxy("http://proxy.test:3128")
+        proxy.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        for proxy in [proxy, try Proxy("http://me:hunter2@proxy.test:3128")] {
+            let rig = try Rig { $0.proxy = .through(proxy) }
+            #expect(try rig.client.reload(rig.configuration).needsRestart == [])
+            var other = rig.configuration
+            other.proxy = .through(try Proxy("http://me:hunter3@proxy.test:3128"))
+            #expect(try rig.client.reload(other).needsRestart == ["client.proxy"])
+        }
+    }
+
     @Test(
         "What is no proxy is a typed error that leaves user and password out",
         arguments: [

@@ -244,6 +244,8 @@ struct ReloadTests {
         #expect(try !json(nil).isEquivalent(to: doh()))
         #expect(Secret.file("/a").isSame(as: .file("/a")) && !Secret.file("/a").isSame(as: .file("/b")))
         #expect(!Secret { "a" }.isSame(as: Secret { "a" }))
+        let closure = Secret { "a" }
+        #expect(closure.isSame(as: closure) && !closure.isSame(as: .file("/a")))
         let scripted = ScriptedProvider()
         #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: ScriptedProvider()))
     }

@@ -14,23 +14,43 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     /// The largest file that is read as a secret; those of vendors have some 30 octets.
     private static let maximumOctets = 4096
 
+    /// What makes two secrets the same one.
+    private enum Identity: Equatable, Sendable {
+        /// Where it is says which one it is.
+        case place
+        /// What the closure does cannot be known, but which one it is.
+        case closure(Token)
+        /// The secret itself.
+        case text(String)
+    }
+
+    /// An object for its identity alone.
+    private final class Token: Equatable, Sendable {
+        static func == (left: Token, right: Token) -> Bool { left === right }
+    }
+
     private let origin: String
+    private let identity: Identity
     private let text: @Sendable () throws -> String
 
-    private init(origin: String, text: @escaping @Sendable () throws -> String) {
+    private init(origin: String, identity: Identity = .place, text: @escaping @Sendable () throws -> String) {
         self.origin = origin
+        self.identity = identity
         self.text = text
     }
 
-    /// Whether both are read from the same place, as far as that can be known.
-    package func isSame(as other: Secret) -> Bool { origin == other.origin && origin != Secret.closureOrigin }
+    /// Whether both are read from the same place: the same file, the same variable, one and the same closure.
+    package func isSame(as other: Secret) -> Bool { origin == other.origin && identity == other.identity }
 
-    private static let closureOrigin = "from a closure"
+    /// A secret that is known already, because somebody wrote it where it is used.
+    package static func text(_ text: String) -> Secret {
+        Secret(origin: "in a text", identity: .text(text)) { text }
+    }
 
     /// What the closure returns. It is called for each signature and from any task: it must be quick, and keep the secret at
     /// hand. An error of its own fails the query, and is not repeated anywhere.
     public init(_ text: @escaping @Sendable () throws -> String) {
-        self.init(origin: Secret.closureOrigin, text: text)
+        self.init(origin: "from a closure", identity: .closure(Token()), text: text)
     }
 
     /// The content of a file, without line ends at its end, at most 4096 octets of UTF-8.
