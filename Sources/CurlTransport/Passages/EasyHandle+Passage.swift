@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 extension EasyHandle {
     /// Tells libcurl about the way to the server. The next transfer must not see it.
     /// - Throws: ``TransferFailure`` with code `invalidRequest` for a path or an interface's name that libcurl cannot take, and as
-    ///   ``TrustMaterial`` for the roots that an HTTPS proxy is believed by.
+    ///   ``ProxyTrust`` for the roots that an HTTPS proxy is believed by.
     func take(_ passage: Passage, _ pin: Pin) throws(TransferFailure) {
         guard let transfer else { return }
         needsReset = true
@@ -26,7 +26,8 @@ extension EasyHandle {
             try setText(CURLOPT_PROXYPASSWORD, login.password, of: "proxy password")
         }
         if proxy.keepsName {
-            try loop.trust.get().applyToProxy(curl)
+            // Not as the loop believes servers: its settings may be those of the request's host alone.
+            try proxy.trust.apply(to: curl, besides: (try? loop.trust.get())?.authorityFile)
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
         }
@@ -55,20 +56,5 @@ extension ProxyPassage {
             case .socks5h: endpoint == nil ? CURLPROXY_SOCKS5_HOSTNAME : CURLPROXY_SOCKS5
             }
         return Int(type.rawValue)
-    }
-}
-
-extension TrustMaterial {
-    /// An HTTPS proxy must end at the same authorities as servers. The client's own certificate and pinned keys are not for it.
-    func applyToProxy(_ curl: UnsafeMutableRawPointer) {
-        if let authorityFile {
-            _ = ccurl_set_string(curl, CURLOPT_PROXY_CAINFO, authorityFile)
-        } else {
-            _ = ccurl_set_long(curl, CURLOPT_PROXY_SSL_VERIFYPEER, 0)
-            _ = ccurl_set_long(curl, CURLOPT_PROXY_SSL_VERIFYHOST, 0)
-        }
-        _ = ccurl_set_string(curl, CURLOPT_PROXY_CAPATH, nil)
-        let version = settings.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        _ = ccurl_set_long(curl, CURLOPT_PROXY_SSLVERSION, Int(version))
     }
 }

@@ -41,6 +41,9 @@ extension EasyHandle {
         case CURLE_PEER_FAILED_VERIFICATION where proxy.kind == .https && status == 0,
             CURLE_SSL_ISSUER_ERROR where proxy.kind == .https && status == 0:
             return failure(.proxyUnreachable, "the proxy's certificate was refused: \(certificateMessage)", .tls)
+        case CURLE_SSL_CACERT_BADFILE where proxy.kind == .https && status == 0:
+            let file = (try? proxy.trust.authorityFile()) ?? nil
+            return failure(.trustRootsMissing, "the CA file \(file ?? "") is not PEM", .tls)
         case CURLE_SSL_CONNECT_ERROR where proxy.kind == .https && status == 0:
             return failure(
                 .proxyUnreachable,

@@ -39,6 +39,8 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     /// then the request's endpoints are the proxy's own.
     package var endpoint: Endpoint?
     package var login: ProxyLogin?
+    /// Which certificates it is believed by, if it has any.
+    package var trust: ProxyTrust
 
     package init(
         kind: ProxyKind,
@@ -46,7 +48,8 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         port: UInt16,
         addresses: Set<IPAddress>,
         endpoint: Endpoint? = nil,
-        login: ProxyLogin? = nil
+        login: ProxyLogin? = nil,
+        trust: ProxyTrust = ProxyTrust()
     ) {
         self.kind = kind
         self.host = host
@@ -54,6 +57,7 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         self.addresses = addresses
         self.endpoint = endpoint
         self.login = login
+        self.trust = trust
     }
 
     /// `http://proxy.test:3128`: what errors name it by.

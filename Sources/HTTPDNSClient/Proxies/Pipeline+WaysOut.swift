@@ -54,7 +54,8 @@ extension Pipeline {
                 host: proxy.transportHost,
                 port: proxy.port,
                 addresses: Set(own.map(\.address)),
-                login: try proxy.login()
+                login: try proxy.login(),
+                trust: waysOut.proxyTrust
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
                 guard proxy.kind == .https else {

@@ -114,4 +114,64 @@ struct SecureProxyTests {
         #expect(!first.server.connections.map(\.text).joined().contains("/b"))
         withExtendedLifetime(second) {}
     }
+
+    @Test("The client's own trust settings verify the proxy, however little those of the request's host ask for")
+    func insecureHost() async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        var settings = try settings(rig, "https://one.test:\(relay.port)")
+        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
+        var insecure = settings.trust
+        insecure.verification = .insecurelyAcceptingAnyCertificate
+        settings.trustByHost[try HostPattern("lab.test")] = insecure
+        try await withClient(settings) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) {
+                try await client.get("http://lab.test:8080/")
+            }
+            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            #expect(error.message.contains("the proxy's certificate"), "\(error)")
+        }
+        #expect(server.connections.allSatisfy { $0.received.isEmpty }, "the login is for the proxy alone")
+    }
+
+    @Test("A host with authorities and a least version of its own is reached through a proxy that the client believes")
+    func strictHost() async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig)
+        var settings = try settings(rig, "https://one.test:\(relay.port)")
+        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
+        settings.trustByHost[try HostPattern("lab.test")] = TrustSettings(
+            roots: .file(rig.otherCertificateAuthorityFile)
+        )
+        try await withClient(settings) { client async throws in
+            #expect(try await client.get("http://lab.test:8080/").text() == "ok")
+        }
+        #expect(server.connections.map(\.text).joined().hasPrefix("CONNECT 192.0.2.7:8080 HTTP/1.1\r\n"))
+    }
+
+    @Test("Clients that believe other proxies share no connection to one, where they share everything else")
+    func sharedTransport() async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        let transport = HTTPDNSTransport()
+        var careless = try settings(rig, "https://one.test:\(relay.port)")
+        careless.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
+        careless.trustByHost[try HostPattern("lab.test")] = TrustSettings(
+            roots: .file(rig.otherCertificateAuthorityFile)
+        )
+        let careful = careless
+        careless.trust.verification = .insecurelyAcceptingAnyCertificate
+        let first = try await HTTPDNSClient(configuration: careless, on: transport)
+        let second = try await HTTPDNSClient(configuration: careful, on: transport)
+        #expect(try await first.get("http://lab.test:8080/a").text() == "ok")
+        var request = ClientRequest(url: "http://lab.test:8080/b")
+        // The relay has one connection at a time, which stays the first client's.
+        request.options.deadline = .seconds(3)
+        await #expect(throws: HTTPDNSClientError.self) { try await second.execute(request) }
+        let again = try await first.get("http://lab.test:8080/c")
+        #expect(try await again.text() == "ok" && again.exchanges.last?.reusedConnection == true)
+        try await first.shutdown()
+        try await second.shutdown()
+        #expect(!server.connections.map(\.text).joined().contains("/b"))
+    }
 }
