@@ -76,14 +76,15 @@ extension Pipeline {
 
     /// The addresses of a proxy, by a mapping or the system resolver.
     private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [Endpoint] {
-        guard case .name(let name) = proxy.host else {
-            guard case .address(let address) = proxy.host else { return [] }
-            return [Endpoint(address: address, port: proxy.port)]
+        switch proxy.host {
+        case .address(let address): return [Endpoint(address: address, port: proxy.port)]
+        case .name(let name): return try await endpointsOf(proxy, name, deadline: deadline)
         }
-        var question = ResolutionQuestion(proxy.host, port: proxy.port)
-        question.bypass = rewriter.resolver.mappings.current.rule(for: name, port: proxy.port) == nil
+    }
+
+    private func endpointsOf(_ proxy: Proxy, _ name: HostName, deadline: MonotonicTime?) async throws -> [Endpoint] {
         do {
-            return try await rewriter.resolve(question, deadline: deadline).endpoints
+            return try await rewriter.resolve(question(about: name, of: proxy), deadline: deadline).endpoints
         } catch let error as HTTPDNSClientError {
             var error = error
             if error.code == .resolveFailed { error.code = .proxyUnreachable }
@@ -91,6 +92,20 @@ extension Pipeline {
             error.message = "the proxy \(proxy) has no address: \(error.message)"
             throw error
         }
+    }
+
+    /// Providers hear nothing of a proxy's name: a rule for it counts as far as it has addresses, or leads to another name.
+    private func question(about name: HostName, of proxy: Proxy) -> ResolutionQuestion {
+        let mappings = rewriter.resolver.mappings.current
+        var end = name
+        // Mappings have no circles.
+        while case .via(let next, _) = mappings.rule(for: end, port: proxy.port)?.mapping.action { end = next }
+        if case .addresses = mappings.rule(for: end, port: proxy.port)?.mapping.action {
+            return ResolutionQuestion(proxy.host, port: proxy.port)
+        }
+        var question = ResolutionQuestion(.name(end), port: proxy.port)
+        question.bypass = true
+        return question
     }
 
     /// Sends a hop: where there are several ways to its proxy, by the first one that gets there.

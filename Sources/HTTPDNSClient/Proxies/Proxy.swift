@@ -8,7 +8,7 @@ internal import HTTPDNSPrimitives
 public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// What is spoken with it.
     public var kind: ProxyKind
-    /// Its name or address. A name goes to the mappings, if they have a rule for it, else to the system resolver; providers are
+    /// Its name or address. A name goes to the mappings, if they have addresses for it, else to the system resolver; providers are
     /// never asked about it.
     public var host: Host
     /// Its port.
