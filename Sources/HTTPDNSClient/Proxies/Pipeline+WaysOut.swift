@@ -131,6 +131,7 @@ extension Pipeline {
             by: way,
             deadline: context.deadline
         )[...]
+        let first = departures.first?.proxyEndpoint
         while let departure = departures.popFirst() {
             let body = try await request.body.opened()
             var transfer = try transferRequest(request, to: rewritten, departure.endpoints, context, body)
@@ -138,14 +139,15 @@ extension Pipeline {
             do {
                 let answer = try await sender.send(transfer)
                 if let proxy = way.proxy {
-                    if let endpoint = departure.proxyEndpoint { waysOut.noteWorked(endpoint, of: proxy) }
+                    if let endpoint = departure.proxyEndpoint { waysOut.prefer(endpoint, of: proxy) }
                     try refuseLogin(answer, from: proxy, hop, departure)
                 }
                 return answer
-            } catch let failure as TransferFailure
-                where failure.code == .proxyUnreachable && !failure.requestMayHaveBeenSent && !departures.isEmpty
-            {
-                continue
+            } catch let failure as TransferFailure {
+                guard let proxy = way.proxy, failure.isWorthAnotherAddress(of: proxy) else { throw failure }
+                if let next = departures.first?.proxyEndpoint ?? first { waysOut.prefer(next, of: proxy) }
+                let isOver = context.deadline.map { SystemTimeSource().now() >= $0 } ?? false
+                guard failure.phase != .total, !isOver, !departures.isEmpty else { throw failure }
             }
         }
         // A resolution without addresses is an error of its own.
@@ -171,6 +173,20 @@ extension Pipeline {
 extension Endpoint {
     /// What stands where a connection to a Unix socket has no address: the unspecified one.
     static let ofUnixSockets = Endpoint(address: IPAddress(v4: 0, 0, 0, 0), port: 0)
+}
+
+extension TransferFailure {
+    /// Whether an address of the proxy was not connected to, or not in time, and nothing was sent.
+    fileprivate func isWorthAnotherAddress(of proxy: Proxy) -> Bool {
+        guard !requestMayHaveBeenSent else { return false }
+        guard code == .timedOut else { return code == .proxyUnreachable }
+        switch reached ?? phase {
+        case .connect: return true
+        // Behind other proxies it is the TLS of the request's server, which a tunnel leads to.
+        case .tls: return proxy.kind == .https
+        default: return false
+        }
+    }
 }
 
 extension Proxy {

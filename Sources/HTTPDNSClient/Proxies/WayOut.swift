@@ -27,8 +27,9 @@ final class WaysOut: Sendable {
     let straightPassage: Passage?
     /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
     let proxyTrust: ProxyTrust
-    /// The address of each proxy that could be connected to last.
-    private let lastGood = Lock<[Host: IPAddress]>([:])
+    /// The address of each proxy that is tried first: the one that could be connected to last, or the one after it, if that failed
+    /// since.
+    private let fronts = Lock<[Host: IPAddress]>([:])
 
     /// A client with more proxies than this, each a request's own, forgets what it knew of them.
     private static let maximumRemembered = 64
@@ -67,21 +68,21 @@ final class WaysOut: Sendable {
 
     // MARK: the addresses of a proxy
 
-    /// The addresses with the one that worked last in front.
+    /// The addresses from the one on that is to be tried first. Those in front of it come last: each gets its turn, however many
+    /// of them fail.
     func ordered(_ endpoints: [Endpoint], of proxy: Proxy) -> [Endpoint] {
-        guard endpoints.count > 1, let last = lastGood.withLock({ $0[proxy.host] }),
-            let index = endpoints.firstIndex(where: { $0.address == last })
+        guard endpoints.count > 1, let front = fronts.withLock({ $0[proxy.host] }),
+            let index = endpoints.firstIndex(where: { $0.address == front })
         else { return endpoints }
-        var endpoints = endpoints
-        endpoints.swapAt(0, index)
-        return endpoints
+        return Array(endpoints[index...] + endpoints[..<index])
     }
 
-    func noteWorked(_ endpoint: Endpoint, of proxy: Proxy) {
-        lastGood.withLock { lastGood in
-            guard lastGood[proxy.host] != endpoint.address else { return }
-            if lastGood.count >= WaysOut.maximumRemembered { lastGood.removeAll() }
-            lastGood[proxy.host] = endpoint.address
+    /// Tries an address of the proxy first from now on: it worked, or the one before it did not.
+    func prefer(_ endpoint: Endpoint, of proxy: Proxy) {
+        fronts.withLock { fronts in
+            guard fronts[proxy.host] != endpoint.address else { return }
+            if fronts.count >= WaysOut.maximumRemembered { fronts.removeAll() }
+            fronts[proxy.host] = endpoint.address
         }
     }
 }

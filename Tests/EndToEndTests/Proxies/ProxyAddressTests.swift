@@ -65,6 +65,55 @@ struct ProxyAddressTests {
         #expect(good.connections.first?.text.hasPrefix("CONNECT 192.0.2.7:80 HTTP/1.1\r\n") == true)
     }
 
+    @Test("A first address that answers nothing costs the limit for connecting once, and then the next one goes first")
+    func silent() async throws {
+        let good = try RawServer(address: "127.0.0.3") { _ in
+            [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
+                .repeatForever([.readHead, .sendText(Self.answer)]),
+            ]
+        }
+        let hole = try BlackHole()
+        var settings = try settings(
+            ["\(hole.address):\(hole.port)", "127.0.0.3:\(good.port)"],
+            port: good.port,
+            local: true
+        )
+        settings.timeouts.connect = .seconds(2)
+        try await withClient(settings) { client async throws in
+            let response = try await client.post("http://one.test/", body: .text("x"))
+            #expect(try await response.text() == "ok")
+        }
+        withExtendedLifetime(hole) {}
+        #expect(good.connections.count == 1)
+    }
+
+    @Test("A call whose time ends at a silent address fails, and the next call begins with another address")
+    func silentWithDeadline() async throws {
+        let good = try RawServer(address: "127.0.0.3") { _ in
+            [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"),
+                .repeatForever([.readHead, .sendText(Self.answer)]),
+            ]
+        }
+        let hole = try BlackHole()
+        let settings = try settings(
+            ["\(hole.address):\(hole.port)", "127.0.0.3:\(good.port)"],
+            port: good.port,
+            local: true
+        )
+        try await withClient(settings) { client async throws in
+            var request = ClientRequest(url: "http://one.test/")
+            request.options.deadline = .milliseconds(300)
+            let error = try await #require(throws: HTTPDNSClientError.self) { try await client.execute(request) }
+            #expect(error.code == .timedOut && !error.requestMayHaveBeenSent, "\(error)")
+            // Shorter than the limit for connecting: the silent address has no second turn in it.
+            request.options.deadline = .seconds(40)
+            #expect(try await client.execute(request).text() == "ok")
+        }
+        withExtendedLifetime(hole) {}
+    }
+
     @Test(
         "The system resolver stays untouched by a proxy that has a name: a mapping leads to it, and libcurl looks nothing up",
         .enabled(if: ServerRig.isAvailable([.compiler]))

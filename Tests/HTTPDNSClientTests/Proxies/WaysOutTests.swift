@@ -40,14 +40,16 @@ struct WaysOutTests {
         #expect(try way(configuration, options, url) == "straight")
     }
 
-    @Test("The address of a proxy that worked last is tried first")
+    @Test("The address of a proxy that is preferred is tried first, and those in front of it last")
     func remembered() throws {
         let ways = WaysOut(HTTPDNSClient.Configuration())
         let proxy = try Proxy("https://proxy.test:3")
         let endpoints = (1...3).map { Endpoint(address: IPAddress(v4: 127, 0, 0, $0), port: 3) }
         #expect(ways.ordered(endpoints, of: proxy) == endpoints)
-        ways.noteWorked(endpoints[2], of: proxy)
-        #expect(ways.ordered(endpoints, of: proxy).first == endpoints[2])
+        ways.prefer(endpoints[1], of: proxy)
+        #expect(ways.ordered(endpoints, of: proxy) == [endpoints[1], endpoints[2], endpoints[0]])
+        ways.prefer(endpoints[2], of: proxy)
+        #expect(ways.ordered(endpoints, of: proxy) == [endpoints[2], endpoints[0], endpoints[1]])
         #expect(ways.ordered(Array(endpoints.prefix(2)), of: proxy) == Array(endpoints.prefix(2)))
     }
 
