@@ -121,6 +121,7 @@ extension Pipeline {
             transfer.passage = departure.passage
             do {
                 let answer = try await sender.send(transfer)
+                context.frame?.noteSent()
                 if let proxy = way.proxy {
                     if let endpoint = departure.proxyEndpoint { waysOut.noteWorked(endpoint, of: proxy) }
                     try refuseLogin(answer, from: proxy, hop, departure)
