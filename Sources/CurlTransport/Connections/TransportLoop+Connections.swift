@@ -89,6 +89,8 @@ extension TransportLoop {
     }
 
     private func shutIdle(_ pin: Pin, besides used: Set<Int32>) {
+        // Unix sockets have no ports to tell those in use by. All go with the last transfer.
+        guard pin.key.passage?.unixSocket == nil || pin.transfersInFlight == 0 else { return }
         shut(pin.sockets.filter { !used.contains(localPort(of: $0)) })
     }
 

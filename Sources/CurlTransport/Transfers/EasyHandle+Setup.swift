@@ -60,6 +60,8 @@ extension EasyHandle {
         set(CURLOPT_QUICK_EXIT, 1)
         set(CURLOPT_PROTOCOLS_STR, "http,https")
         set(CURLOPT_PROXY, "")
+        // Unset, it is the environment's `no_proxy`, which would lead past a proxy of the settings.
+        set(CURLOPT_NOPROXY, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)

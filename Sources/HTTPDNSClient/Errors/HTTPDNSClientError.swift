@@ -23,7 +23,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let proxyUnreachable = Code(description: "proxy-unreachable")
         /// A proxy does not make the connection that it was asked for. Nothing was sent.
         public static let proxyRefused = Code(description: "proxy-refused")
-        /// A proxy wants a login, or another one (407). The request did not leave the proxy.
+        /// A proxy wants a login, or another one (407). The proxy has the request, as far as it was not for a tunnel.
         public static let proxyLoginRefused = Code(description: "proxy-login-refused")
         /// The network interface or local address that connections are to begin at cannot be used.
         public static let localSourceUnusable = Code(description: "local-source-unusable")

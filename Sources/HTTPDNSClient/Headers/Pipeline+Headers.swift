@@ -17,7 +17,9 @@ extension Pipeline {
         let isForeign = context.way.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.isSecret($0) } ?? [:]
         if let computedHeaders {
-            let computed = try await fields(of: computedHeaders, for: request)
+            var computed = try await fields(of: computedHeaders, for: request)
+            // Who computes them cannot know that a stranger has named this host.
+            if isForeign { computed.removeAll(where: policy.isSecret) }
             given.removeAll { computed.contains($0.name) }
             given.append(contentsOf: computed)
         }

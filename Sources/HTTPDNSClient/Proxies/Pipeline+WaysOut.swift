@@ -138,6 +138,7 @@ extension Pipeline {
             transfer.passage = departure.passage
             do {
                 let answer = try await sender.send(transfer)
+                context.frame?.noteSent()
                 if let proxy = way.proxy {
                     if let endpoint = departure.proxyEndpoint { waysOut.prefer(endpoint, of: proxy) }
                     try refuseLogin(answer, from: proxy, hop, departure)

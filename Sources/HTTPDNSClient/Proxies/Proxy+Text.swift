@@ -24,7 +24,8 @@ extension Proxy {
         if let end = text.utf8.firstRange(of: "://".utf8) {
             let scheme = text[..<end.lowerBound].lowercased()
             guard let known = scheme == "socks" ? .socks4 : ProxyKind(rawValue: scheme) else {
-                throw refusal("the scheme \"\(scheme.escaped(limit: 20))\" is unknown")
+                // What stands there may be a user and a password.
+                throw refusal("its scheme is unknown")
             }
             kind = known
             rest = text[end.upperBound...]

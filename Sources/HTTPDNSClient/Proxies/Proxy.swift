@@ -16,7 +16,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     /// Who the client is to it; nil for nobody.
     public var credential: ProxyCredential?
     /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and gives the
-    /// proxy these. If not, the proxy is told names, and does as it likes. ``ProxyKind/socks4`` and ``ProxyKind/socks5`` take
+    /// proxy these. If not, the proxy is told names, and does as it likes. `ProxyKind.socks4` and `ProxyKind.socks5` take
     /// addresses only, whatever it says.
     ///
     /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to port 443

@@ -73,7 +73,7 @@ extension Pipeline {
             context.rewritten = nil
             // A retry's wish for new answers is for all hops of its try: any of them may be the one that failed.
             context.way = HopWay(freshAfter: context.way.freshAfter)
-            context.way.redirectedFrom = exchanges.last.map { AddressScope(of: $0.remote.address) }
+            context.way.redirectedFrom = exchanges.last.map(\.scope)
             context.way.isForeign = target.map { URLOrigin($0) != URLOrigin(origin) } ?? true
             context.way.droppedFields = dropped
             try await response.body.drain()
@@ -129,5 +129,18 @@ extension Pipeline {
                 "to": "\(target?.authority ?? "-")", "dropped": "\(dropped.map(\.rawName).joined(separator: ", "))",
             ]
         )
+    }
+}
+
+extension Exchange {
+    /// How far the server reaches that answered. Behind a proxy that was told the host, or a Unix socket, the connection says
+    /// nothing about it: a name counts as public then, whatever it may be.
+    fileprivate var scope: AddressScope {
+        let isPeer = proxy == nil || request.resolution.endpoints.contains { $0.address == remote.address }
+        guard request.isUnresolved || !isPeer else { return AddressScope(of: remote.address) }
+        switch request.content.url.parsed.host {
+        case .address(let address): return AddressScope(of: address)
+        case .name(let name): return name == "localhost" || name.hasSuffix(".localhost") ? .loopback : .public
+        }
     }
 }

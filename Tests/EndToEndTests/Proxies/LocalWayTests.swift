@@ -31,6 +31,31 @@ struct LocalWayTests {
         #expect(server.connections[0].text.contains("GET /a HTTP/1.1\r\nHost: nobody-knows.test\r\n"))
     }
 
+    @Test("Retiring connections leaves a transfer over a Unix socket where it is")
+    func retiring() async throws {
+        let folder = try TemporaryFolder()
+        let end = Gate()
+        let server = try RawServer(unixSocket: folder.path("s")) { _ in
+            [
+                .readHead, .sendText(Self.answer), .readHead,
+                .sendText("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"),
+                .wait(end), .sendText("cd"), .hang,
+            ]
+        }
+        var settings = HTTPDNSClient.Configuration()
+        settings.unixSocket = folder.path("s")
+        try await withClient(settings) { client async throws in
+            try await client.get("http://one.test/a").text()
+            let response = try await client.get("http://one.test/b")
+            client.retireConnections()
+            // It has gone through the loop once something else has.
+            #expect(try await client.get("http://one.test/c").text() == "ok")
+            end.open()
+            #expect(try await response.text() == "abcd")
+        }
+        #expect(server.connections.count == 2)
+    }
+
     @Test("All requests of a client go to its Unix socket; where there is none the error is typed")
     func client() async throws {
         let folder = try TemporaryFolder()

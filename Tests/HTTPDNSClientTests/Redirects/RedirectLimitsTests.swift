@@ -34,6 +34,33 @@ struct RedirectLimitsTests {
         #expect(rig.wire.requests.count == 2)
     }
 
+    @Test(
+        "behind a proxy that is told names, the proxy's own address does not open the network to whom it is told of",
+        arguments: ["http://10.1.2.3/", "http://127.0.0.1:6379/"]
+    )
+    func insidePastAProxy(target: String) async throws {
+        let wire = ScriptedWire { request, number in
+            number == 0 ? .redirect(302, to: target, from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.proxy = .through(
+                try Proxy("http://127.0.0.1:3128"),
+                except: try ProxyExceptions(["10.0.0.0/8", "127.0.0.1"])
+            )
+        }
+        let error = await clientError { try await rig.client.get("http://one.test/") }
+        #expect(error?.code == .policyRefused && rig.wire.requests.count == 1, "\(String(describing: error))")
+    }
+
+    @Test("behind a proxy on a public address, a private server may redirect to itself")
+    func samePrivateServer() async throws {
+        let wire = ScriptedWire { request, number in
+            number == 0 ? .redirect(302, to: "/b", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.proxy = .through(try Proxy("http://203.0.113.200:3128")) }
+        #expect(try await rig.client.get("http://10.0.0.5/a").status == .ok && rig.wire.requests.count == 2)
+    }
+
     @Test("the same URL by another method is no loop: POST, 303, GET")
     func noLoop() async throws {
         let wire = ScriptedWire { request, number in

@@ -299,7 +299,7 @@ struct SectionMistakeTests {
                   interface: eth0/1
                 """,
                 """
-                f.yaml:3:17: client.proxy.url: the proxy "ftp://proxy.example" cannot be used: the scheme "ftp" is unknown \
+                f.yaml:3:17: client.proxy.url: the proxy "ftp://proxy.example" cannot be used: its scheme is unknown \
                 (write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h)
                 f.yaml:3:50: client.proxy.password: found a value; allowed: { file: PATH } or { env: NAME } (a secret itself \
                 does not belong into this file)

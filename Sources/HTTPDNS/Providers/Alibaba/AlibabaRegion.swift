@@ -5,7 +5,8 @@ extension AlibabaProvider {
     public struct Region: Hashable, Sendable {
         /// The word that the service knows it by, such as `cn`.
         public let identifier: String
-        /// The addresses to begin with, IPv4 first; each answers queries and discoveries.
+        /// The addresses to begin with, the families by turns, so that a machine with one of them alone is answered at the
+        /// second try; each answers queries and discoveries.
         public let bootstrap: [IPAddress]
 
         /// Mainland China (`cn`).
@@ -44,7 +45,11 @@ extension AlibabaProvider {
 
         private init(_ identifier: String, _ addresses: [String]) {
             self.identifier = identifier
-            bootstrap = addresses.compactMap { IPAddress($0) }
+            let all = addresses.compactMap { IPAddress($0) }
+            let (v4, v6) = (all.filter { $0.family == .v4 }, all.filter { $0.family == .v6 })
+            bootstrap = (0..<max(v4.count, v6.count)).flatMap {
+                v4.dropFirst($0).prefix(1) + v6.dropFirst($0).prefix(1)
+            }
         }
     }
 }

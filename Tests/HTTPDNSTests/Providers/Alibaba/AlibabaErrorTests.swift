@@ -121,7 +121,7 @@ struct AlibabaErrorTests {
             }
             #expect(try await scripted.error() == nil)
             #expect(try await scripted.error() == nil)
-            let second = IPAddress(v4: 203, 107, 1, 97)
+            let second = AlibabaProvider.Region.mainlandChina.bootstrap[1]
             #expect(scripted.exchange.sent.map(\.endpoint.address) == [Self.first, second, second])
         }
     }

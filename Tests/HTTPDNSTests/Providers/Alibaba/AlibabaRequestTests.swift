@@ -113,6 +113,20 @@ struct AlibabaRequestTests {
         #expect(AlibabaProvider.Region.all.map(\.identifier) == ["cn", "hk", "sg", "de", "us", "global"])
     }
 
+    @Test(
+        "5 (43): a machine with a way for one family alone is answered by the second address at the latest",
+        arguments: AlibabaProvider.Region.all.filter { $0 != .global },
+        [IPAddress.Family.v4, .v6]
+    )
+    func oneFamily(region: AlibabaProvider.Region, family: IPAddress.Family) async throws {
+        let scripted = try ScriptedAlibaba(settings: { $0.region = region }) { sent in
+            guard sent.endpoint.address.family == family else { throw ScriptedVendorExchange.failure(.connectFailed) }
+            return sent.reply(AlibabaBody.v2)
+        }
+        _ = try await scripted.resolve()
+        #expect(scripted.exchange.sent.count == (family == .v4 ? 1 : 2))
+    }
+
     #if Signing
     @Test("5 (1), (2): signed queries are those of the samples, and end ten minutes from now")
     func signed() async throws {
