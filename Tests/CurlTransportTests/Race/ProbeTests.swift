@@ -87,7 +87,8 @@ struct ProbeTests {
             url: try ParsedURL("https://tenant.test:\(rig.tlsPort)/health"),
             endpoints: kind == .resting ? [first, second] : [second, first]
         )
-        request.limits.tls = .seconds(120)
+        // Longer than the test may take: it ends only if nobody waits for the probe.
+        request.limits.tls = .seconds(600)
         // Too slow for a race, the silent one rests; else nothing but the schedule leads to it.
         if kind == .resting { configuration.attemptDelay = .milliseconds(50) }
         let transport = Transport(configuration)
@@ -95,8 +96,6 @@ struct ProbeTests {
             #expect(try await fetch(transport, request) == second)
             try await Task.sleep(for: .milliseconds(20))
         }
-        let start = SystemTimeSource().now()
-        await transport.shutdown(drainingFor: .seconds(60))
-        #expect(SystemTimeSource().now() - start < .seconds(30), "the probe's TLS has two minutes")
+        await transport.shutdown(drainingFor: .seconds(600))
     }
 }

@@ -10,23 +10,13 @@ import Testing
 struct ExecutorTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
-    private func client(
-        _ port: UInt16,
-        driver: TransportConfiguration.Driver = .platformDefault
-    ) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.driver = driver
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
-        return try await HTTPDNSClient(configuration: configuration)
-    }
-
     @Test(
         "a task that prefers the executor runs on the loop's thread, before the first request, between requests and in bodies",
         arguments: TransportConfiguration.Driver.allCases
     )
     func onTheLoop(driver: TransportConfiguration.Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await client(server.port, driver: driver)
+        let client = try await mappedClient(server.port, driver: driver)
         let names = try await Task(executorPreference: client.executor) {
             var names = [ProcessState.threadName()]
             for _ in 0..<3 {
@@ -43,7 +33,7 @@ struct ExecutorTests {
     @Test("many tasks on the loop at once all end, with other callers' requests between them")
     func many() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let counts = await withTaskGroup(of: Int.self) { tasks in
             for number in 0..<64 {
                 let executor = number % 2 == 0 ? client.executor : globalConcurrentExecutor
@@ -65,7 +55,7 @@ struct ExecutorTests {
     @Test("a task may shut its client down, and goes on; use after that is the typed error")
     func afterTheEnd() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         let executor = client.executor
         let code = try await Task(executorPreference: executor) {
             _ = try await client.get("http://one.test/")
@@ -79,7 +69,7 @@ struct ExecutorTests {
     @Test("a client that never sent anything ends, although its executor was used")
     func unused() async throws {
         let server = try RawServer(.hang)
-        let client = try await client(server.port)
+        let client = try await mappedClient(server.port)
         #expect(await Task(executorPreference: client.executor) { 1 }.value == 1)
         try await client.shutdown()
         #expect(await Task(executorPreference: client.executor) { 2 }.value == 2)
@@ -89,7 +79,7 @@ struct ExecutorTests {
     func noneLost() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         for _ in 0..<20 {
-            let client = try await client(server.port)
+            let client = try await mappedClient(server.port)
             let tasks = (0..<32).map { _ in
                 Task(executorPreference: client.executor) {
                     for _ in 0..<50 { await Task.yield() }

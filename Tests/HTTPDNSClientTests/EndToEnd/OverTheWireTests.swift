@@ -10,23 +10,13 @@ import Testing
 struct OverTheWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
-    private func client(
-        for port: UInt16,
-        driver: TransportConfiguration.Driver = .platformDefault
-    ) async throws -> HTTPDNSClient {
-        var configuration = HTTPDNSClient.Configuration()
-        configuration.driver = driver
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
-        return try await HTTPDNSClient(configuration: configuration)
-    }
-
     @Test(
         "a mapped name is reached under its own name, and the connection is kept",
         arguments: TransportConfiguration.Driver.allCases
     )
     func mapped(driver: TransportConfiguration.Driver) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await client(for: server.port, driver: driver)
+        let client = try await mappedClient(server.port, driver: driver)
         var routes: [String] = []
         for _ in 0..<3 {
             let response = try await client.get("http://ONE.test./a?b#c", headerFields: [.accept: "text/plain"])
@@ -49,7 +39,7 @@ struct OverTheWireTests {
     @Test("the bytes on the wire are the same whoever gave the address")
     func wireImage() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let pin = ["127.0.0.1:\(server.port)"]
         _ = try await client.get("http://one.test/x").body.collect(upTo: .bytes(5))
         _ = try await client.get("http://one.test/x", pinnedTo: pin, bypass: true).body.collect(upTo: .bytes(5))
@@ -63,7 +53,7 @@ struct OverTheWireTests {
     func moved() async throws {
         let first = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let second = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
-        let client = try await client(for: first.port)
+        let client = try await mappedClient(first.port)
         let before = try await client.get("http://one.test/")
         try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.1:\(second.port)"]) }
         let after = try await client.get("http://one.test/")
@@ -78,7 +68,7 @@ struct OverTheWireTests {
         let gone = try RawServer(.hang)
         let port = gone.port
         gone.stop()
-        let client = try await client(for: port)
+        let client = try await mappedClient(port)
         var error: HTTPDNSClientError?
         // The server's thread closes its socket in its own time.
         while error?.code != .connectFailed {
@@ -95,7 +85,7 @@ struct OverTheWireTests {
     @Test("silence after the request is a time-out of the call that may have been sent")
     func silence() async throws {
         let server = try RawServer(.readHead, .hang)
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let error = await clientError { try await client.get("http://one.test/", deadline: .milliseconds(300)) }
         #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
         #expect(error?.limit == .milliseconds(300) && error?.requestMayHaveBeenSent == true)
@@ -106,7 +96,7 @@ struct OverTheWireTests {
     @Test("a body that breaks off is connectionLost while it is read")
     func brokenBody() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"))
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let error = await clientError { try await client.get("http://one.test/").body.collect(upTo: .bytes(9)) }
         #expect(error?.code == .connectionLost && error?.requestMayHaveBeenSent == true)
         #expect(error?.host == "one.test")
@@ -116,7 +106,7 @@ struct OverTheWireTests {
     @Test("a streamed body arrives whole, and a second reader of the answer gets an error")
     func streamed() async throws {
         let server = try RawServer(.readHead, .read(6), .sendText(Self.ok))
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let body = RequestBody.stream(length: 6, Chunks([Array("abc".utf8), Array("def".utf8)]))
         let response = try await client.post("http://one.test/", body: body)
         #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
@@ -134,7 +124,7 @@ struct OverTheWireTests {
             .wait(gate),
             .sendText("llo")
         )
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let response = try await client.get("http://one.test/")
         async let ended: Void = client.shutdown(drainingFor: .seconds(30))
         while await clientError({ try await client.rewrite("http://one.test/") }) == nil, !Task.isCancelled {
@@ -148,7 +138,7 @@ struct OverTheWireTests {
     @Test("a shutdown without draining cuts a body, and the reader gets the client's error")
     func cutting() async throws {
         let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hang)
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let response = try await client.get("http://one.test/")
         try await client.shutdown()
         let error = await clientError { try await response.body.collect(upTo: .bytes(5)) }
@@ -159,7 +149,7 @@ struct OverTheWireTests {
     func cancelled() async throws {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
-        let client = try await client(for: server.port)
+        let client = try await mappedClient(server.port)
         let call = Task { try await client.get("http://one.test/") }
         await arrived.passage()
         call.cancel()
