@@ -90,11 +90,12 @@ package final class Transport: Sendable {
         let transfer = Transfer(consume request, mailbox: mailbox, group: group)
         try group?.add(transfer)
         let pump = transfer.startPump()
+        let place = CallerPlace.current(#isolation)
         let rawHead: RawHead
         do {
             rawHead = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
-                    transfer.response.withLock { $0.awaitHead(continuation) }
+                    transfer.response.withLock { $0.awaitHead(continuation, at: place) }
                     mailbox.post(.start(transfer))
                 }
             } onCancel: {

@@ -12,6 +12,12 @@ final class TransportLoop {
     /// libcurl must be set up once in a process before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
+    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for the next
+    /// turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the largest block that
+    /// was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB, for the whole process.
+    private static let keepsFreedMemory: Void = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        .deallocate()
+
     let configuration: TransportConfiguration
     let mailbox: LoopMailbox
     let multi: UnsafeMutableRawPointer
@@ -26,6 +32,8 @@ final class TransportLoop {
     /// Handles whose answer began while their stream had nothing to give.
     private var answeredEarly: [EasyHandle] = []
     private var resumptions: [ResponseState.Action] = []
+    /// Those of callers who need no thread of the runtime's.
+    private var ownResumptions: [ResponseState.Action] = []
     /// Handles in libcurl's hands; it has only a pointer to them.
     var active: [EasyHandle] = []
     /// Races without a winner.
@@ -47,10 +55,6 @@ final class TransportLoop {
     var shutSockets: Set<Int32> = []
     /// Whether callers' tasks were run among the last jobs.
     private var hasRunTasks = false
-    /// For how many more turns they count as usual here.
-    private var taskTurns = 0
-    /// A guess: longer than the pauses of a client that is used all the time, and soon over.
-    private static let usualTaskTurns = 64
     private(set) var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -78,16 +82,9 @@ final class TransportLoop {
             curl_multi_cleanup(multi)
             throw error
         }
-        keepFreedMemory()
+        _ = keepsFreedMemory
         loop.run()
         loop.end()
-    }
-
-    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for the next
-    /// turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the largest block that
-    /// was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB.
-    private static func keepFreedMemory() {
-        UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16).deallocate()
     }
 
     private init(_ configuration: TransportConfiguration, mailbox: LoopMailbox, multi: UnsafeMutableRawPointer) {
@@ -196,7 +193,6 @@ final class TransportLoop {
             case .run(let job, let executor):
                 executor.run(job)
                 hasRunTasks = true
-                taskTurns = TransportLoop.usualTaskTurns
             case .drain(let deadline):
                 isDraining = true
                 endProbes()
@@ -396,16 +392,21 @@ final class TransportLoop {
 
     /// Callers are resumed together at the end of a turn.
     func resumeLater(_ action: ResponseState.Action) {
-        if case .none = action { return }
-        resumptions.append(action)
+        switch action.place {
+        case .ofItsOwn: ownResumptions.append(action)
+        case .anyThread:
+            if case .none = action { return }
+            resumptions.append(action)
+        }
     }
 
-    /// Several are resumed by a task. Each resumption may wake a worker thread, which runs dry before the next one comes: from here
-    /// that was a switch of threads, there and back, for every two requests. The task's priority lets it pass what else the workers have
-    /// to do. Tasks that prefer this thread are resumed where they are to run.
+    /// Several are resumed by a task. Each resumption may wake a worker thread of the runtime's, which runs dry before the next one comes:
+    /// from here that was a switch of threads, there and back, for every two requests. The task's priority lets it pass what else the
+    /// workers have to do.
     private func resumeCallers() {
-        taskTurns = max(0, taskTurns - 1)
-        guard resumptions.count > 1, taskTurns == 0 else {
+        for action in ownResumptions { action.run() }
+        ownResumptions.removeAll(keepingCapacity: true)
+        guard resumptions.count > 1 else {
             for action in resumptions { action.run() }
             return resumptions.removeAll(keepingCapacity: true)
         }

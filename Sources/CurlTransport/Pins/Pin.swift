@@ -31,6 +31,8 @@ final class Pin {
     let slot: Int
     /// Given to one pin at a time.
     let number: UInt64
+    /// Never given again.
+    let serial: UInt64
     /// `p7.invalid`
     let name: String
     /// What libcurl knows the proxy by; empty without one.
@@ -63,10 +65,11 @@ final class Pin {
     /// When bytes of an answer last came.
     var heardAt = Int64.min
 
-    init(_ key: PinKey, slot: Int, number: UInt64) {
+    init(_ key: PinKey, slot: Int, number: UInt64, serial: UInt64 = 0) {
         self.key = key
         self.slot = slot
         self.number = number
+        self.serial = serial
         name = "p\(number).invalid"
         let told = PinEntries(key, number: number)
         proxyName = told.proxyName

@@ -18,6 +18,7 @@ struct PinTable {
     private var pinsByUse = RecencyOrder()
     private var entriesByUse = RecencyOrder()
     private var nextNumber: UInt64 = 1
+    private var lastSerial: UInt64 = 0
     /// Numbers of retired pins that no connection is known by any more.
     private var freeNumbers: [UInt64] = []
     private var pinsBySocket: [Int32: (pin: Pin, identity: UInt64)] = [:]
@@ -115,7 +116,8 @@ struct PinTable {
 
     private mutating func make(_ key: PinKey) -> Pin {
         let slot = freeSlots.popLast() ?? slots.count
-        let pin = Pin(key, slot: slot, number: takeNumber())
+        lastSerial += 1
+        let pin = Pin(key, slot: slot, number: takeNumber(), serial: lastSerial)
         if slot == slots.count { slots.append(pin) } else { slots[slot] = pin }
         pins[key] = pin
         return pin

@@ -107,8 +107,10 @@ extension EasyHandle {
             chunks.append(chunk)
             chunk = []
         }
-        // More than one piece comes of a body whose first is full: room for all of a chunk, once, in place of growing to it.
-        if chunk.isEmpty, bytes.count >= EasyHandle.fullPiece { chunk.reserveCapacity(EasyHandle.maximumChunk) }
+        // A second piece in one turn, as a rule of many: room for all of a chunk, once, in place of growing to it.
+        if chunk.count >= EasyHandle.fullPiece, chunk.capacity < EasyHandle.maximumChunk {
+            chunk.reserveCapacity(EasyHandle.maximumChunk)
+        }
         chunk.append(contentsOf: bytes)
         pendingBytes += bytes.count
         loop.touch(self)

@@ -21,10 +21,8 @@ extension EasyHandle {
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
-        if scheme == .https {
-            try setPins(for: transfer.request.url.hostText)
-            takeSessions(of: pin)
-        }
+        if scheme == .https { try setPins(for: transfer.request.url.hostText) }
+        if scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
         if scheme == .https, versions == .http2Only {
             needsReset = true
             trace()
@@ -60,8 +58,7 @@ extension EasyHandle {
     private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_PRIVATE, pointer: me)
-        // Before libcurl makes a place for sessions of its own, which it would lose with the first of a pin's.
-        use(loop.noSessions)
+        useNoSessions()
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)

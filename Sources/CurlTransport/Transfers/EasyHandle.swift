@@ -38,8 +38,8 @@ final class EasyHandle: HeapMember {
     var pin: Pin?
     /// What libcurl has its TLS sessions in. It stays with the handle until the next transfer needs another.
     private var sessions: TLSSessions?
-    /// The pin that they are of.
-    private weak var sessionsPin: Pin?
+    /// The serial number of the pin that they are of.
+    private var sessionsPin: UInt64 = 0
     private var hasTakenSessions = false
     /// The place of its endpoint in the transfer's race; -1 without one.
     var raceIndex = -1
@@ -139,17 +139,23 @@ final class EasyHandle: HeapMember {
     }
 
     /// Keeps TLS sessions there from now on.
-    func use(_ sessions: TLSSessions) {
+    private func use(_ sessions: TLSSessions) {
         guard self.sessions !== sessions else { return }
         sessions.use(by: curl)
         self.sessions = sessions
     }
 
+    /// Before libcurl makes a place for sessions of its own, which it would lose with the first of a pin's.
+    func useNoSessions() {
+        // They outlive a reset of the options (`curl_easy_reset`).
+        if sessions == nil { use(loop.noSessions) }
+    }
+
     /// Takes sessions of its pin for the transfer.
     func takeSessions(of pin: Pin) {
-        let own = sessionsPin === pin ? sessions : nil
+        let own = sessionsPin == pin.serial || sessions?.isEmpty == true ? sessions : nil
         use(pin.sessions.take(own))
-        sessionsPin = pin
+        sessionsPin = pin.serial
         hasTakenSessions = true
     }
 
@@ -171,7 +177,7 @@ final class EasyHandle: HeapMember {
         freeRemovalList()
         errorBuffer[0] = 0
         if hasTakenSessions, let sessions {
-            pin?.sessions.giveBack(sessions)
+            pin?.sessions.giveBack(sessions, hasDialled: socket >= 0)
             hasTakenSessions = false
         }
         if transfer?.isProbe == true { probe = nil }

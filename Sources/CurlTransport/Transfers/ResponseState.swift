@@ -25,14 +25,22 @@ struct ResponseState {
 
     enum Action {
         case none
-        case resumeHead(HeadContinuation, Result<RawHead, any Error>)
-        case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>)
+        case resumeHead(HeadContinuation, Result<RawHead, any Error>, CallerPlace)
+        case resumeChunk(ChunkContinuation, Result<[UInt8]?, any Error>, CallerPlace)
 
         func run() {
             switch self {
             case .none: break
-            case .resumeHead(let continuation, let result): continuation.resume(with: result)
-            case .resumeChunk(let continuation, let result): continuation.resume(with: result)
+            case .resumeHead(let continuation, let result, _): continuation.resume(with: result)
+            case .resumeChunk(let continuation, let result, _): continuation.resume(with: result)
+            }
+        }
+
+        /// Where the one runs who is resumed.
+        var place: CallerPlace {
+            switch self {
+            case .none: .anyThread
+            case .resumeHead(_, _, let place), .resumeChunk(_, _, let place): place
             }
         }
     }
@@ -45,6 +53,8 @@ struct ResponseState {
 
     private var headWaiter: HeadContinuation?
     private var chunkWaiter: ChunkContinuation?
+    /// Where the one runs who waits.
+    private var waiterPlace = CallerPlace.anyThread
     private var chunks = ChunkQueue()
     private(set) var end: Result<TransferSummary, any Error>?
     private var isReadingPaused = false
@@ -64,8 +74,9 @@ struct ResponseState {
     var bufferedBytes: Int { chunks.bytes }
 
     /// The caller waits for the head. It is called once, before the loop knows of the transfer.
-    mutating func awaitHead(_ continuation: HeadContinuation) {
+    mutating func awaitHead(_ continuation: HeadContinuation, at place: CallerPlace = .anyThread) {
         headWaiter = continuation
+        waiterPlace = place
     }
 
     /// What one loop turn brought, all of it in one call.
@@ -82,17 +93,17 @@ struct ResponseState {
         if let waiter = headWaiter {
             if let newHead {
                 headWaiter = nil
-                return .resumeHead(waiter, .success(newHead))
+                return .resumeHead(waiter, .success(newHead), waiterPlace)
             }
             if case .failure(let error) = newEnd {
                 headWaiter = nil
-                return .resumeHead(waiter, .failure(error))
+                return .resumeHead(waiter, .failure(error), waiterPlace)
             }
             return .none
         }
         guard let waiter = chunkWaiter, let result = nextChunk() else { return .none }
         chunkWaiter = nil
-        return .resumeChunk(waiter, result)
+        return .resumeChunk(waiter, result, waiterPlace)
     }
 
     /// The body is full: the loop stops reading, unless the buffer was emptied meanwhile.
@@ -110,9 +121,10 @@ struct ResponseState {
     }
 
     /// The caller waits for a chunk, after `take` gave none; the state may have changed in between.
-    mutating func awaitChunk(_ continuation: ChunkContinuation) -> Action {
-        if let result = nextChunk() { return .resumeChunk(continuation, result) }
+    mutating func awaitChunk(_ continuation: ChunkContinuation, at place: CallerPlace = .anyThread) -> Action {
+        if let result = nextChunk() { return .resumeChunk(continuation, result, place) }
         chunkWaiter = continuation
+        waiterPlace = place
         return .none
     }
 

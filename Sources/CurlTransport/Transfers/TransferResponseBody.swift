@@ -64,9 +64,10 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
             case .later:
                 break
             }
+            let place = CallerPlace.current(#isolation)
             let chunk = try await withTaskCancellationHandler {
                 try await withUnsafeThrowingContinuation { continuation in
-                    transfer.response.withLock { $0.awaitChunk(continuation) }.run()
+                    transfer.response.withLock { $0.awaitChunk(continuation, at: place) }.run()
                 }
             } onCancel: {
                 transfer.cancel()

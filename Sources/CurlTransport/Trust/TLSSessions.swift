@@ -2,14 +2,16 @@ internal import CCurl
 
 /// TLS sessions that one connection at a time may resume and add to (CURLOPT_SHARE). Loop thread only.
 ///
-/// libcurl 7.88 keeps a session with the easy handle that made it, known by the name that its pool knows. Another handle would not
-/// resume it; and once that name stands for another pin it would be offered to a server that it was not made with, which may
-/// take it up and is then checked by the wrong certificate. So sessions belong to a pin.
+/// libcurl 7.88 keeps a session with the easy handle that made it, known by the URL's host and the name that its pool knows. Another
+/// handle would not resume it; and once that name stands for another endpoint of the host, it would be offered to a server that
+/// it was not made with. So sessions belong to a pin.
 final class TLSSessions {
     /// Nil when libcurl gave none; handles then keep their sessions themselves.
     private let share: UnsafeMutableRawPointer?
     /// Whether a transfer has them.
     fileprivate var isInUse = true
+    /// Whether no connection was ever made with them.
+    fileprivate(set) var isEmpty = true
     /// Whether they stand among those that wait for a transfer.
     fileprivate var isListed = false
 
@@ -36,9 +38,9 @@ struct TLSSessionPool {
 
     private var waiting: [TLSSessions] = []
 
-    /// - Parameter own: What the handle had last, which costs nothing to go on with, and whether it is from this pool.
+    /// - Parameter own: What the handle had last, when that is from this pool or still empty: it costs nothing to go on with.
     mutating func take(_ own: TLSSessions?) -> TLSSessions {
-        if let own, !own.isInUse {
+        if let own, !own.isInUse, !own.isEmpty {
             own.isInUse = true
             return own
         }
@@ -48,12 +50,16 @@ struct TLSSessionPool {
             next.isInUse = true
             return next
         }
-        return TLSSessions()
+        guard let own, !own.isInUse else { return TLSSessions() }
+        own.isInUse = true
+        return own
     }
 
-    mutating func giveBack(_ sessions: TLSSessions) {
+    /// - Parameter hasDialled: Whether the transfer made a connection, which may have left a session.
+    mutating func giveBack(_ sessions: TLSSessions, hasDialled: Bool) {
         sessions.isInUse = false
-        guard !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
+        if hasDialled { sessions.isEmpty = false }
+        guard !sessions.isEmpty, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
         sessions.isListed = true
         waiting.append(sessions)
     }

@@ -96,6 +96,51 @@ struct ResponseStateTests {
         #expect(!{ state.claimIterator() }())
     }
 
+    @Test(
+        "a body that has come whole is taken whole, by the first who reads, up to the limit",
+        arguments: [(3, [7, 8, 9] as [UInt8]?), (2, nil)]
+    )
+    func whole(limit: Int, expected: [UInt8]?) {
+        var state = ResponseState()
+        _ = state.receive(head: nil, chunks: [[7, 8, 9]], end: .success(summary))
+        #expect({ state.takeWhole(upTo: limit) }() == expected)
+        #expect({ state.claimIterator() }() == (expected == nil))
+        #expect({ state.takeWhole(upTo: limit) }() == nil)
+    }
+
+    @Test("a body of several chunks, one that is yet to end and one that failed are read chunk by chunk")
+    func notWhole() {
+        var (several, running, failed) = (ResponseState(), ResponseState(), ResponseState())
+        _ = several.receive(head: nil, chunks: [[1], [2]], end: .success(summary))
+        _ = running.receive(head: nil, chunks: [[1]], end: nil)
+        _ = failed.receive(head: nil, chunks: [[1]], end: .failure(failure))
+        for state in [several, running, failed] {
+            var state = state
+            #expect({ state.takeWhole(upTo: 10) }() == nil)
+            #expect({ state.claimIterator() }())
+        }
+    }
+
+    @Test("whoever is resumed is so where they wait")
+    func place() async throws {
+        for place in [CallerPlace.anyThread, .ofItsOwn] {
+            var places: [CallerPlace] = []
+            _ = try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
+                var state = ResponseState()
+                state.awaitHead(continuation, at: place)
+                let action = state.receive(head: head, end: nil)
+                places.append(action.place)
+                action.run()
+            }
+            #expect(places == [place])
+        }
+        #expect(CallerPlace.current(nil) == .anyThread)
+        #expect(await onMainActor() == .ofItsOwn)
+    }
+
+    @MainActor
+    private func onMainActor() -> CallerPlace { CallerPlace.current(#isolation) }
+
     @Test("abandoning asks for cancellation only while something is in flight")
     func abandon() {
         var state = ResponseState()

@@ -1,0 +1,13 @@
+/// Where a task goes on when it is resumed.
+enum CallerPlace {
+    /// On whichever thread the runtime has for it.
+    case anyThread
+    /// On an actor's executor, or on one that it prefers: it need not wait for a thread of the runtime's, which may all be taken.
+    case ofItsOwn
+
+    /// - Parameter actor: The caller's isolation.
+    static func current(_ actor: (any Actor)?) -> CallerPlace {
+        if actor != nil { return .ofItsOwn }
+        return withUnsafeCurrentTask { $0?.unownedTaskExecutor } == nil ? .anyThread : .ofItsOwn
+    }
+}
