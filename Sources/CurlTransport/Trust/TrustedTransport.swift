@@ -41,10 +41,12 @@ package final class TrustedTransport: Sendable {
     package var generation: Int { state.withLock { $0.rotation.generation } }
 
     /// Sends one hop and returns at the head of its response.
-    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
-    package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
-        -> TransferResponse
-    {
+    /// - Throws: As ``Transport/execute(_:in:cohort:)``.
+    package func execute(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup? = nil,
+        cohort: Int = 0
+    ) async throws -> TransferResponse {
         if state.withLock({ $0.rotation.shouldLook(at: clock.now()) }) { await look() }
         let (generation, transport) = state.withLock { state in
             let generation = state.rotation.begin()
@@ -53,7 +55,7 @@ package final class TrustedTransport: Sendable {
         defer { leave(generation) }
         // The newest generation always has a transport.
         guard let transport else { throw TransferFailure.shutDown }
-        return try await transport.execute(request, in: group)
+        return try await transport.execute(request, in: group, cohort: cohort)
     }
 
     /// Looks at the files now, and waits until changed ones are in use.

@@ -58,7 +58,7 @@ final class Pipeline: Sendable {
         settings = Lock(CallSettings(configuration))
     }
 
-    /// Takes other time limits, versions and limits of bodies.
+    /// Takes other time limits, versions, limits of bodies and trust in proxies.
     /// - Returns: Whether one of them is another than before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
         let new = CallSettings(configuration)
@@ -77,6 +77,8 @@ final class Pipeline: Sendable {
     var redirects: RedirectPolicy { settings.withLock { $0.redirects } }
     /// When a request without a policy of its own is sent again.
     var retries: RetryPolicy { settings.withLock { $0.retries } }
+    /// What an HTTPS proxy is believed by.
+    var proxyTrust: ProxyTrust { settings.withLock { $0.proxyTrust } }
 
     // MARK: call
 

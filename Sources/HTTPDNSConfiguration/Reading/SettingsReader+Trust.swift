@@ -36,8 +36,7 @@ extension SettingsReader {
     /// What is not written about a host is as it is for all.
     mutating func readTrustByHost(_ node: ConfigurationNode, into settings: inout FileSettings) {
         let path = "client.trust_by_host"
-        var base = settings.trust
-        if let file = settings.certificateFile { base.roots = .file(file) }
+        let base = settings.wholeTrust
         for (text, entry) in entries(of: node, path: path, "names and whom to believe there") ?? [] {
             let place = "\(path)[\(quoted(text))]"
             guard let pattern = readPattern(text, entry.key, path: place) else { continue }
@@ -52,6 +51,13 @@ extension SettingsReader {
             readTrust(fields, path: place, into: &trust)
             if let node = fields["pins"] { trust.pin(readPins(node, path: "\(place).pins")) }
             settings.trustByHost[pattern] = trust
+            var origin = settings.trustOrigins[base] ?? TrustOrigin()
+            if let node = fields["ca_file"] { origin.authorities = self.place(of: node, "\(place).ca_file") }
+            if let node = fields["client_certificate"] {
+                origin.certificate = self.place(of: node, "\(place).client_certificate")
+            }
+            // What is equal at several places is told of the first one.
+            if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
         }
     }
 
