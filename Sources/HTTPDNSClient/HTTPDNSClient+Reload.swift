@@ -35,12 +35,14 @@ extension HTTPDNSClient {
         try configuration.validate()
         await reloading.begin()
         defer { reloading.end() }
+        if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
         let ways = try await lane?.prepare(configuration)
         var result: ReloadResult
         do {
             result = try resolver.reload(configuration.resolver, isEnabled: configuration.isEnabled)
         } catch {
             if let ways { await lane?.abandon(ways) }
+            if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         if pipeline.reload(configuration) { result.isChanged = true }

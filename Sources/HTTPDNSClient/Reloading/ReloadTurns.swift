@@ -9,6 +9,9 @@ final class ReloadTurns: Sendable {
 
     private let state = Lock(State())
 
+    /// How many wait for the one whose turn it is.
+    var waitingCount: Int { state.withLock { $0.waiting.count } }
+
     /// Waits until it is the caller's turn, which ``end()`` ends.
     func begin() async {
         await withUnsafeContinuation { continuation in

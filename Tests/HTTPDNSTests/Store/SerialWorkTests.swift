@@ -117,6 +117,43 @@ struct SerialWorkTests {
         #expect(try await store.load() == [])
     }
 
+    @Test(
+        "a task's steps are work like any other, and others may come between; without a thread they are done elsewhere"
+    )
+    func taskSteps() async throws {
+        func thread() -> String {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+        }
+        let own = Lock<Set<String>>([])
+        let work = SerialWork { body in
+            DetachedThread.start {
+                own.withLock { _ = $0.insert(thread()) }
+                body()
+            }
+        }
+        let seen = try await work.perform {
+            var seen = [thread()]
+            await Task.yield()
+            seen.append(thread())
+            // Its own thread is free for that.
+            seen.append(try await work.run { thread() })
+            return seen
+        }
+        #expect(own.withLock { $0 }.isSuperset(of: seen), "\(seen)")
+        await #expect(throws: CancellationError.self) {
+            try await work.perform {
+                await Task.yield()
+                throw CancellationError()
+            }
+        }
+        let none = SerialWork(startThread: { _ in false })
+        let value = try await none.perform {
+            await Task.yield()
+            return 1
+        }
+        #expect(value == 1)
+    }
+
     @Test("the queue asks for one thread while there is work, and for another after it ended")
     func queue() {
         var queue = WorkQueue<Int>()
