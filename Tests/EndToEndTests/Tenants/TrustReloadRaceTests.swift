@@ -10,6 +10,13 @@ import Testing
     .timeLimit(.minutes(5))
 )
 struct TrustReloadRaceTests {
+    /// Set once.
+    private final class Flag: Sendable {
+        private let state = Lock(false)
+        var isSet: Bool { state.withLock { $0 } }
+        func set() { state.withLock { $0 = true } }
+    }
+
     @Test("beside requests: none is lost, and no connection ever carries two identities")
     func besideRequests() async throws {
         let rig = try await ServerRig.shared()
@@ -17,12 +24,12 @@ struct TrustReloadRaceTests {
         let settings = [try rig.tenant("tenant-a"), try rig.tenant("tenant-b")]
         let transport = HTTPDNSTransport()
         let client = try await HTTPDNSClient(configuration: settings[0], on: transport)
-        let isOver = Lock(false)
+        let end = Flag()
         let sent = try await withThrowingTaskGroup(of: Int.self) { tasks in
             for worker in 0..<6 {
                 tasks.addTask {
                     var count = 0
-                    while !isOver.withLock({ $0 }) {
+                    while !end.isSet {
                         var request = ClientRequest(url: rig.tenantURL("/health?beside=reloads"))
                         request.options.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
                         let response = try await client.execute(request)
@@ -38,7 +45,7 @@ struct TrustReloadRaceTests {
                 // One at least by these settings.
                 try await client.get(rig.tenantURL("/health?after=\(number)")).text()
             }
-            isOver.withLock { $0 = true }
+            end.set()
             return try await tasks.reduce(0, +)
         }
         await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
@@ -60,7 +67,7 @@ struct TrustReloadRaceTests {
     func twoAtOnce() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
-        func settings(_ name: String, _ address: MappedAddress) throws -> HTTPDNSClient.Configuration {
+        func settings(_ name: String, _ address: String) throws -> HTTPDNSClient.Configuration {
             var settings = try rig.tenant(name)
             settings.resolver.mappings[try MappingKey("marker.test")] = .addresses([address])
             return settings

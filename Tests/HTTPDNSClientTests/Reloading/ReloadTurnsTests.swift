@@ -5,32 +5,43 @@ import Testing
 
 @Suite("Turns of reloads", .timeLimit(.minutes(1)))
 struct ReloadTurnsTests {
+    /// Who had a turn, and how many had one at once at most.
+    private final class Record: Sendable {
+        private let state = Lock((order: [Int](), inside: 0, most: 0))
+        var order: [Int] { state.withLock { $0.order } }
+        var most: Int { state.withLock { $0.most } }
+
+        func enter(_ number: Int) {
+            state.withLock { state in
+                state.order.append(number)
+                state.inside += 1
+                state.most = max(state.most, state.inside)
+            }
+        }
+
+        func leave() { state.withLock { $0.inside -= 1 } }
+    }
+
     @Test("one has its turn at a time, and the next one is who came first")
     func order() async {
         let turns = ReloadTurns()
-        let order = Lock<[Int]>([])
-        let inside = Lock(0)
+        let record = Record()
         await turns.begin()
         await withTaskGroup(of: Void.self) { tasks in
             for number in 0..<8 {
                 tasks.addTask {
                     await turns.begin()
-                    let count = inside.withLock { count in
-                        count += 1
-                        return count
-                    }
-                    #expect(count == 1)
-                    order.withLock { $0.append(number) }
+                    record.enter(number)
                     await Task.yield()
-                    inside.withLock { $0 -= 1 }
+                    record.leave()
                     turns.end()
                 }
                 while turns.waitingCount <= number, !Task.isCancelled { await Task.yield() }
             }
-            #expect(order.withLock { $0 } == [])
+            #expect(record.order == [])
             turns.end()
         }
-        #expect(order.withLock { $0 } == Array(0..<8))
+        #expect(record.order == Array(0..<8) && record.most == 1)
         // Nobody has it any more.
         await turns.begin()
         turns.end()

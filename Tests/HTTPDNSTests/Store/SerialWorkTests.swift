@@ -31,6 +31,13 @@ struct SerialWorkTests {
         func open() { isOpen.withLock { $0 = true } }
     }
 
+    /// Threads that were started.
+    private final class ThreadNames: Sendable {
+        private let names = Lock<Set<String>>([])
+        var all: Set<String> { names.withLock { $0 } }
+        func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
+    }
+
     private func store(in folder: StoreFolder, _ work: SerialWork) -> DiskSnapshot {
         DiskSnapshot(
             path: folder.file,
@@ -121,13 +128,13 @@ struct SerialWorkTests {
         "a task's steps are work like any other, and others may come between; without a thread they are done elsewhere"
     )
     func taskSteps() async throws {
-        func thread() -> String {
+        @Sendable func thread() -> String {
             (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
         }
-        let own = Lock<Set<String>>([])
+        let own = ThreadNames()
         let work = SerialWork { body in
             DetachedThread.start {
-                own.withLock { _ = $0.insert(thread()) }
+                own.add(thread())
                 body()
             }
         }
@@ -139,7 +146,7 @@ struct SerialWorkTests {
             seen.append(try await work.run { thread() })
             return seen
         }
-        #expect(own.withLock { $0 }.isSuperset(of: seen), "\(seen)")
+        #expect(own.all.isSuperset(of: seen), "\(seen)")
         await #expect(throws: CancellationError.self) {
             try await work.perform {
                 await Task.yield()
