@@ -126,16 +126,16 @@ struct TrustReloadRaceTests {
         let transport = HTTPDNSTransport()
         let first = try await HTTPDNSClient(configuration: settings, on: transport)
         let second = try await HTTPDNSClient(configuration: settings, on: transport)
-        try await first.get(rig.tenantURL("/health?beside=1")).text()
-        let inFlight = try await first.get(rig.tenantURL("/bytes?count=50331648&beside=inflight"))
+        try await first.get(rig.tenantURL("/health?neighbour=1")).text()
+        let inFlight = try await first.get(rig.tenantURL("/bytes?count=50331648&neighbour=inflight"))
         var other = settings
         other.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
         try await first.reload(other)
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 2, trustSettings: 2, loops: 2))
-        let left = try await second.get(rig.tenantURL("/health?beside=2"))
+        let left = try await second.get(rig.tenantURL("/health?neighbour=2"))
         #expect(left.exchanges[0].reusedConnection)
         try await left.text()
-        let moved = try await first.get(rig.tenantURL("/health?beside=3"))
+        let moved = try await first.get(rig.tenantURL("/health?neighbour=3"))
         #expect(!moved.exchanges[0].reusedConnection)
         try await moved.text()
         // The last one with these settings goes; what the first has in flight there is its own.
@@ -147,7 +147,7 @@ struct TrustReloadRaceTests {
         await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
         try await first.shutdown()
         #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
-        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("beside=") }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("neighbour=") }
         for line in lines {
             #expect(line.clientSubject == (line.target.hasSuffix("=3") ? "CN=tenant-b" : "CN=tenant-a"))
         }
