@@ -40,14 +40,16 @@ package final class SerialWork: Sendable {
 
     /// Runs a task's steps like the pieces of work that ``run(_:)`` is given; between them, while it waits for something, there
     /// may be no thread. Where the system gives none, they run where they would without.
-    package func perform<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
-        try await withTaskExecutorPreference(SerialWorkExecutor(self)) { try await SerialWork.begin(work) }
-    }
-
-    /// Without this the first steps were done where the caller was.
-    @concurrent
-    private static func begin<Value: Sendable>(_ work: @Sendable () async throws -> Value) async throws -> Value {
-        try await work()
+    package func perform<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        // A task of its own: a preference that is given to a running task holds from its second step on.
+        let task = Task(executorPreference: SerialWorkExecutor(self)) { try await work() }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
     }
 
     fileprivate func enqueue(_ run: @escaping @Sendable () -> Void, refuse: @escaping @Sendable () -> Void) {

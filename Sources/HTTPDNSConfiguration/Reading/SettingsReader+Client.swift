@@ -34,6 +34,8 @@ extension SettingsReader {
             }
             settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
         }
+        if let node = fields["headers"] { settings.headers.fields = readHeaders(node) }
+        if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
         readWaysOut(fields, into: &settings)

@@ -39,7 +39,8 @@ extension SettingsReader {
         let base = settings.wholeTrust
         for (text, entry) in entries(of: node, path: path, "names and whom to believe there") ?? [] {
             let place = "\(path)[\(quoted(text))]"
-            guard let pattern = readPattern(text, entry.key, path: place) else { continue }
+            let ofAll = "client.trust and client.ca_file"
+            guard let pattern = readPattern(text, entry.key, path: place, ofAll: ofAll) else { continue }
             if settings.trustByHost[pattern] != nil {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
@@ -61,14 +62,21 @@ extension SettingsReader {
         }
     }
 
-    private mutating func readPattern(_ text: String, _ node: ConfigurationNode, path: String) -> HostPattern? {
+    /// A name or a suffix.
+    /// - Parameter ofAll: Where what holds for all hosts belongs.
+    mutating func readPattern(
+        _ text: String,
+        _ node: ConfigurationNode,
+        path: String,
+        ofAll: String
+    ) -> HostPattern? {
         do throws(HostNameError) {
             let pattern = try HostPattern(text)
             if pattern != .any { return pattern }
             mistakes.add(
                 "\(path): \"*\" stands for all hosts; allowed: a name or *.suffix",
                 at: node.position,
-                hint: "what holds for all hosts belongs to client.trust and client.ca_file"
+                hint: "what holds for all hosts belongs to \(ofAll)"
             )
         } catch {
             mistakes.add("\(path): \(error)", at: node.position)

@@ -33,6 +33,7 @@ package struct FileSettings: Sendable {
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
+    package var headers = DefaultHeaders()
     package var redirects = RedirectPolicy()
     package var retries = RetryPolicy.none
     package var proxy = ProxyRules.none
@@ -90,6 +91,7 @@ package struct FileSettings: Sendable {
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
+        configuration.headers = headers
         configuration.redirects = redirects
         configuration.retries = retries
         configuration.proxy = proxy

@@ -46,4 +46,20 @@ struct ReloadTurnsTests {
         await turns.begin()
         turns.end()
     }
+
+    @Test("a reload waits for the one under way, and nothing of it is in use before")
+    func waits() async throws {
+        let rig = try Rig()
+        let client = rig.client
+        var settings = rig.configuration
+        settings.timeouts.firstByte = .seconds(7)
+        let next = settings
+        await client.reloading.begin()
+        async let result = client.reload(next)
+        while client.reloading.waitingCount == 0, !Task.isCancelled { await Task.yield() }
+        #expect(client.pipeline.limits.firstByte != .seconds(7))
+        client.reloading.end()
+        #expect(try await result.isChanged)
+        #expect(client.pipeline.limits.firstByte == .seconds(7))
+    }
 }
