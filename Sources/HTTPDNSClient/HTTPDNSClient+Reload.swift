@@ -48,6 +48,8 @@ extension HTTPDNSClient {
         if pipeline.reload(configuration) { result.isChanged = true }
         if let ways {
             try await lane?.adopt(ways)
+            // No address is warm by the new ones.
+            pipeline.choice.forgetHeld()
             result.isChanged = true
         }
         result.needsRestart = Set(result.needsRestart + differencesThatNeedARestart(from: configuration)).sorted()
