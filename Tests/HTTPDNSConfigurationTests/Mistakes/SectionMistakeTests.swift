@@ -314,9 +314,9 @@ struct SectionMistakeTests {
                 f.yaml:6:28: client.headers_by_host["a.example"].fields: X-Api-Key holds a secret, and secrets do not stand in \
                 this file (let computedHeaders of the program give it)
                 f.yaml:6:56: client.headers_by_host["a.example"].fields["x-d"] is written twice (give one list of values)
-                f.yaml:6:75: client.headers_by_host["a.example"].without: "a b" is no name of a header field; allowed: such as \
+                f.yaml:6:76: client.headers_by_host["a.example"].without: "a b" is no name of a header field; allowed: such as \
                 X-Tenant-Token
-                f.yaml:6:83: "only" is not a key of a host's headers; allowed: fields, without
+                f.yaml:6:84: "only" is not a key of a host's headers; allowed: fields, without (it is a key of a route)
                 """
             ),
             MistakeCase(
