@@ -79,16 +79,23 @@ package final class Transport: Sendable {
     }
 
     /// Sends one hop and returns at the head of its response.
-    /// - Parameter group: Whose transfer it is, so that it can be ended with the others of its kind.
-    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
-    package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
-        -> TransferResponse
-    {
+    /// - Parameters:
+    ///   - group: Whose transfer it is, so that it can be ended with the others of its kind.
+    ///   - cohort: Which of the group's.
+    /// - Throws: ``TransferFailure``; ``TransferGroup/Superseded`` when the cohort is over; `CancellationError` when the task is
+    ///   cancelled.
+    package func execute(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup? = nil,
+        cohort: Int = 0
+    ) async throws -> TransferResponse {
         guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
         let transfer = Transfer(consume request, mailbox: mailbox, group: group)
-        try group?.add(transfer)
+        if let group, try !group.add(transfer, cohort: cohort) {
+            throw TransferGroup.Superseded(request: transfer.takeRequest())
+        }
         let pump = transfer.startPump()
         let place = CallerPlace.current(#isolation)
         let rawHead: RawHead

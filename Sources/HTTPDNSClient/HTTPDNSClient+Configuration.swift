@@ -134,7 +134,7 @@ extension HTTPDNSClient {
         public var connections = Connections()
         /// Mappings, providers, routes, policy, cache.
         public var resolver = ResolverConfiguration()
-        /// Whom the client believes, and as whom it comes. Its files are read again when they change.
+        /// Whom the client believes, and as whom it comes. Its files are read again when they change; a reload takes other settings.
         public var trust = TrustSettings()
         /// The authorities that origins' certificates must end at: those of ``trust``.
         public var trustRoots: TrustRoots {
@@ -200,6 +200,8 @@ extension HTTPDNSClient {
         public var networkInterceptors: [any Interceptor] = []
         /// Where log lines go, all but one at debug and trace level; nil means nowhere. A ``resolver`` has a logger of its own.
         public var logger: Logger?
+        /// Where trust settings are written; nothing for those of code.
+        package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
         /// Where the settings came from; nil for code.
         package var source: (any ConfigurationSource)?
         /// The environment, as far as it is asked.
@@ -257,15 +259,14 @@ extension HTTPDNSClient.Configuration {
         try validateWaysOut()
         for trust in [trust] + trustByHost.values {
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }
+            let reason = String(cString: strerror(errno))
             throw .configuration(
-                "the CA file \(path.escaped(limit: 200)) cannot be read: \(String(cString: strerror(errno)))",
+                (trustOrigins[trust]?.prefix(.trustRootsMissing) ?? "")
+                    + "the CA file \(path.escaped(limit: 200)) cannot be read: \(reason)",
                 hint: "trustRoots wants a PEM file; .system takes the machine's own authorities"
             )
         }
     }
-
-    /// How many different trust settings there are.
-    var trustCount: Int { Set([trust] + trustByHost.values).count }
 }
 
 extension OutlierEjection {

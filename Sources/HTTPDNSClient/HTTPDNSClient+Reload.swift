@@ -1,4 +1,3 @@
-internal import CurlTransport
 public import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import Logging
@@ -15,39 +14,61 @@ extension HTTPDNSClient {
     /// them; transfers in flight finish where they are.
     ///
     /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
-    /// ``Configuration/timeouts``, ``Configuration/versions``, ``Configuration/headers``, ``Configuration/redirects``,
-    /// ``Configuration/retries`` and ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes
-    /// headers are those that the client was made with.
-    /// - Returns: From which generation on they hold, and what needs a restart. Time limits, versions, headers, redirects,
+    /// ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``, ``Configuration/versions``,
+    /// ``Configuration/headers``, ``Configuration/redirects``, ``Configuration/retries`` and
+    /// ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes headers are those that the client
+    /// was made with.
+    ///
+    /// **Trust settings** are tried before anything is taken: their files are read on a thread of its own. Requests that begin
+    /// when this has returned go by the new ones, on connections of their own where these differ from those before; no connection
+    /// and no TLS session of other settings serves them. The loops of the settings before end with the last request in flight
+    /// there, if no other client of the transport has the same. HTTPS proxies are believed by the new ones too; providers have
+    /// trust settings of their own.
+    ///
+    /// Reloads are made one after the other, in the order in which they were asked for.
+    /// - Returns: From which generation on they hold, and what needs a restart. Trust, time limits, versions, headers, redirects,
     ///   retries and the limit of bodies are no part of the generation.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`; then nothing has changed.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that cannot be used;
+    ///   `limitReached` when the transport has as many different trust settings as it may; `shutDown`. Nothing has changed then.
     @discardableResult
-    public func reload(_ configuration: Configuration) throws -> ReloadResult {
+    public func reload(_ configuration: Configuration) async throws -> ReloadResult {
         try configuration.validate()
+        await reloading.begin()
+        defer { reloading.end() }
+        if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
+        let ways = try await lane?.prepare(configuration)
         var result: ReloadResult
         do {
             result = try resolver.reload(configuration.resolver, isEnabled: configuration.isEnabled)
         } catch {
+            if let ways { await lane?.abandon(ways) }
+            if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         if pipeline.reload(configuration) { result.isChanged = true }
-        var needsRestart = result.needsRestart
-        if configuration.trustRoots != initial.trustRoots { needsRestart.append("client.ca_file") }
-        var trust = configuration.trust
-        trust.roots = initial.trust.roots
-        if trust != initial.trust { needsRestart.append("client.trust") }
-        if configuration.trustByHost != initial.trustByHost { needsRestart.append("client.trust_by_host") }
-        if configuration.connections != initial.connections { needsRestart.append("client.connections") }
+        if let ways {
+            try await lane?.adopt(ways)
+            // No address is warm by the new ones.
+            pipeline.choice.forgetHeld()
+            result.isChanged = true
+        }
+        result.needsRestart = Set(result.needsRestart + differencesThatNeedARestart(from: configuration)).sorted()
+        return result
+    }
+
+    /// The settings that differ from those at the beginning and are not live, by name.
+    private func differencesThatNeedARestart(from configuration: Configuration) -> [String] {
+        var names: [String] = []
+        if configuration.connections != initial.connections { names.append("client.connections") }
         if configuration.maximumRequestsInFlight != initial.maximumRequestsInFlight {
-            needsRestart.append("maximumRequestsInFlight")
+            names.append("maximumRequestsInFlight")
         }
         if configuration.maximumIdleConnections != initial.maximumIdleConnections {
-            needsRestart.append("client.connections.max_idle")
+            names.append("client.connections.max_idle")
         }
-        if configuration.proxy != initial.proxy { needsRestart.append("client.proxy") }
-        if configuration.unixSocket != initial.unixSocket { needsRestart.append("client.unix_socket") }
-        if configuration.localSource != initial.localSource { needsRestart.append("client.interface") }
-        result.needsRestart = Set(needsRestart).sorted()
-        return result
+        if configuration.proxy != initial.proxy { names.append("client.proxy") }
+        if configuration.unixSocket != initial.unixSocket { names.append("client.unix_socket") }
+        if configuration.localSource != initial.localSource { names.append("client.interface") }
+        return names
     }
 }

@@ -30,6 +30,8 @@ public final class HTTPDNSClient: Sendable {
     let madeAt: MonotonicTime
     /// The source of the settings, while it is watched.
     let watch = Lock<(any ConfigurationWatch)?>(nil)
+    /// One reload after the other.
+    let reloading = ReloadTurns()
     /// For callback and blocking calls.
     let threads = CallThreads()
     /// The same as ``sender``, where it is one of a transport's.
@@ -41,7 +43,8 @@ public final class HTTPDNSClient: Sendable {
     ///   positive, a CA file or a client certificate that cannot be used.
     public convenience init(configuration: Configuration = Configuration()) async throws {
         var limits = HTTPDNSTransport.Limits()
-        limits.trustSettings = configuration.trustCount
+        // It is for this client alone, which a reload may give any number of them.
+        limits.trustSettings = .max
         limits.idleConnections = configuration.maximumIdleConnections
         var connections = configuration.connections
         // It is the client that counts; a transport that it has for itself need not count again.

@@ -2,8 +2,8 @@ import HTTPDNSClient
 
 /// What can be changed while a client runs.
 enum ChangingSettings {
-    static func reload(_ client: HTTPDNSClient, _ settings: HTTPDNSClient.Configuration) throws {
-        let result = try client.reload(settings)
+    static func reload(_ client: HTTPDNSClient, _ settings: HTTPDNSClient.Configuration) async throws {
+        let result = try await client.reload(settings)
         if !result.needsRestart.isEmpty { print("from the next start on: \(result.needsRestart)") }
     }
 

@@ -1,11 +1,35 @@
 package import HTTPDNSPrimitives
 
 /// The transfers of one client among those of others on the same loop: counted, bounded, and ended together.
+///
+/// Those that begin under the same settings are a cohort. When the settings are exchanged, ``advance()`` begins the next one:
+/// the older ones get no more members, so that it is known when the last transfer under the old settings has ended.
 package final class TransferGroup: Sendable {
+    /// The request's cohort was over before the request began. Nothing of it was sent, and it can begin in the newest one.
+    package struct Superseded: Error {
+        package let request: TransferRequest
+    }
+
+    private struct Cohort {
+        let number: Int
+        var inFlight = 0
+        var waiters: [UnsafeContinuation<Void, Never>] = []
+    }
+
     private struct State {
         var members: [Transfer] = []
+        /// The newest one last; older ones are there while they have members. Nearly always there is one alone.
+        var cohorts = [Cohort(number: 0)]
         var isClosed = false
         var waiters: [UnsafeContinuation<Void, Never>] = []
+
+        /// - Returns: Who waited for this to have been the last of an older cohort.
+        mutating func leaveCohort(_ number: Int) -> [UnsafeContinuation<Void, Never>] {
+            guard let index = cohorts.lastIndex(where: { $0.number == number }) else { return [] }
+            cohorts[index].inFlight -= 1
+            guard cohorts[index].inFlight == 0, index < cohorts.count - 1 else { return [] }
+            return cohorts.remove(at: index).waiters
+        }
     }
 
     /// How many transfers there may be at once.
@@ -20,12 +44,15 @@ package final class TransferGroup: Sendable {
     package var inFlight: Int { state.withLock { $0.members.count } }
 
     /// Takes a transfer in before it begins.
+    /// - Returns: Whether it is in; not when its cohort is over.
     /// - Throws: ``TransferFailure`` with code `shutDown`, or `limitReached`: nothing was sent.
-    func add(_ transfer: Transfer) throws(TransferFailure) {
+    func add(_ transfer: Transfer, cohort: Int) throws(TransferFailure) -> Bool {
         try state.withLock { state throws(TransferFailure) in
             if state.isClosed {
                 throw TransferFailure(code: .shutDown, phase: .queue, message: "the client is shut down")
             }
+            let newest = state.cohorts.count - 1
+            guard state.cohorts[newest].number == cohort else { return false }
             guard state.members.count < maximum else {
                 throw TransferFailure(
                     code: .limitReached,
@@ -34,7 +61,10 @@ package final class TransferGroup: Sendable {
                 )
             }
             transfer.groupIndex = state.members.count
+            transfer.cohort = cohort
             state.members.append(transfer)
+            state.cohorts[newest].inFlight += 1
+            return true
         }
     }
 
@@ -49,11 +79,36 @@ package final class TransferGroup: Sendable {
                 state.members[index] = last
                 last.groupIndex = index
             }
-            guard state.isClosed, state.members.isEmpty else { return [] }
-            defer { state.waiters = [] }
-            return state.waiters
+            var waiters = state.leaveCohort(transfer.cohort)
+            guard state.isClosed, state.members.isEmpty else { return waiters }
+            waiters += state.waiters
+            state.waiters = []
+            return waiters
         }
         for waiter in waiters { waiter.resume() }
+    }
+
+    /// Begins a cohort. Transfers of those before go on, and none is added to them.
+    /// - Returns: Its number.
+    package func advance() -> Int {
+        state.withLock { state in
+            let newest = state.cohorts[state.cohorts.count - 1]
+            if newest.inFlight == 0 { state.cohorts.removeLast() }
+            state.cohorts.append(Cohort(number: newest.number + 1))
+            return newest.number + 1
+        }
+    }
+
+    /// Returns when the last transfer of an older cohort has ended.
+    package func awaitEnd(ofCohort number: Int) async {
+        await withUnsafeContinuation { continuation in
+            let isOver = state.withLock { state in
+                guard let index = state.cohorts.firstIndex(where: { $0.number == number }) else { return true }
+                state.cohorts[index].waiters.append(continuation)
+                return false
+            }
+            if isOver { continuation.resume() }
+        }
     }
 
     /// Refuses new transfers, lets those in flight end until `deadline`, cuts the rest, and returns when none is left.

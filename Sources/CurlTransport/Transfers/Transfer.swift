@@ -4,8 +4,8 @@ internal import Synchronization
 /// One transfer, as its caller and its loop share it.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` is read and written under the group's lock only, `handle`, `race`, `wasSent`, `hedges` and
-/// `isProbe` on the loop's thread only.
+/// `wasCut` are atomic, `groupIndex` and `cohort` are read and written under the group's lock only, `handle`, `race`, `wasSent`,
+/// `hedges` and `isProbe` on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
     /// busy while the next ones travel.
@@ -26,6 +26,8 @@ final class Transfer: @unchecked Sendable {
     let group: TransferGroup?
     /// The place among the group's; -1 when it is not there.
     var groupIndex = -1
+    /// The cohort of the group that it belongs to.
+    var cohort = 0
     let response: Lock<ResponseState>
 
     /// The easy handle that carries the transfer; nil before its start, while its endpoints race, and after its end. Loop
@@ -63,6 +65,13 @@ final class Transfer: @unchecked Sendable {
         self.request = consume request
         self.mailbox = mailbox
         self.group = group
+    }
+
+    /// The request as it was before it was made a transfer, which has not begun.
+    func takeRequest() -> TransferRequest {
+        var request = request
+        request.place = response.withLock { $0.takePlace() }
+        return request
     }
 
     /// Gives the transfer up, from any thread and at any time. Whoever waits gets `CancellationError` from the loop.

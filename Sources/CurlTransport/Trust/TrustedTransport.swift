@@ -44,15 +44,17 @@ package final class TrustedTransport: Sendable {
     package var generation: Int { state.withLock { $0.rotation.generation } }
 
     /// Sends one hop and returns at the head of its response.
-    /// - Throws: ``TransferFailure``; `CancellationError` when the task is cancelled.
-    package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
-        -> TransferResponse
-    {
+    /// - Throws: As ``Transport/execute(_:in:cohort:)``.
+    package func execute(
+        _ request: consuming TransferRequest,
+        in group: TransferGroup? = nil,
+        cohort: Int = 0
+    ) async throws -> TransferResponse {
         let now = clock.now()
         if state.withLock({ $0.rotation.shouldLook(at: now) }) { await look() }
         let (generation, transport) = state.withLock { ($0.rotation.begin(), $0.newest) }
         defer { leave(generation) }
-        return try await transport.execute(consume request, in: group)
+        return try await transport.execute(consume request, in: group, cohort: cohort)
     }
 
     /// Looks at the files now, and waits until changed ones are in use.

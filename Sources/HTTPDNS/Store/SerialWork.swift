@@ -26,16 +26,34 @@ package final class SerialWork: Sendable {
     package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
         try Task.checkCancellation()
         let outcome = OneShot<Result<Value, any Error>>()
-        let job = Job(
-            run: { outcome.deliver(Result { try work() }) },
-            refuse: { outcome.deliver(.failure(NoThread())) }
-        )
-        if queue.withLock({ $0.submit(job) }) == .startThread { start() }
+        enqueue {
+            outcome.deliver(Result { try work() })
+        } refuse: {
+            outcome.deliver(.failure(NoThread()))
+        }
         return try await withTaskCancellationHandler {
             await outcome.value()
         } onCancel: {
             outcome.deliver(.failure(CancellationError()))
         }.get()
+    }
+
+    /// Runs a task's steps like the pieces of work that ``run(_:)`` is given; between them, while it waits for something, there
+    /// may be no thread. Where the system gives none, they run where they would without.
+    package func perform<Value: Sendable>(
+        _ work: @escaping @Sendable () async throws -> Value
+    ) async throws -> Value {
+        // A task of its own: a preference that is given to a running task holds from its second step on.
+        let task = Task(executorPreference: SerialWorkExecutor(self)) { try await work() }
+        return try await withTaskCancellationHandler {
+            try await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    fileprivate func enqueue(_ run: @escaping @Sendable () -> Void, refuse: @escaping @Sendable () -> Void) {
+        if queue.withLock({ $0.submit(Job(run: run, refuse: refuse)) }) == .startThread { start() }
     }
 
     /// How many pieces wait for the one that runs.
@@ -47,6 +65,22 @@ package final class SerialWork: Sendable {
         }
         guard !isStarted else { return }
         for job in queue.withLock({ $0.threadDidNotStart() }) { job.refuse() }
+    }
+}
+
+/// Runs tasks where ``SerialWork`` is done.
+private final class SerialWorkExecutor: TaskExecutor {
+    private let work: SerialWork
+
+    init(_ work: SerialWork) { self.work = work }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        work.enqueue {
+            job.runSynchronously(on: self.asUnownedTaskExecutor())
+        } refuse: {
+            globalConcurrentExecutor.enqueue(ExecutorJob(job))
+        }
     }
 }
 

@@ -58,10 +58,11 @@ extension HTTPDNSClientError {
     }
 
     /// Files of trust settings that cannot be taken into use.
-    static func unusable(_ failure: TransferFailure) -> HTTPDNSClientError {
+    /// - Parameter origin: Where the settings are written, if that is known.
+    static func unusable(_ failure: TransferFailure, origin: TrustOrigin? = nil) -> HTTPDNSClientError {
         let isCertificate = failure.code == .clientCertificateUnusable
         return configuration(
-            failure.message,
+            (origin?.prefix(failure.code) ?? "") + failure.message,
             hint: isCertificate
                 ? "trust.clientCertificate wants PEM files of a certificate and the private key that belongs to it"
                 : "trust.roots wants a PEM file; .system takes the machine's own authorities",

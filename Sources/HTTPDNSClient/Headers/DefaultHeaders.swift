@@ -34,6 +34,21 @@ public struct DefaultHeaders: Hashable, Sendable {
 
     var isEmpty: Bool { fields.isEmpty && byHost.isEmpty }
 
+    /// Why a field of this name cannot be added to requests, and what to do; nil when it can.
+    package static func fault(in name: HTTPField.Name) -> (message: String, hint: String?)? {
+        do throws(HTTPDNSClientError) {
+            try RequestCheck.check([name: ""])
+            return nil
+        } catch {
+            return (error.message, error.hint)
+        }
+    }
+
+    /// Whether fields of this name hold secrets, as far as their names say so.
+    package static func isSecret(_ name: HTTPField.Name) -> Bool {
+        name != .referer && RedirectPolicy().isSecret(HTTPField(name: name, value: ""))
+    }
+
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
         guard byHost[.any] == nil else {

@@ -10,6 +10,8 @@ struct CallSettings: Hashable, Sendable {
     let headers: HostHeaderRules?
     let redirects: RedirectPolicy
     let retries: RetryPolicy
+    /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
+    let proxyTrust: ProxyTrust
 
     init(_ configuration: HTTPDNSClient.Configuration) {
         var limits = TransferLimits()
@@ -24,6 +26,7 @@ struct CallSettings: Hashable, Sendable {
         headers = HostHeaderRules(configuration.headers)
         redirects = configuration.redirects
         retries = configuration.retries
+        proxyTrust = ProxyTrust(configuration.trust)
     }
 }
 

@@ -58,7 +58,7 @@ final class Pipeline: Sendable {
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
     }
 
-    /// Takes other time limits, versions and limits of bodies.
+    /// Takes other time limits, versions, limits of bodies and trust in proxies.
     /// - Returns: Whether one of them is another than before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
         let new = SharedCallSettings(CallSettings(configuration))
@@ -80,6 +80,8 @@ final class Pipeline: Sendable {
     var redirects: RedirectPolicy { current.values.redirects }
     /// When a request without a policy of its own is sent again.
     var retries: RetryPolicy { current.values.retries }
+    /// What an HTTPS proxy is believed by.
+    var proxyTrust: ProxyTrust { current.values.proxyTrust }
 
     // MARK: call
 

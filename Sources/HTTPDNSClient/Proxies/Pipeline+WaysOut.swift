@@ -55,7 +55,7 @@ extension Pipeline {
                 port: proxy.port,
                 addresses: Set(own.map(\.address)),
                 login: try proxy.login(),
-                trust: waysOut.proxyTrust
+                trust: proxyTrust
             )
             if proxy.isTold(rewritten.content.url.host, request.options) {
                 guard proxy.kind == .https else {

@@ -25,8 +25,6 @@ final class WaysOut: Sendable {
     private let isPlain: Bool
     /// What every straight hop passes through on its way.
     let straightPassage: Passage?
-    /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
-    let proxyTrust: ProxyTrust
     /// The address of each proxy that is tried first: the one that could be connected to last, or the one after it, if that failed
     /// since.
     private let fronts = Lock<[Host: IPAddress]>([:])
@@ -39,7 +37,6 @@ final class WaysOut: Sendable {
         environment = ProxyEnvironment(configuration.environment)
         unixSocket = configuration.unixSocket
         source = configuration.localSource
-        proxyTrust = ProxyTrust(configuration.trust)
         isPlain = rules == .none && unixSocket == nil
         straightPassage = source.map { Passage(source: $0) }
     }

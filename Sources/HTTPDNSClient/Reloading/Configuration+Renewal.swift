@@ -17,6 +17,7 @@ extension HTTPDNSClient.Configuration {
         take(\.isEnabled)
         take(\.trust)
         take(\.trustByHost)
+        renewed.trustOrigins = new.trustOrigins
         take(\.maximumRequestsInFlight)
         take(\.maximumResponseBody)
         take(\.versions)

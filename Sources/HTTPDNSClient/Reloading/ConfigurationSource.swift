@@ -9,7 +9,7 @@ package protocol ConfigurationSource: Sendable {
     ///     when the client is gone. Not to be called on a thread that requests wait for.
     func watch(
         for settings: HTTPDNSClient.Configuration,
-        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) throws -> ReloadResult
+        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
     ) -> any ConfigurationWatch
 }
 

@@ -35,7 +35,7 @@ extension HTTPDNSClient {
         guard let source = configuration.source else { return }
         let watch = source.watch(for: configuration) { [weak self] settings in
             guard let self else { throw ConfigurationWatchEnded() }
-            return try self.reload(settings)
+            return try await self.reload(settings)
         }
         self.watch.withLock { $0 = watch }
     }

@@ -15,13 +15,14 @@ public import Logging
 /// share no thread, no connection and no TLS session.
 ///
 /// **Life.** A loop starts with the first request of its trust settings, and ends when the last client with these is shut
-/// down. A transport whose clients are all shut down holds nothing, and needs no shutdown of its own. Clients keep their
+/// down, or has taken others (``HTTPDNSClient/reload(_:)``) and ended its requests there. A transport whose clients are all shut down holds nothing, and needs no shutdown of its own. Clients keep their
 /// transport alive. ``shutdown(drainingFor:)`` ends all of them at once.
 public final class HTTPDNSTransport: Sendable {
     /// What a transport may take at most.
     public struct Limits: Hashable, Sendable {
         /// How many different trust settings may be in use at once, at least 1. Each has a thread and connections of its own; a
-        /// client with one more is refused with ``HTTPDNSClientError/Code/limitReached``.
+        /// client with one more, or a reload that brings one, is refused with ``HTTPDNSClientError/Code/limitReached``. Settings that
+        /// a reload has replaced, and that transfers in flight still end on, are not counted.
         public var trustSettings = 32
         /// How many connections are kept open for later requests, for each of these, at least 1.
         public var idleConnections = 128
@@ -34,7 +35,7 @@ public final class HTTPDNSTransport: Sendable {
     public struct Usage: Hashable, Sendable {
         /// Clients that are not shut down.
         public var clients: Int
-        /// Different trust settings among these.
+        /// Different trust settings among these, and those before a reload that requests in flight end on.
         public var trustSettings: Int
         /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of certificates.
         public var loops: Int
@@ -90,7 +91,7 @@ public final class HTTPDNSTransport: Sendable {
 
     /// What is in use now.
     public var usage: Usage {
-        let (clients, transports) = registry.withLock { ($0.leases, $0.transports) }
+        let (clients, transports) = registry.withLock { ($0.clients, $0.transports) }
         return Usage(
             clients: clients,
             trustSettings: transports.count,
@@ -135,45 +136,67 @@ public final class HTTPDNSTransport: Sendable {
         }
     }
 
-    /// A way for one client, until ``TenantLane`` gives it back.
-    func lease(_ trust: TrustSettings) async throws(HTTPDNSClientError) -> TrustedTransport {
-        let limits = limits
-        let lease = registry.withLock { registry in
-            registry.lease(trust, maximum: limits.trustSettings) {
-                var configuration = TransportConfiguration()
-                configuration.trust = trust
-                configuration.driver = driver
-                configuration.maximumIdleConnections = limits.idleConnections
-                configuration.attemptDelay = connections.attemptDelay
-                configuration.idleLimit = connections.idle
-                configuration.maximumAge = connections.maximumAge
-                configuration.unacknowledgedLimit = connections.unacknowledged
-                configuration.keepsPeerCertificates = connections.keepsPeerCertificates
-                configuration.ejection = connections.ejection
-                configuration.activeProbing = connections.activeProbing
-                configuration.logger = logger
-                return TrustedTransport(configuration)
+    /// The ways for one client, until ``TenantLane`` gives them back: all that its settings name, or none.
+    /// - Parameter held: What the client gives up for them; nil: it is a new client.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
+    func lease(
+        _ settings: HTTPDNSClient.Configuration,
+        insteadOf held: TrustedWays? = nil
+    ) async throws(HTTPDNSClientError) -> TrustedWays {
+        let trusts = Set([settings.trust] + settings.trustByHost.values)
+        let lease = registry.withLock {
+            $0.lease(trusts, insteadOf: held?.trusts, maximum: limits.trustSettings) {
+                TrustedTransport(configuration($0))
             }
         }
+        let leased: [TrustSettings: TrustedTransport]
         switch lease {
-        case .granted(let transport):
-            do throws(TransferFailure) {
-                if trust.namesFiles { try await transport.prepare() }
-                return transport
-            } catch {
-                _ = release(trust)
-                throw HTTPDNSClientError.unusable(error)
+        case .granted(let transports): leased = transports
+        case .tooMany: throw HTTPDNSClientError.tooManyTrustSettings(limits.trustSettings)
+        case .closed: throw HTTPDNSClientError.transportShutDown
+        }
+        let holding: TrustRegistry.Holding = held == nil ? .inUse : .candidate
+        do throws(HTTPDNSClientError) {
+            for trust in [settings.trust] + settings.trustByHost.values where trust.namesFiles {
+                do throws(TransferFailure) {
+                    try await leased[trust]?.prepare()
+                } catch {
+                    throw HTTPDNSClientError.unusable(error, origin: settings.trustOrigins[trust])
+                }
             }
-        case .tooMany:
-            throw HTTPDNSClientError.tooManyTrustSettings(limits.trustSettings)
-        case .closed:
-            throw HTTPDNSClientError.transportShutDown
+            guard let ways = TrustedWays(settings, leased) else { throw HTTPDNSClientError.transportShutDown }
+            return ways
+        } catch {
+            let unused = registry.withLock { $0.release(trusts, held: holding) }
+            for transport in unused { await transport.shutdown() }
+            throw error
         }
     }
 
-    /// A client has ended.
-    /// - Returns: The transport, to be ended, if that was its last client.
-    func release(_ trust: TrustSettings) -> TrustedTransport? {
-        registry.withLock { $0.release(trust) }
+    /// A client has taken other ways.
+    func leave(_ ways: TrustedWays) {
+        registry.withLock { $0.leave(ways.trusts) }
+    }
+
+    /// A client gives ways back.
+    /// - Returns: The transports, to be ended, whose last user it was.
+    func release(_ ways: TrustedWays, held holding: TrustRegistry.Holding) -> [TrustedTransport] {
+        registry.withLock { $0.release(ways.trusts, held: holding) }
+    }
+
+    private func configuration(_ trust: TrustSettings) -> TransportConfiguration {
+        var configuration = TransportConfiguration()
+        configuration.trust = trust
+        configuration.driver = driver
+        configuration.maximumIdleConnections = limits.idleConnections
+        configuration.attemptDelay = connections.attemptDelay
+        configuration.idleLimit = connections.idle
+        configuration.maximumAge = connections.maximumAge
+        configuration.unacknowledgedLimit = connections.unacknowledged
+        configuration.keepsPeerCertificates = connections.keepsPeerCertificates
+        configuration.ejection = connections.ejection
+        configuration.activeProbing = connections.activeProbing
+        configuration.logger = logger
+        return configuration
     }
 }

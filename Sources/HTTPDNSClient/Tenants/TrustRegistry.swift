@@ -3,46 +3,82 @@ internal import CurlTransport
 /// Which trust settings are in use by how many clients: a value.
 struct TrustRegistry {
     enum Lease {
-        case granted(TrustedTransport)
+        case granted([TrustSettings: TrustedTransport])
         case tooMany
         case closed
     }
 
+    /// As what a client has leased settings.
+    enum Holding {
+        /// Those that its requests go by.
+        case inUse
+        /// Those that it may take next.
+        case candidate
+        /// Those that it has taken others for; some of its requests are in flight there.
+        case leaving
+    }
+
     private struct Entry {
         let transport: TrustedTransport
-        var leases = 0
+        /// Clients that have them in use, or may do so next.
+        var users = 0
+        /// Clients that are leaving them.
+        var leaving = 0
     }
 
     private var entries: [TrustSettings: Entry] = [:]
     private var isClosed = false
 
-    var leases: Int { entries.values.reduce(0) { $0 + $1.leases } }
+    /// Clients that are not shut down.
+    private(set) var clients = 0
     var transports: [TrustedTransport] { entries.values.map(\.transport) }
 
-    /// - Parameter make: Makes a transport for settings that nobody uses yet.
-    mutating func lease(_ trust: TrustSettings, maximum: Int, make: () -> TrustedTransport) -> Lease {
+    /// Leases all of these or none.
+    /// - Parameters:
+    ///   - held: What the client will give up for them, which does not count where nobody else uses it; nil: it is a new client.
+    ///   - make: Makes a transport for settings that nobody uses yet.
+    mutating func lease(
+        _ trusts: Set<TrustSettings>,
+        insteadOf held: Set<TrustSettings>?,
+        maximum: Int,
+        make: (TrustSettings) -> TrustedTransport
+    ) -> Lease {
         if isClosed { return .closed }
-        var entry: Entry
-        if let known = entries[trust] {
-            entry = known
-        } else {
-            guard entries.count < maximum else { return .tooMany }
-            entry = Entry(transport: make())
+        let others = entries.count { trust, entry in
+            !trusts.contains(trust) && entry.users > (held?.contains(trust) == true ? 1 : 0)
         }
-        entry.leases += 1
-        entries[trust] = entry
-        return .granted(entry.transport)
+        // Settings that stay are no more than before, whatever the limit is.
+        guard others + trusts.count <= maximum || held?.isSuperset(of: trusts) == true else { return .tooMany }
+        for trust in trusts {
+            entries[trust, default: Entry(transport: make(trust))].users += 1
+        }
+        if held == nil { clients += 1 }
+        return .granted(entries.filter { trusts.contains($0.key) }.mapValues(\.transport))
     }
 
-    /// - Returns: The transport, if nobody uses it any more.
-    mutating func release(_ trust: TrustSettings) -> TrustedTransport? {
-        guard var entry = entries[trust] else { return nil }
-        entry.leases -= 1
-        entries[trust] = entry.leases > 0 ? entry : nil
-        return entry.leases > 0 ? nil : entry.transport
+    /// A client has taken others.
+    mutating func leave(_ trusts: Set<TrustSettings>) {
+        for trust in trusts {
+            entries[trust]?.users -= 1
+            entries[trust]?.leaving += 1
+        }
     }
 
-    /// Refuses new clients from here on.
+    /// - Returns: The transports that nobody uses any more.
+    mutating func release(_ trusts: Set<TrustSettings>, held holding: Holding) -> [TrustedTransport] {
+        if holding == .inUse { clients -= 1 }
+        var unused: [TrustedTransport] = []
+        for trust in trusts {
+            guard var entry = entries[trust] else { continue }
+            if holding == .leaving { entry.leaving -= 1 } else { entry.users -= 1 }
+            let isUnused = entry.users + entry.leaving == 0
+            entries[trust] = isUnused ? nil : entry
+            if isUnused { unused.append(entry.transport) }
+        }
+        return unused
+    }
+
+    /// Refuses new clients and settings from here on.
     mutating func close() -> [TrustedTransport] {
         isClosed = true
         return transports

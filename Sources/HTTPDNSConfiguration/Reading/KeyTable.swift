@@ -87,7 +87,7 @@ package struct KeyTable: Sendable {
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
-            "redirects", "retries", "proxy", "unix_socket", "interface",
+            "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket", "interface",
         ]
     )
     package static let timeouts = KeyTable(
@@ -130,7 +130,8 @@ package struct KeyTable: Sendable {
     package static let all = [
         top, dohProvider, jsonProvider, alidnsProvider, alibabaV1Provider, alibabaV2Provider, tencentProvider, secret,
         limits, route, rollout, mapping, via, policy, cache, cacheTimeToLive, snapshot, resolver, client, timeouts,
-        connections, ejection, probing, trust, clientCertificate, hostTrust, redirects, retries, retryBudget, proxy,
+        connections, ejection, probing, trust, clientCertificate, hostTrust, hostHeaders, redirects, retries,
+        retryBudget, proxy,
         metrics, serve, servedAlibaba, servedTencent, servedAlidns, servedHost,
     ]
 }

@@ -14,6 +14,10 @@ extension SettingsReader {
         if let node = fields["timeouts"] { settings.timeouts = readTimeouts(node) }
         if let node = fields["ca_file"] { settings.certificateFile = readableFile(of: node, path: "client.ca_file") }
         if let node = fields["trust"] { readTrust(node, into: &settings.trust) }
+        var origin = TrustOrigin()
+        origin.authorities = fields["ca_file"].map { place(of: $0, "client.ca_file") }
+        origin.certificate = fields["trust"].map { place(of: $0, "client.trust") }
+        settings.trustOrigins[settings.wholeTrust] = origin
         if let node = fields["trust_by_host"] { readTrustByHost(node, into: &settings) }
         if let node = fields["connections"] { readConnections(node, into: &settings) }
         if let node = fields["on_address_change"],
@@ -30,9 +34,16 @@ extension SettingsReader {
             }
             settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
         }
+        if let node = fields["headers"] { settings.headers.fields = readHeaders(node) }
+        if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }
         if let node = fields["redirects"] { settings.redirects = readRedirects(node) }
         if let node = fields["retries"] { settings.retries = readRetries(node) }
         readWaysOut(fields, into: &settings)
+    }
+
+    /// What precedes an error about the value of a key.
+    func place(of node: ConfigurationNode, _ key: String) -> String {
+        "\(SourceLocation(file: file, line: node.position.line, column: node.position.column)): \(key)"
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {

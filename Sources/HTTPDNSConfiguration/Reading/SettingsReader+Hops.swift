@@ -32,7 +32,7 @@ extension SettingsReader {
         return policy
     }
 
-    private mutating func readFieldNames(_ node: ConfigurationNode, path: String) -> [HTTPField.Name] {
+    mutating func readFieldNames(_ node: ConfigurationNode, path: String) -> [HTTPField.Name] {
         var names: [HTTPField.Name] = []
         for node in elements(of: node, path: path, "names of header fields, one or a list") ?? [] {
             let name = value(of: node, path: path, "the name of a header field") { text throws(ValueMistake) in

@@ -36,11 +36,11 @@ extension SettingsReader {
     /// What is not written about a host is as it is for all.
     mutating func readTrustByHost(_ node: ConfigurationNode, into settings: inout FileSettings) {
         let path = "client.trust_by_host"
-        var base = settings.trust
-        if let file = settings.certificateFile { base.roots = .file(file) }
+        let base = settings.wholeTrust
         for (text, entry) in entries(of: node, path: path, "names and whom to believe there") ?? [] {
             let place = "\(path)[\(quoted(text))]"
-            guard let pattern = readPattern(text, entry.key, path: place) else { continue }
+            let ofAll = "client.trust and client.ca_file"
+            guard let pattern = readPattern(text, entry.key, path: place, ofAll: ofAll) else { continue }
             if settings.trustByHost[pattern] != nil {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
@@ -52,17 +52,31 @@ extension SettingsReader {
             readTrust(fields, path: place, into: &trust)
             if let node = fields["pins"] { trust.pin(readPins(node, path: "\(place).pins")) }
             settings.trustByHost[pattern] = trust
+            var origin = settings.trustOrigins[base] ?? TrustOrigin()
+            if let node = fields["ca_file"] { origin.authorities = self.place(of: node, "\(place).ca_file") }
+            if let node = fields["client_certificate"] {
+                origin.certificate = self.place(of: node, "\(place).client_certificate")
+            }
+            // What is equal at several places is told of the first one.
+            if settings.trustOrigins[trust] == nil { settings.trustOrigins[trust] = origin }
         }
     }
 
-    private mutating func readPattern(_ text: String, _ node: ConfigurationNode, path: String) -> HostPattern? {
+    /// A name or a suffix.
+    /// - Parameter ofAll: Where what holds for all hosts belongs.
+    mutating func readPattern(
+        _ text: String,
+        _ node: ConfigurationNode,
+        path: String,
+        ofAll: String
+    ) -> HostPattern? {
         do throws(HostNameError) {
             let pattern = try HostPattern(text)
             if pattern != .any { return pattern }
             mistakes.add(
                 "\(path): \"*\" stands for all hosts; allowed: a name or *.suffix",
                 at: node.position,
-                hint: "what holds for all hosts belongs to client.trust and client.ca_file"
+                hint: "what holds for all hosts belongs to \(ofAll)"
             )
         } catch {
             mistakes.add("\(path): \(error)", at: node.position)

@@ -27,10 +27,13 @@ package struct FileSettings: Sendable {
     package var trust = TrustSettings()
     /// The same, whole, for hosts that have their own.
     package var trustByHost: [HostPattern: TrustSettings] = [:]
+    /// Where each of these is written.
+    package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
     package var maximumResponseBody: ByteCount?
+    package var headers = DefaultHeaders()
     package var redirects = RedirectPolicy()
     package var retries = RetryPolicy.none
     package var proxy = ProxyRules.none
@@ -40,6 +43,13 @@ package struct FileSettings: Sendable {
     package var serve = ServeSettings()
 
     package init() {}
+
+    /// ``trust`` with ``certificateFile``.
+    package var wholeTrust: TrustSettings {
+        var trust = trust
+        trust.roots = certificateFile.map(TrustRoots.file) ?? .system
+        return trust
+    }
 
     /// The settings with live providers.
     /// - Throws: ``ConfigurationFileError`` for what only the parts themselves can tell: a provider that cannot be made.
@@ -75,12 +85,13 @@ package struct FileSettings: Sendable {
         configuration.resolver.mappings = mappings
         configuration.resolver.policy = policy
         apply(to: &configuration.resolver)
-        configuration.trust = trust
-        configuration.trustRoots = certificateFile.map(TrustRoots.file) ?? .system
+        configuration.trust = wholeTrust
         configuration.trustByHost = trustByHost
+        configuration.trustOrigins = trustOrigins
         configuration.timeouts = timeouts
         configuration.maximumResponseBody = maximumResponseBody
         configuration.versions = versions
+        configuration.headers = headers
         configuration.redirects = redirects
         configuration.retries = retries
         configuration.proxy = proxy

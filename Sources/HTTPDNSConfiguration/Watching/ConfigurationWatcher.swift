@@ -29,7 +29,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let clock: any TimeSource
     private let pace: WatchPace
     private let isOnDemandOnly: Bool
-    private let apply: @Sendable ([UInt8]) throws -> Applied
+    private let apply: @Sendable ([UInt8]) async throws -> Applied
     private let report: @Sendable (Report) -> Void
     private let work = SerialWork()
     private let inbox = WatcherInbox<Applied>()
@@ -49,7 +49,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         pace: WatchPace = WatchPace(),
         reading: WatchedFileReading?,
         isOnDemandOnly: Bool = false,
-        apply: @escaping @Sendable ([UInt8]) throws -> Applied,
+        apply: @escaping @Sendable ([UInt8]) async throws -> Applied,
         report: @escaping @Sendable (Report) -> Void
     ) {
         self.file = file
@@ -176,10 +176,8 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
             let result: Result<Applied?, any Error>
             let outcome: WatchState.Outcome
             do {
-                (outcome, result) = try await watcher.work.run {
-                    let (outcome, applied) = try reader.renewal(expected: expected)
-                    return (outcome, .success(applied))
-                }
+                let (found, bytes) = try await watcher.work.run { try reader.newContent(expected: expected) }
+                (outcome, result) = (found, .success(try await watcher.apply(bytes)))
             } catch {
                 outcome = .failed("\(error)")
                 result = .failure(error)
@@ -233,9 +231,18 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         return (isTold, sight, inbox.takeEvents())
     }
 
-    /// Reads and applies, on the watcher's thread.
+    /// Applies what was read, on the watcher's thread.
+    private func apply(_ bytes: [UInt8]?) async throws -> Applied? {
+        guard let bytes else { return nil }
+        let result = try await work.perform { [apply] in try await apply(bytes) }
+        applied.withLock { $0 = ContentMark(bytes) }
+        return result
+    }
+
+    /// Reads, on the watcher's thread.
     /// - Parameter expected: What the file must be; nil takes it as it is, as soon as it holds still.
-    private func renewal(expected: FileSight?) throws -> (WatchState.Outcome, Applied?) {
+    /// - Returns: What is to be applied, and what comes of the reading once it is.
+    private func newContent(expected: FileSight?) throws -> (WatchState.Outcome, [UInt8]?) {
         var reading = try file.read()
         if let expected {
             guard reading.sight == expected else { return (.changedMeanwhile, nil) }
@@ -245,9 +252,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
         }
         let mark = ContentMark(reading.bytes)
         if expected != nil, mark == applied.withLock({ $0 }) { return (.unchanged, nil) }
-        let result = try apply(reading.bytes)
-        applied.withLock { $0 = mark }
-        return (.applied, result)
+        return (.applied, reading.bytes)
     }
 
     /// How often a file that is being written is read again for somebody who wants it now.

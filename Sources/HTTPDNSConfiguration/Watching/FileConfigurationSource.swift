@@ -44,7 +44,7 @@ struct FileConfigurationSource: ConfigurationSource {
 
     func watch(
         for configuration: HTTPDNSClient.Configuration,
-        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) throws -> ReloadResult
+        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
     ) -> any ConfigurationWatch {
         FileWatch(self, for: configuration, applying: apply)
     }

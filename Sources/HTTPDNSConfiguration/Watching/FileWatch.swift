@@ -12,7 +12,7 @@ final class FileWatch: ConfigurationWatch {
     init(
         _ source: FileConfigurationSource,
         for configuration: HTTPDNSClient.Configuration,
-        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) throws -> ReloadResult
+        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
     ) {
         let isWatching = configuration.watchesFile
         let reports = ReloadReports(
@@ -28,7 +28,7 @@ final class FileWatch: ConfigurationWatch {
             events: isWatching ? source.events() : NoFileEvents(),
             reading: source.reading,
             isOnDemandOnly: !isWatching,
-            apply: { try renewal.apply($0) },
+            apply: { try await renewal.apply($0) },
             report: { reports.note($0) }
         )
         self.reports = reports
@@ -62,13 +62,13 @@ private final class SettingsRenewal: Sendable {
     private let source: FileConfigurationSource
     /// What the client was made of.
     private let settings: HTTPDNSClient.Configuration
-    private let apply: @Sendable (HTTPDNSClient.Configuration) throws -> ReloadResult
+    private let apply: @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
     private let providers: Lock<LiveProviders>
 
     init(
         _ source: FileConfigurationSource,
         settings: HTTPDNSClient.Configuration,
-        apply: @escaping @Sendable (HTTPDNSClient.Configuration) throws -> ReloadResult
+        apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
     ) {
         self.source = source
         self.settings = settings
@@ -76,12 +76,12 @@ private final class SettingsRenewal: Sendable {
         providers = Lock(source.providers)
     }
 
-    func apply(_ bytes: [UInt8]) throws -> ReloadResult {
+    func apply(_ bytes: [UInt8]) async throws -> ReloadResult {
         let running = providers.withLock { $0 }
         var next = running
         let said = try FileConfigurationSource.parse(bytes, name: source.name, providers: &next)
         do {
-            let result = try apply(settings.renewed(from: source.settings, to: said))
+            let result = try await apply(settings.renewed(from: source.settings, to: said))
             let applied = next
             providers.withLock { $0 = applied }
             return result

@@ -134,6 +134,30 @@ struct SecureProxyTests {
         #expect(server.connections.allSatisfy { $0.received.isEmpty }, "the login is for the proxy alone")
     }
 
+    @Test(
+        "A reload of the client's trust settings holds for the proxy too, also on the way to a host that keeps its own"
+    )
+    func reloaded() async throws {
+        let rig = try await ServerRig.shared()
+        let (relay, server) = try await proxy(rig, certificate: "untrusted")
+        var settings = try settings(rig, "https://untrusted.test:\(relay.port)")
+        settings.resolver.mappings[try MappingKey("untrusted.test")] = .addresses(["127.0.0.1"])
+        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
+        settings.trustByHost[try HostPattern("lab.test")] = settings.trust
+        var other = settings
+        other.trust.roots = .file(rig.otherCertificateAuthorityFile)
+        let reloaded = other
+        try await withClient(settings) { client async throws in
+            let error = try await #require(throws: HTTPDNSClientError.self) {
+                try await client.get("http://lab.test:8080/")
+            }
+            #expect(error.code == .proxyUnreachable && error.stage == .tls, "\(error)")
+            try await client.reload(reloaded)
+            #expect(try await client.get("http://lab.test:8080/").text() == "ok")
+        }
+        withExtendedLifetime(server) {}
+    }
+
     @Test("A host with authorities and a least version of its own is reached through a proxy that the client believes")
     func strictHost() async throws {
         let rig = try await ServerRig.shared()

@@ -105,7 +105,7 @@ struct DiagnosticsTests {
     }
 
     @Test("routes and limits are those in force, also after a reload")
-    func reload() throws {
+    func reload() async throws {
         var settings = HTTPDNSClient.Configuration()
         let rig = try Rig { configuration in settings = configuration }
         #expect(rig.client.diagnostics().limits.connectSeconds == 5)
@@ -115,7 +115,7 @@ struct DiagnosticsTests {
         route.rollout = Rollout(percent: 25, by: .key)
         route.mode = .shadow
         settings.resolver.routes.append(route)
-        try rig.client.reload(settings)
+        try await rig.client.reload(settings)
         let diagnostics = rig.client.diagnostics()
         #expect(diagnostics.limits.connectSeconds == 2 && diagnostics.limits.totalSeconds == nil)
         let pay = try #require(diagnostics.routes.last)

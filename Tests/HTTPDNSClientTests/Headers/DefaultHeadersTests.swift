@@ -174,7 +174,7 @@ struct DefaultHeadersTests {
         let rig = try rig()
         var configuration = rig.configuration
         configuration.headers.fields[.userAgent] = "shop/1.5"
-        #expect(try rig.client.reload(configuration).isChanged)
+        #expect(try await rig.client.reload(configuration).isChanged)
         #expect(try await sent(rig, ClientRequest(url: "https://one.test/"))[.userAgent] == "shop/1.5")
     }
 }

@@ -54,15 +54,15 @@ struct ProxyTextTests {
     }
 
     @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
-    func reload() throws {
+    func reload() async throws {
         var proxy = try Proxy("http://proxy.test:3128")
         proxy.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
         for proxy in [proxy, try Proxy("http://me:hunter2@proxy.test:3128")] {
             let rig = try Rig { $0.proxy = .through(proxy) }
-            #expect(try rig.client.reload(rig.configuration).needsRestart == [])
+            #expect(try await rig.client.reload(rig.configuration).needsRestart == [])
             var other = rig.configuration
             other.proxy = .through(try Proxy("http://me:hunter3@proxy.test:3128"))
-            #expect(try rig.client.reload(other).needsRestart == ["client.proxy"])
+            #expect(try await rig.client.reload(other).needsRestart == ["client.proxy"])
         }
     }
 

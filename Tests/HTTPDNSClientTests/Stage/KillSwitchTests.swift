@@ -71,20 +71,20 @@ struct KillSwitchTests {
         configuration.isEnabled = false
         configuration.timeouts.firstByte = .seconds(7)
         configuration.maximumIdleConnections = 3
-        let result = try rig.client.reload(configuration)
+        let result = try await rig.client.reload(configuration)
         #expect(result.isChanged && result.needsRestart == ["client.connections.max_idle"])
         #expect(try await rig.client.get("http://one.test/").exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.last?.limits.firstByte == .seconds(7))
 
         configuration.isEnabled = true
         configuration.timeouts.connect = .zero
-        #expect(throws: HTTPDNSClientError.self) { try rig.client.reload(configuration) }
+        await #expect(throws: HTTPDNSClientError.self) { try await rig.client.reload(configuration) }
         #expect(!rig.client.killSwitch.isOn)
         configuration.timeouts.connect = .seconds(1)
-        #expect(try rig.client.reload(configuration).isChanged)
+        #expect(try await rig.client.reload(configuration).isChanged)
         #expect(rig.client.killSwitch.isOn)
         #expect(try await rig.client.get("http://one.test/").exchanges.first?.request.source == .provider)
-        #expect(try !rig.client.reload(configuration).isChanged)
+        #expect(try await !rig.client.reload(configuration).isChanged)
     }
 
     @Test("a reload of routes makes older tags void")
@@ -94,7 +94,7 @@ struct KillSwitchTests {
         #expect(rewritten.tag?.isValid == true)
         var configuration = rig.configuration
         configuration.resolver.routes[0].action = .bypass
-        try rig.client.reload(configuration)
+        try await rig.client.reload(configuration)
         #expect(rewritten.tag?.isValid == false)
     }
 

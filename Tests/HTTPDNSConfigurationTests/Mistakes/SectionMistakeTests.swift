@@ -229,7 +229,7 @@ struct SectionMistakeTests {
                 """,
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries, \
+                connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, \
                 proxy, unix_socket, interface (it is a key of client.timeouts)
                 """
             ),
@@ -287,6 +287,36 @@ struct SectionMistakeTests {
                 f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599
                 f.yaml:4:72: client.retries.budget.percent: "1001" is out of range; allowed: a whole number from 0 to 1000
                 f.yaml:4:78: "share" is not a key of client.retries.budget; allowed: percent, per_second
+                """
+            ),
+            MistakeCase(
+                "Wrong headers, of which no value is repeated",
+                """
+                version: 1
+                client:
+                  headers: { "a b": x, Host: x, content-length: 5, Authorization: Bearer hunter2, X-A: "hunter2\\nX-B: 1", X-C: {} }
+                  headers_by_host:
+                    "*": { fields: { X-A: 1 } }
+                    a.example: { fields: { X-Api-Key: hunter2, X-D: 1, x-d: 2 }, without: ["a b"], only: 1 }
+                """,
+                """
+                f.yaml:3:14: client.headers: "a b" is no name of a header field; allowed: such as X-Tenant
+                f.yaml:3:24: client.headers: a Host header field is not sent as given (use options.hostHeader for another Host)
+                f.yaml:3:33: client.headers: the header field content-length is set by the client, from the body (leave it out; \
+                a stream's length goes into RequestBody.stream(length:))
+                f.yaml:3:52: client.headers: Authorization holds a secret, and secrets do not stand in this file (let \
+                computedHeaders of the program give it)
+                f.yaml:3:88: client.headers["X-A"]: found what no field can have as its value; allowed: text without line \
+                breaks, and without spaces at its ends
+                f.yaml:3:112: client.headers["X-C"]: found an empty mapping; allowed: a value, or a list of them
+                f.yaml:5:5: client.headers_by_host["*"]: "*" stands for all hosts; allowed: a name or *.suffix (what holds for \
+                all hosts belongs to client.headers)
+                f.yaml:6:28: client.headers_by_host["a.example"].fields: X-Api-Key holds a secret, and secrets do not stand in \
+                this file (let computedHeaders of the program give it)
+                f.yaml:6:56: client.headers_by_host["a.example"].fields["x-d"] is written twice (give one list of values)
+                f.yaml:6:76: client.headers_by_host["a.example"].without: "a b" is no name of a header field; allowed: such as \
+                X-Tenant-Token
+                f.yaml:6:84: "only" is not a key of a host's headers; allowed: fields, without (it is a key of a route)
                 """
             ),
             MistakeCase(
@@ -425,7 +455,8 @@ struct SectionMistakeTests {
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
-                connections, on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface
+                connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, \
+                unix_socket, interface
                 """
             ),
             MistakeCase(
@@ -439,7 +470,8 @@ struct SectionMistakeTests {
                 f.yaml:2:19: cache.entries: "x" is not a whole number; allowed: a whole number from 1 to 10000000
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
-                on_address_change, http, max_response, redirects, retries, proxy, unix_socket, interface (did you mean "http"?)
+                on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, unix_socket, \
+                interface (did you mean "http"?)
                 """
             ),
         ]

@@ -204,6 +204,34 @@ struct SettingsTests {
         #expect(settings.maximumResponseBody == .kibibytes(64))
     }
 
+    @Test("Default headers: of all hosts and of some, lists of values, names in any case")
+    func headers() throws {
+        let settings = try ConfigurationFile.settings(
+            """
+            version: 1
+            client:
+              headers: { User-Agent: shop/1.4, x-list: [a, b], X-Empty: "" }
+              headers_by_host:
+                "*.partner.example": { fields: { user-agent: shop-partner/1 }, without: [X-LIST] }
+                one.example:
+            """,
+            name: "f.yaml"
+        )
+        let list = try #require(HTTPField.Name("X-List"))
+        let empty = try #require(HTTPField.Name("X-Empty"))
+        let headers = try settings.clientConfiguration(file: "f.yaml").headers
+        #expect(headers.fields[.userAgent] == "shop/1.4" && headers.fields[values: list] == ["a", "b"])
+        #expect(headers.fields[empty] == "" && headers.fields.count == 4)
+        let partner = try #require(headers.byHost[try HostPattern("*.partner.example")])
+        #expect(partner.fields[.userAgent] == "shop-partner/1" && partner.without == [list])
+        #expect(headers.byHost[try HostPattern("one.example")] == DefaultHeaders.HostHeaders())
+        let none = try ConfigurationFile.settings(
+            "version: 1\nclient: { headers: , headers_by_host: ~ }",
+            name: "f.yaml"
+        )
+        #expect(none.headers == DefaultHeaders())
+    }
+
     @Test("Redirects and retries: what is written, over the defaults; without the key nothing is retried")
     func hops() throws {
         let settings = try ConfigurationFile.settings(

@@ -31,6 +31,13 @@ struct SerialWorkTests {
         func open() { isOpen.withLock { $0 = true } }
     }
 
+    /// Threads that were started.
+    private final class ThreadNames: Sendable {
+        private let names = Lock<Set<String>>([])
+        var all: Set<String> { names.withLock { $0 } }
+        func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
+    }
+
     private func store(in folder: StoreFolder, _ work: SerialWork) -> DiskSnapshot {
         DiskSnapshot(
             path: folder.file,
@@ -115,6 +122,43 @@ struct SerialWorkTests {
         supply.open()
         try await store.save([])
         #expect(try await store.load() == [])
+    }
+
+    @Test(
+        "a task's steps are work like any other, and others may come between; without a thread they are done elsewhere"
+    )
+    func taskSteps() async throws {
+        @Sendable func thread() -> String {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+        }
+        let own = ThreadNames()
+        let work = SerialWork { body in
+            DetachedThread.start {
+                own.add(thread())
+                body()
+            }
+        }
+        let seen = try await work.perform {
+            var seen = [thread()]
+            await Task.yield()
+            seen.append(thread())
+            // Its own thread is free for that.
+            seen.append(try await work.run { thread() })
+            return seen
+        }
+        #expect(own.all.isSuperset(of: seen), "\(seen)")
+        await #expect(throws: CancellationError.self) {
+            try await work.perform {
+                await Task.yield()
+                throw CancellationError()
+            }
+        }
+        let none = SerialWork(startThread: { _ in false })
+        let value = try await none.perform {
+            await Task.yield()
+            return 1
+        }
+        #expect(value == 1)
     }
 
     @Test("the queue asks for one thread while there is work, and for another after it ended")

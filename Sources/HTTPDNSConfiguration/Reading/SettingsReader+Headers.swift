@@ -1,0 +1,82 @@
+internal import HTTPDNS
+internal import HTTPDNSClient
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension KeyTable {
+    package static let hostHeaders = KeyTable(name: "a host's headers", keys: ["fields", "without"])
+}
+
+/// Fields that the client adds to requests. What a mistake is about is their names: a value is never repeated.
+extension SettingsReader {
+    mutating func readHeaders(_ node: ConfigurationNode) -> HTTPFields {
+        node.isEmpty ? [:] : readHeaderFields(node, path: "client.headers")
+    }
+
+    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HostPattern: DefaultHeaders.HostHeaders] {
+        var headers: [HostPattern: DefaultHeaders.HostHeaders] = [:]
+        let path = "client.headers_by_host"
+        if node.isEmpty { return headers }
+        for (text, entry) in entries(of: node, path: path, "names and the fields for them") ?? [] {
+            let place = "\(path)[\(quoted(text))]"
+            guard let pattern = readPattern(text, entry.key, path: place, ofAll: "client.headers") else { continue }
+            if headers[pattern] != nil {
+                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
+            }
+            var own = DefaultHeaders.HostHeaders()
+            guard let fields = fields(of: entry.value, .hostHeaders, path: place) else { continue }
+            if let node = fields["fields"], !node.isEmpty {
+                own.fields = readHeaderFields(node, path: "\(place).fields")
+            }
+            if let node = fields["without"] { own.without = Set(readFieldNames(node, path: "\(place).without")) }
+            headers[pattern] = own
+        }
+        return headers
+    }
+
+    private mutating func readHeaderFields(_ node: ConfigurationNode, path: String) -> HTTPFields {
+        var read: HTTPFields = [:]
+        for (text, entry) in entries(of: node, path: path, "header fields and their values") ?? [] {
+            guard let name = readName(text, entry.key, path: path) else { continue }
+            let place = "\(path)[\(quoted(text))]"
+            if read.contains(name) {
+                mistakes.add("\(place) is written twice", at: entry.key.position, hint: "give one list of values")
+            }
+            for node in elements(of: entry.value, path: place, "a value, or a list of them") ?? [] {
+                guard let value = node.text, HTTPField.isValidValue(value) else {
+                    mistakes.add(
+                        "\(place): found \(node.text == nil ? node.found : "what no field can have as its value"); "
+                            + "allowed: text without line breaks, and without spaces at its ends",
+                        at: node.position
+                    )
+                    continue
+                }
+                read.append(HTTPField(name: name, value: value))
+            }
+        }
+        return read
+    }
+
+    private mutating func readName(_ text: String, _ node: ConfigurationNode, path: String) -> HTTPField.Name? {
+        guard let name = HTTPField.Name(text) else {
+            mistakes.add(
+                "\(path): \(quoted(text)) is no name of a header field; allowed: such as X-Tenant",
+                at: node.position
+            )
+            return nil
+        }
+        if let fault = DefaultHeaders.fault(in: name) {
+            mistakes.add("\(path): \(fault.message)", at: node.position, hint: fault.hint)
+            return nil
+        }
+        guard !DefaultHeaders.isSecret(name) else {
+            mistakes.add(
+                "\(path): \(name) holds a secret, and secrets do not stand in this file",
+                at: node.position,
+                hint: "let computedHeaders of the program give it"
+            )
+            return nil
+        }
+        return name
+    }
+}

@@ -1,0 +1,28 @@
+import Foundation
+import ServerRig
+import Testing
+
+/// The system's roots, which nobody names: a process of its own, whose environment says where they are.
+@Suite("The system's certificate authorities", .enabled(if: ServerRig.isAvailable([.nginx, .openssl])))
+struct SystemRootsTests {
+    @Test(
+        "a server is believed when its authority is among them, and refused before a byte of the request when not",
+        arguments: ["ca.pem", "other-ca.pem", nil]
+    )
+    func believed(authorities: String?) async throws {
+        let rig = try await ServerRig.shared()
+        let target = "/health?roots=\(authorities ?? "distribution")"
+        let mark = rig.accessLogMark()
+        let result = try await Command(
+            try BuiltProduct.path("resolve-test"),
+            ["fetch", "https://one.test:\(rig.tlsPort)\(target)", "--map", "one.test=127.0.0.2", "--json"],
+            environment: ["HTTPDNS_CONFIG": "", "SSL_CERT_FILE": authorities.map(rig.certificateFile) ?? ""]
+        ).run()
+        let isBelieved = authorities == "ca.pem"
+        #expect(result.status == (isBelieved ? 0 : 1), "\(result)")
+        #expect(isBelieved || (result.output + result.error).contains("certificate-refused"), "\(result)")
+        // Nobody else asks for these.
+        if isBelieved { try await rig.awaitAccessLog(since: mark) { $0.target == target } }
+        #expect(try rig.accessLog(since: mark).count { $0.target == target } == (isBelieved ? 1 : 0))
+    }
+}

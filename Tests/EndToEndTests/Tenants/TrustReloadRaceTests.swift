@@ -1,0 +1,210 @@
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Reloads of trust settings beside all that may happen at the same time, and beside other clients of the transport.
+@Suite(
+    "Trust settings, taken beside others",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
+    .timeLimit(.minutes(5))
+)
+struct TrustReloadRaceTests {
+    /// Set once.
+    private final class Flag: Sendable {
+        private let state = Lock(false)
+        var isSet: Bool { state.withLock { $0 } }
+        func set() { state.withLock { $0 = true } }
+    }
+
+    @Test("beside requests: none is lost, and no connection ever carries two identities")
+    func besideRequests() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let settings = [try rig.tenant("tenant-a"), try rig.tenant("tenant-b")]
+        let transport = HTTPDNSTransport()
+        let client = try await HTTPDNSClient(configuration: settings[0], on: transport)
+        let end = Flag()
+        let sent = try await withThrowingTaskGroup(of: Int.self) { tasks in
+            for worker in 0..<6 {
+                tasks.addTask {
+                    var count = 0
+                    while !end.isSet {
+                        var request = ClientRequest(url: rig.tenantURL("/health?beside=reloads"))
+                        request.options.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
+                        let response = try await client.execute(request)
+                        #expect(response.status == .ok)
+                        try await response.text()
+                        count += 1
+                    }
+                    return count
+                }
+            }
+            for number in 1...41 {
+                try await client.reload(settings[number % 2])
+                // One at least by these settings.
+                try await client.get(rig.tenantURL("/health?after=\(number)")).text()
+            }
+            end.set()
+            return try await tasks.reduce(0, +)
+        }
+        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        try await client.shutdown()
+        let lines = try await rig.awaitAccessLog(since: mark, count: sent + 41) {
+            $0.target == "/health?beside=reloads" || $0.target.hasPrefix("/health?after=")
+        }
+        #expect(lines.count == sent + 41 && lines.allSatisfy { $0.status == 200 })
+        for (_, onOne) in Dictionary(grouping: lines, by: \.connection) {
+            #expect(Set(onOne.map(\.clientSubject)).count == 1)
+        }
+        for line in lines {
+            guard let number = line.target.split(separator: "=").last.flatMap({ Int($0) }) else { continue }
+            #expect(line.clientSubject == (number % 2 == 0 ? "CN=tenant-a" : "CN=tenant-b"), "\(line.target)")
+        }
+    }
+
+    @Test("two at once: in the end everything is as one of them says")
+    func twoAtOnce() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        func settings(_ name: String, _ address: String) throws -> HTTPDNSClient.Configuration {
+            var settings = try rig.tenant(name)
+            settings.resolver.mappings[try MappingKey("marker.test")] = .addresses([address])
+            return settings
+        }
+        let one = try settings("tenant-a", "192.0.2.1")
+        let two = try settings("tenant-b", "192.0.2.2")
+        var markers: [String] = []
+        try await withClient(one) { client in
+            for round in 0..<30 {
+                async let first = client.reload(round.isMultiple(of: 2) ? one : two)
+                async let second = client.reload(round.isMultiple(of: 2) ? two : one)
+                _ = try await (first, second)
+                markers.append("\(try await client.resolve("marker.test").endpoints[0].address)")
+                try await client.get(rig.tenantURL("/health?both=\(round)")).text()
+            }
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: 30) { $0.target.hasPrefix("/health?both=") }
+        for line in lines {
+            let round = try #require(line.target.split(separator: "=").last.flatMap { Int($0) })
+            #expect(markers[round] == (line.clientSubject == "CN=tenant-a" ? "192.0.2.1" : "192.0.2.2"), "\(round)")
+        }
+    }
+
+    @Test("beside a shutdown: both end, the reload as done or as too late, and nothing is left behind")
+    func besideShutdown() async throws {
+        let rig = try await ServerRig.shared()
+        let one = try rig.tenant("tenant-a")
+        let two = try rig.tenant("tenant-b")
+        for round in 0..<30 {
+            let transport = HTTPDNSTransport()
+            let client = try await HTTPDNSClient(configuration: one, on: transport)
+            let inFlight = try await client.get(rig.tenantURL("/bytes?count=33554432&shutdown"))
+            async let outcome: HTTPDNSClientError.Code? = {
+                // The shutdown comes before, within and after it.
+                for _ in 0..<(round * 20) { await Task.yield() }
+                do {
+                    try await client.reload(two)
+                    return nil
+                } catch let error as HTTPDNSClientError {
+                    return error.code
+                }
+            }()
+            try await client.shutdown()
+            let code = try await outcome
+            #expect(code == nil || code == .shutDown, "\(String(describing: code))")
+            #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+            #expect(try await refusal { _ = try await inFlight.text() }.code == .shutDown)
+        }
+    }
+
+    @Test("a client with the same settings beside keeps its connection, and its shutdown cuts nothing of the other's")
+    func twoClients() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.accessLogMark()
+        let settings = try rig.tenant("tenant-a")
+        let transport = HTTPDNSTransport()
+        let first = try await HTTPDNSClient(configuration: settings, on: transport)
+        let second = try await HTTPDNSClient(configuration: settings, on: transport)
+        try await first.get(rig.tenantURL("/health?neighbour=1")).text()
+        let inFlight = try await first.get(rig.tenantURL("/bytes?count=50331648&neighbour=inflight"))
+        var other = settings
+        other.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
+        try await first.reload(other)
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 2, trustSettings: 2, loops: 2))
+        let left = try await second.get(rig.tenantURL("/health?neighbour=2"))
+        #expect(left.exchanges[0].reusedConnection)
+        try await left.text()
+        let moved = try await first.get(rig.tenantURL("/health?neighbour=3"))
+        #expect(!moved.exchanges[0].reusedConnection)
+        try await moved.text()
+        // The last one with these settings goes; what the first has in flight there is its own.
+        try await second.shutdown()
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
+        var received = 0
+        for try await chunk in inFlight.body { received += chunk.count }
+        #expect(received == 50_331_648)
+        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        try await first.shutdown()
+        #expect(transport.usage == HTTPDNSTransport.Usage(clients: 0, trustSettings: 0, loops: 0))
+        let lines = try await rig.awaitAccessLog(since: mark, count: 4) { $0.target.contains("neighbour=") }
+        for line in lines {
+            #expect(line.clientSubject == (line.target.hasSuffix("=3") ? "CN=tenant-b" : "CN=tenant-a"))
+        }
+    }
+
+    @Test("settings of two hosts: the host that loses them dials anew, the one that keeps them keeps its connection")
+    func twoHosts() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
+        var own = settings.trust
+        own.minimumVersion = .tls13
+        settings.trustByHost = [try HostPattern("one.test"): own, try HostPattern("two.test"): own]
+        let transport = HTTPDNSTransport()
+        let client = try await HTTPDNSClient(configuration: settings, on: transport)
+        func isReused(_ host: String) async throws -> Bool {
+            let response = try await client.get("https://\(host):\(rig.tlsPort)/health")
+            try await response.text()
+            return response.exchanges[0].reusedConnection
+        }
+        for host in ["one.test", "two.test", "img.shop.test"] { #expect(try await !isReused(host)) }
+        settings.trustByHost[try HostPattern("one.test")] = nil
+        try await client.reload(settings)
+        #expect(
+            try await [isReused("two.test"), isReused("img.shop.test"), isReused("one.test")] == [true, true, false]
+        )
+        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 2, loops: 2))
+        settings.trustByHost = [:]
+        try await client.reload(settings)
+        #expect(
+            try await [isReused("two.test"), isReused("img.shop.test"), isReused("one.test")] == [false, true, true]
+        )
+        await transport.awaitUsage(HTTPDNSTransport.Usage(clients: 1, trustSettings: 1, loops: 1))
+        try await client.shutdown()
+    }
+
+    @Test("at the limit of trust settings a client may take others for its own, and not for those that others have too")
+    func limit() async throws {
+        let rig = try await ServerRig.shared()
+        var limits = HTTPDNSTransport.Limits()
+        limits.trustSettings = 1
+        let transport = HTTPDNSTransport(limits: limits)
+        let settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        var strict = settings
+        strict.trust.minimumVersion = .tls13
+        let other = strict
+        let first = try await HTTPDNSClient(configuration: settings, on: transport)
+        try await first.reload(other)
+        try await first.reload(settings)
+        let second = try await HTTPDNSClient(configuration: settings, on: transport)
+        let error = try await refusal { try await first.reload(other) }
+        #expect(error.code == .limitReached)
+        try await first.get("https://one.test:\(rig.tlsPort)/health").text()
+        let usage = HTTPDNSTransport.Usage(clients: 2, trustSettings: 1, loops: 1)
+        await transport.awaitUsage(usage)
+        try await second.shutdown()
+        try await first.reload(other)
+        try await first.shutdown()
+        #expect(transport.usage.clients == 0)
+    }
+}
