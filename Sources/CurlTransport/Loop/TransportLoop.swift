@@ -338,8 +338,9 @@ final class TransportLoop {
         if let pin = handle.pin { shut(pins.release(pin)) }
         if let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
+        let isSpare = !handle.mayRewindNext && spares.count < TransportLoop.maximumSpareHandles
         handle.reset()
-        if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
+        if isSpare { spares.append(handle) }
     }
 
     private func removeFromActive(_ handle: EasyHandle) {

@@ -118,6 +118,12 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
+    /// Whether libcurl may have got ready to send the body again, and was stopped. It would begin the handle's next transfer with
+    /// taking that one's body back, which fails, and unsetting all options does not make it forget (7.88: `rewindbeforesend`).
+    var mayRewindNext: Bool {
+        mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || failure != nil)
+    }
+
     /// Unsets all options. Connections, and what else a handle has besides options, stay.
     func forgetOptions() {
         curl_easy_reset(curl)

@@ -135,6 +135,11 @@ struct DeadConnectionTests {
         #expect(pair.old.connections.map(\.text).joined().components(of: "POST") == 1)
         #expect(pair.old.connections.count == 1, "not even a connection is made to send it again")
         #expect(pair.sentToGood == 0)
+        // Nothing is left of it in what libcurl sends the next ones with.
+        for next in [request, try pair.request(), request] {
+            #expect(try await pair.fetch(next).failedAttempts.isEmpty)
+            pair.transport.retireConnections()
+        }
         await pair.transport.shutdown()
     }
 

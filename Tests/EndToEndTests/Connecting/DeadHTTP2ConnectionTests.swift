@@ -13,7 +13,7 @@ struct DeadHTTP2ConnectionTests {
         let rig: ServerRig
         let host: String
         let relay: TCPRelay
-        let configuration: HTTPDNSClient.Configuration
+        var configuration: HTTPDNSClient.Configuration
         let mark: LogMark
 
         var old: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port) }
@@ -162,11 +162,45 @@ struct DeadHTTP2ConnectionTests {
             #expect(error.requestMayHaveBeenSent && error.retries == 0 && error.host == way.host, "\(error)")
             #expect(way.relay.connectionCount == 1)
             #expect(try way.logged("POST") == 1)
-            // A GET in the same place may be sent again.
-            try await client.get(way.url, pinnedTo: ["127.0.0.3"]).text()
+            // What comes after it is not touched by it.
+            let next = try await client.post(way.url, body: .text("charge"), pinnedTo: ["127.0.0.3"])
+            try await next.text()
+            #expect(next.exchanges.last?.failedAttempts.isEmpty == true)
         }
-        try await way.awaitLog("GET", at: "127.0.0.3")
-        #expect(try way.logged("POST") == 1)
+        try await way.awaitLog("POST", at: "127.0.0.3")
+        #expect(try way.logged("POST") == 2)
+    }
+
+    @Test(
+        "a kept connection that ends under GETs: each is sent again by itself, and answered",
+        arguments: [true, false]
+    )
+    func endsUnderMany(resetting: Bool) async throws {
+        var way = try await way("h2-gets-\(resetting).wild.test")
+        // Not by the client's policy.
+        way.configuration.retries = .none
+        let count = 10
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 1)
+            way.relay.loseAnswers()
+            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { [way] group in
+                for _ in 0..<count {
+                    group.addTask {
+                        let response = try await client.get(way.url)
+                        try await response.text()
+                        return response.exchanges.last
+                    }
+                }
+                try await way.awaitLog("GET", at: "127.0.0.2", count: 1 + count)
+                way.relay.endConnections(resetting: resetting)
+                return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
+            }
+            // The relay takes new connections too, and says nothing on them.
+            #expect(remotes.count == count && remotes.allSatisfy { $0?.remote == way.good })
+            #expect(remotes.allSatisfy { $0?.failedAttempts.isEmpty == true })
+        }
+        try await way.awaitLog("GET", at: "127.0.0.3", count: count)
+        #expect(try way.logged("GET") == 1 + 2 * count)
     }
 }
 
@@ -205,11 +239,17 @@ struct RefusedStreamRetryTests {
         let hops = Journal()
         configuration.networkInterceptors = [
             Stage { request, context, next in
-                hops.write("\(context.hop)")
                 var request = request
                 // The relay has one connection. What was not done there is done at an origin that takes it.
                 if context.hop > 0 { request.options.pinnedTo = ["127.0.0.2"] }
-                return try await next(request, context)
+                do {
+                    let response = try await next(request, context)
+                    hops.write("\(context.hop) \(response.status.code)")
+                    return response
+                } catch {
+                    hops.write("\(context.hop) \((error as? HTTPDNSClientError)?.code.description ?? "\(error)")")
+                    throw error
+                }
             }
         ]
         let url = "https://\(host):\(rig.tlsPort)/echo"
@@ -223,7 +263,7 @@ struct RefusedStreamRetryTests {
                 let error = try await refusal { try await client.post(url, body: .text("charge")).text() }
                 #expect(error.code == .connectionLost && error.requestMayHaveBeenSent && error.retries == 0)
             }
-            #expect(hops.all == (said.isSafe ? ["0", "1"] : ["0"]))
+            #expect(hops.all == (said.isSafe ? ["0 connection-lost", "1 200"] : ["0 connection-lost"]))
             // What nginx logs in order has passed, with this, what might have been sent before.
             try await client.get(url, pinnedTo: ["127.0.0.2"]).text()
         }
