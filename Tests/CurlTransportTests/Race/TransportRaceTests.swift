@@ -225,6 +225,33 @@ struct TransportRaceTests {
         await transport.shutdown()
     }
 
+    @Test(
+        "a proxy that is given addresses connects to them, whatever this machine has no route for",
+        arguments: Driver.allCases
+    )
+    func routeOfProxy(driver: Driver) async throws {
+        let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        configuration.hasIPv6Route = { false }
+        let transport = Transport(configuration)
+        var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
+        let loopback = IPAddress(v4: 127, 0, 0, 1)
+        request.passage = Passage(
+            proxy: ProxyPassage(
+                kind: .http,
+                host: .address(loopback),
+                port: proxy.port,
+                addresses: [loopback],
+                endpoint: Endpoint(address: loopback, port: proxy.port)
+            )
+        )
+        try await fetch(transport, request)
+        #expect(proxy.connections.first?.text.hasPrefix("CONNECT [2001:db8::1]:80 HTTP/1.1\r\n") == true)
+        await transport.shutdown()
+    }
+
     @Test("at the deadline of the whole, the trail says of each address how far it was", arguments: Driver.allCases)
     func deadline(driver: Driver) async throws {
         let holes = try (2...3).map { try BlackHole(address: "127.0.0.\($0)") }
