@@ -42,6 +42,9 @@ struct DeadHTTP2ConnectionTests {
         ])
         // The rig's settings would wait for the relay for a minute before they try the next address.
         configuration.connections.attemptDelay = .milliseconds(250)
+        // Else the kernel would find a dead connection too, after half a minute.
+        configuration.connections.unacknowledged = nil
+        configuration.timeouts.total = .seconds(60)
         configuration.retries = .standard
         configuration.retries.limit = 5
         configuration.retries.delay = .milliseconds(1)
