@@ -13,7 +13,7 @@ extension TransportLoop {
     /// A transfer relied on an entry that libcurl's table has lost: it is begun again and brings the entry itself. Nothing
     /// was sent, for the connection was not even looked for.
     private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
-        guard let pin = handle.pin, !handle.bringsEntry, handle.failure == nil else { return false }
+        guard let pin = handle.pin, !handle.bringsEntry, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         pin.isEntered = false
         handle.setResolveList(removals: [], pin)
@@ -23,7 +23,7 @@ extension TransportLoop {
     /// libcurl took a connection that was made for somebody else: the transfer gets one of its own.
     private func beginAgainApart(_ handle: EasyHandle) -> Bool {
         handle.meetsForeignConnection = false
-        guard let pin = handle.pin, handle.failure == nil else { return false }
+        guard let pin = handle.pin, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         handle.set(CURLOPT_FRESH_CONNECT, 1)
         handle.setResolveList(removals: [], pin)
@@ -34,7 +34,7 @@ extension TransportLoop {
     /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). It goes on
     /// as if libcurl had: at `OPENSOCKET`, see ``noteRedial(_:)``, where a request that may not be sent twice would be stopped.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
-        guard handle.mayHaveBeenSent, !handle.isHeadBegun, handle.failure == nil, handle.socket < 0,
+        guard handle.mayHaveBeenSent, !handle.isHeadBegun, !handle.hasFailed, handle.socket < 0,
             handle.transfer?.mayBeSentTwice == true, let pin = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)

@@ -4,25 +4,26 @@ internal import HTTPTypes
 // Which of a request's endpoints is tried first, and which ones are tried beside it.
 extension TransportLoop {
     func endpointsInOrder(of transfer: Transfer) -> [Endpoint] {
-        let request = transfer.request
-        var endpoints = EndpointOrder.unique(request.endpoints)
+        var endpoints = EndpointOrder.unique(transfer.request.endpoints)
         let origin = RaceOrigin(transfer)
         switch transfer.order {
         case .given: break
         case .adaptive(let first):
             if hasBothFamilies(endpoints) {
                 let hasIPv6 = routeProbe.hasIPv6(at: now)
-                endpoints = withRoute(endpoints, of: request)
+                endpoints = withRoute(endpoints, of: transfer)
                 endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
             }
             if let last = memory.lastCarrier(for: origin) { endpoints = EndpointOrder.leading(with: last, endpoints) }
-        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: request)
+        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: transfer)
         case .random:
-            endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: request)
-        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now), of: request)
+            endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: transfer)
+        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now), of: transfer)
         }
-        guard request.connectsToEndpoints else { return endpoints }
-        return mailbox.health.withLock { [endpoints, time] in $0.ordered(endpoints, for: request.url.host, at: time) }
+        guard transfer.request.connectsToEndpoints else { return endpoints }
+        return mailbox.health.withLock { [endpoints, time] in
+            $0.ordered(endpoints, for: transfer.request.url.host, at: time)
+        }
     }
 
     private func hasBothFamilies(_ endpoints: [Endpoint]) -> Bool {
@@ -30,8 +31,8 @@ extension TransportLoop {
     }
 
     /// The endpoints that this machine has a route for; all of them where a proxy connects to them.
-    private func withRoute(_ endpoints: [Endpoint], of request: TransferRequest) -> [Endpoint] {
-        guard request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
+    private func withRoute(_ endpoints: [Endpoint], of transfer: Transfer) -> [Endpoint] {
+        guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
             return endpoints
         }
         return EndpointOrder.withoutRoute(endpoints)

@@ -13,7 +13,7 @@ struct DeadHTTP2ConnectionTests {
         let rig: ServerRig
         let host: String
         let relay: TCPRelay
-        var configuration: HTTPDNSClient.Configuration
+        let configuration: HTTPDNSClient.Configuration
         let mark: LogMark
 
         var old: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port) }
@@ -25,6 +25,15 @@ struct DeadHTTP2ConnectionTests {
             try rig.accessLog(since: mark).count {
                 $0.sni == host && $0.method == method && (address == nil || $0.address == address)
             }
+        }
+
+        /// Sends a GET, once for what the client's policy has to say, and reads the answer.
+        func get(_ client: HTTPDNSClient) async throws -> ClientResponse {
+            var request = ClientRequest(url: url)
+            request.options.retries = RetryPolicy.none
+            let response = try await client.execute(request)
+            try await response.text()
+            return response
         }
 
         func awaitLog(_ method: String, at address: String, count: Int = 1) async throws {
@@ -54,8 +63,7 @@ struct DeadHTTP2ConnectionTests {
     /// Makes the connection behind the relay one that has served requests.
     private func warm(_ client: HTTPDNSClient, _ way: Way, count: Int) async throws {
         for number in 0..<count {
-            let response = try await client.get(way.url)
-            try await response.text()
+            let response = try await way.get(client)
             let exchange = try #require(response.exchanges.last)
             #expect(response.version == .http2 && exchange.remote == way.old)
             #expect(exchange.reusedConnection == (number > 0))
@@ -70,8 +78,7 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 50)
             way.relay.swallow()
             for number in 0..<20 {
-                let response = try await client.get(way.url)
-                try await response.text()
+                let response = try await way.get(client)
                 let exchange = try #require(response.exchanges.last)
                 // No time limit of the first address has passed: its end would be a failed attempt in the trail.
                 #expect(response.version == .http2 && exchange.remote == way.good && exchange.failedAttempts.isEmpty)
@@ -103,11 +110,7 @@ struct DeadHTTP2ConnectionTests {
             }
             let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
                 for _ in 0..<20 {
-                    group.addTask {
-                        let response = try await client.get(way.url)
-                        try await response.text()
-                        return response.exchanges.last
-                    }
+                    group.addTask { try await way.get(client).exchanges.last }
                 }
                 return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
             }
@@ -179,20 +182,14 @@ struct DeadHTTP2ConnectionTests {
         arguments: [true, false]
     )
     func endsUnderMany(resetting: Bool) async throws {
-        var way = try await way("h2-gets-\(resetting).wild.test")
-        // Not by the client's policy.
-        way.configuration.retries = .none
+        let way = try await way("h2-gets-\(resetting).wild.test")
         let count = 10
         try await withClient(way.configuration) { client in
             try await warm(client, way, count: 1)
             way.relay.loseAnswers()
-            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { [way] group in
+            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
                 for _ in 0..<count {
-                    group.addTask {
-                        let response = try await client.get(way.url)
-                        try await response.text()
-                        return response.exchanges.last
-                    }
+                    group.addTask { try await way.get(client).exchanges.last }
                 }
                 try await way.awaitLog("GET", at: "127.0.0.2", count: 1 + count)
                 way.relay.endConnections(resetting: resetting)
