@@ -39,7 +39,8 @@ extension HTTPDNSClient {
             /// same time the first one is marked as suspect. At least 10 ms.
             public var attemptDelay: Duration = .milliseconds(250)
             /// The family that is tried first where an answer has both; nil means IPv6 on a machine with a route for it, else
-            /// IPv4. Addresses of a mapping or a request are tried in their own order.
+            /// IPv4. Without a route the IPv6 addresses of the Internet (2000::/3) are not tried then. Addresses of a mapping or a
+            /// request are tried in their own order, all of them.
             public var firstFamily: IPAddress.Family?
             /// How long a connection may be without work before it is closed; whole seconds, 1 at least. Load balancers often
             /// close theirs after 60 s, which a client learns only when it sends.

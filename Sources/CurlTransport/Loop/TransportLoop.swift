@@ -350,8 +350,9 @@ final class TransportLoop {
         // Asked first, because a target is large and nearly no transfer has one.
         if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
+        let isSpare = !handle.mayRewindNext && spares.count < TransportLoop.maximumSpareHandles
         handle.reset()
-        if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
+        if isSpare { spares.append(handle) }
     }
 
     private func removeFromActive(_ handle: EasyHandle) {

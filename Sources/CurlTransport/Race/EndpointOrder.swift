@@ -54,9 +54,11 @@ extension EndpointOrder {
         return result
     }
 
-    /// IPv6 without a route for it is tried last: it fails at once, and a list must never become empty.
+    /// The endpoints that a machine without a route for IPv6 can reach. The route says nothing of this machine's own addresses and
+    /// networks, so that these stay; and a list with nothing else stays whole, for its error to name what was tried.
     static func withoutRoute(_ endpoints: [Endpoint]) -> [Endpoint] {
-        endpoints.filter { $0.address.family == .v4 } + endpoints.filter { $0.address.family == .v6 }
+        let reachable = endpoints.filter { !$0.address.isInGlobalIPv6Block }
+        return reachable.isEmpty ? endpoints : reachable
     }
 
     /// The endpoints with one of them first; as they are when it is not among them.
@@ -66,5 +68,12 @@ extension EndpointOrder {
         result.remove(at: index)
         result.insert(endpoint, at: 0)
         return result
+    }
+}
+
+extension IPAddress {
+    /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
+    fileprivate var isInGlobalIPv6Block: Bool {
+        family == .v6 && high >> 61 == 1
     }
 }

@@ -11,13 +11,14 @@ extension TransportLoop {
         case .adaptive(let first):
             if hasBothFamilies(endpoints) {
                 let hasIPv6 = routeProbe.hasIPv6(at: now)
+                endpoints = withRoute(endpoints, of: transfer)
                 endpoints = EndpointOrder.interleaved(endpoints, first: first ?? (hasIPv6 ? .v6 : .v4))
-                if !hasIPv6 { endpoints = EndpointOrder.withoutRoute(endpoints) }
             }
             if let last = memory.lastCarrier(for: origin) { endpoints = EndpointOrder.leading(with: last, endpoints) }
-        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin))
-        case .random: endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random))
-        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now))
+        case .roundRobin: endpoints = withRoute(memory.byTurns(endpoints, for: origin), of: transfer)
+        case .random:
+            endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random), of: transfer)
+        case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now), of: transfer)
         }
         guard transfer.request.connectsToEndpoints else { return endpoints }
         return mailbox.health.withLock { [endpoints, time] in
@@ -29,8 +30,11 @@ extension TransportLoop {
         endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
     }
 
-    private func withRoute(_ endpoints: [Endpoint]) -> [Endpoint] {
-        guard hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else { return endpoints }
+    /// The endpoints that this machine has a route for; all of them where a proxy connects to them.
+    private func withRoute(_ endpoints: [Endpoint], of transfer: Transfer) -> [Endpoint] {
+        guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
+            return endpoints
+        }
         return EndpointOrder.withoutRoute(endpoints)
     }
 

@@ -168,7 +168,8 @@ extension EasyHandle {
         loop.noteRedial(self)
     }
 
-    private var isHeadBegun: Bool { isHeadComplete || !head.isEmpty }
+    /// Whether anything of an answer has come.
+    var isHeadBegun: Bool { isHeadComplete || !head.isEmpty }
 
     /// A reused connection died without a byte of an answer, or the server refused the stream: libcurl would send any request
     /// once more.

@@ -91,7 +91,8 @@ extension EasyHandle {
         case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
             CURLE_USE_SSL_FAILED:
             return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
-        case CURLE_GOT_NOTHING:
+        case CURLE_GOT_NOTHING,
+            CURLE_PARTIAL_FILE where !isHeadBegun:
             return failure(.connectionLost, .firstByte, "the server closed the connection without an answer")
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")

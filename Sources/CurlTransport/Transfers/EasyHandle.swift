@@ -138,6 +138,12 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
+    /// Whether libcurl may have got ready to send the body again, and was stopped. It would begin the handle's next transfer with
+    /// taking that one's body back, which fails, and unsetting all options does not make it forget (7.88: `rewindbeforesend`).
+    var mayRewindNext: Bool {
+        mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed)
+    }
+
     /// Keeps TLS sessions there from now on.
     private func use(_ sessions: TLSSessions) {
         guard self.sessions !== sessions else { return }

@@ -201,6 +201,57 @@ struct TransportRaceTests {
         }
     }
 
+    @Test(
+        "row 23: without a route for IPv6 its addresses are not tried, however often the others refuse",
+        arguments: Driver.allCases,
+        [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]
+    )
+    func withoutRoute(driver: Driver, order: EndpointOrder) async throws {
+        let holder = try server("127.0.0.2")
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        configuration.hasIPv6Route = { false }
+        let transport = Transport(configuration)
+        // The latter is an address of RFC 3849, which is nobody's.
+        let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port)]
+        let request = try request(refusing, order: order) { $0.connect = .milliseconds(500) }
+        for _ in 0..<3 {
+            let failure = try #require(
+                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            )
+            #expect(failure.code == .connectFailed && failure.attempts.map(\.endpoint) == [request.endpoints[0]])
+        }
+        await transport.shutdown()
+    }
+
+    @Test(
+        "a proxy that is given addresses connects to them, whatever this machine has no route for",
+        arguments: Driver.allCases
+    )
+    func routeOfProxy(driver: Driver) async throws {
+        let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        configuration.hasIPv6Route = { false }
+        let transport = Transport(configuration)
+        var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
+        let loopback = IPAddress(v4: 127, 0, 0, 1)
+        request.passage = Passage(
+            proxy: ProxyPassage(
+                kind: .http,
+                host: .address(loopback),
+                port: proxy.port,
+                addresses: [loopback],
+                endpoint: Endpoint(address: loopback, port: proxy.port)
+            )
+        )
+        try await fetch(transport, request)
+        #expect(proxy.connections.first?.text.hasPrefix("CONNECT [2001:db8::1]:80 HTTP/1.1\r\n") == true)
+        await transport.shutdown()
+    }
+
     @Test("at the deadline of the whole, the trail says of each address how far it was", arguments: Driver.allCases)
     func deadline(driver: Driver) async throws {
         let holes = try (2...3).map { try BlackHole(address: "127.0.0.\($0)") }

@@ -49,32 +49,26 @@ struct StreamRefusalTests {
     .timeLimit(.minutes(2))
 )
 struct RefusedStreamOverTLSTests {
-    /// Frames of RFC 9113 section 4.1 on stream 0 or 1.
-    private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
-        [0, 0, UInt8(payload.count), type, 0, 0, 0, 0, stream] + payload
-    }
-
-    private static let settings = frame(4, 0, [])
-
-    private static func reset(_ code: UInt8) -> [UInt8] { frame(3, 1, [0, 0, 0, code]) }
-
-    private static func goAway(last: UInt8) -> [UInt8] { frame(7, 0, [0, 0, 0, last, 0, 0, 0, 0]) }
-
-    /// The client's preface, its SETTINGS and WINDOW_UPDATE, and at least the beginning of its request.
-    private static let request = 24 + 27 + 13 + 9
-
     @Test(
         "a POST was not sent when its stream was refused or came after the last one, and may have been otherwise",
         arguments: [
-            ("REFUSED_STREAM", reset(7), false), ("GOAWAY, last stream 0", goAway(last: 0), false),
-            ("INTERNAL_ERROR", reset(2), true), ("CANCEL", reset(8), true),
-            ("GOAWAY, last stream 1, and INTERNAL_ERROR", goAway(last: 1) + reset(2), true),
+            ("REFUSED_STREAM", HTTP2Frames.reset(7), false),
+            ("GOAWAY, last stream 0", HTTP2Frames.goAway(last: 0), false),
+            ("INTERNAL_ERROR", HTTP2Frames.reset(2), true), ("CANCEL", HTTP2Frames.reset(8), true),
+            (
+                "GOAWAY, last stream 1, and INTERNAL_ERROR", HTTP2Frames.goAway(last: 1) + HTTP2Frames.reset(2),
+                true
+            ),
         ],
         [true, false]
     )
     func post(_ said: (name: String, frames: [UInt8], mayHaveArrived: Bool), hasBody: Bool) async throws {
         let rig = try await ServerRig.shared()
-        let server = try RawServer(.read(Self.request), .send(Self.settings + said.frames), .hang)
+        let server = try RawServer(
+            .read(HTTP2Frames.firstRequest),
+            .send(HTTP2Frames.settings + said.frames),
+            .hang
+        )
         let relay = try await TLSRelay(
             to: server.port,
             certificate: rig.certificateFile("good.pem"),

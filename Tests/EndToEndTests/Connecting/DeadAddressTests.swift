@@ -16,6 +16,8 @@ struct DeadAddressTests {
         configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(targets)
         configuration.timeouts.connect = .seconds(60)
         configuration.timeouts.total = .seconds(120)
+        // Else the kernel would find a dead connection too, after half a minute.
+        configuration.connections.unacknowledged = nil
         return configuration
     }
 
@@ -60,8 +62,10 @@ struct DeadAddressTests {
         try await withClient(configuration) { client in
             let first = try await client.post("http://one.test/", body: .text("x"))
             try await first.text()
-            #expect(first.exchanges.last?.failedAttempts.map(\.endpoint.port) == bad.map(\.port))
-            #expect(first.exchanges.last?.failedAttempts.allSatisfy { $0.stage == .connect } == true)
+            let failed = try #require(first.exchanges.last).failedAttempts
+            #expect(failed.map(\.endpoint.port) == bad.map(\.port))
+            #expect(failed.map(\.stage) == [.connect, .connect])
+            #expect(failed.map(\.failure) == ["Connection refused", "Connection refused"])
             for _ in 0..<10 {
                 let response = try await client.post("http://one.test/", body: .text("x"))
                 try await response.text()
@@ -69,6 +73,79 @@ struct DeadAddressTests {
             }
         }
         #expect(good.connections.map(\.text).joined().count(of: "POST") == 11)
+    }
+
+    /// What is wrong with the first address.
+    enum Trouble: CaseIterable {
+        case silent, refusing
+    }
+
+    /// A first address in trouble; it stays so for as long as it is held.
+    private func badAddress(_ trouble: Trouble) async throws -> (target: String, holder: any Sendable) {
+        switch trouble {
+        case .silent:
+            let hole = try BlackHole()
+            return ("\(hole.address):\(hole.port)", hole)
+        case .refusing:
+            let server = try RawServer(address: "127.0.0.3", .hang)
+            try await server.refuse()
+            return ("\(server.address):\(server.port)", server)
+        }
+    }
+
+    /// Sends a POST, which pays for no address but the good one.
+    private func expectFree(_ client: HTTPDNSClient, at good: RawServer) async throws {
+        let response = try await client.post("http://one.test/", body: .text("x"))
+        try await response.text()
+        let exchange = try #require(response.exchanges.last)
+        #expect(exchange.remote.port == good.port && !exchange.reusedConnection)
+        #expect(exchange.timings.race == nil && exchange.failedAttempts.isEmpty, "\(exchange.failedAttempts)")
+    }
+
+    @Test(
+        "rows 21, 115: it is the address that is remembered, and not a warm connection: the next 1,000 that make one each skip it",
+        arguments: Trouble.allCases
+    )
+    func healthWithoutConnections(trouble: Trouble) async throws {
+        let (target, holder) = try await badAddress(trouble)
+        let closing = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
+        let good = try RawServer(address: "127.0.0.2", .readHead, .read(1), .sendText(closing))
+        let (alone, batches, batch) = (1_000, 5, 64)
+        try await withClient(try settings([target, "\(good.address):\(good.port)"])) { client in
+            let first = try await client.post("http://one.test/", body: .text("x"))
+            try await first.text()
+            let exchange = try #require(first.exchanges.last)
+            #expect(exchange.failedAttempts.count == (trouble == .refusing ? 1 : 0))
+            #expect(exchange.timings.race != nil)
+            for _ in 0..<alone { try await expectFree(client, at: good) }
+            for _ in 0..<batches {
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<batch { group.addTask { try await expectFree(client, at: good) } }
+                    try await group.waitForAll()
+                }
+            }
+        }
+        #expect(good.connections.count == 1 + alone + batches * batch)
+        #expect(good.connections.allSatisfy { $0.text.count(of: "POST") == 1 })
+        withExtendedLifetime(holder) {}
+    }
+
+    @Test(
+        "row 21: the next ten skip it too when their connections are retired before each",
+        arguments: Trouble.allCases
+    )
+    func healthOfRetiredConnections(trouble: Trouble) async throws {
+        let (target, holder) = try await badAddress(trouble)
+        let good = try server()
+        try await withClient(try settings([target, "\(good.address):\(good.port)"])) { client in
+            try await client.post("http://one.test/", body: .text("x")).text()
+            for _ in 0..<10 {
+                client.retireConnections()
+                try await expectFree(client, at: good)
+            }
+        }
+        #expect(good.connections.count == 11)
+        withExtendedLifetime(holder) {}
     }
 
     @Test("row 128: a black hole under a warm connection: twenty GETs are answered, and a POST is sent once at most")

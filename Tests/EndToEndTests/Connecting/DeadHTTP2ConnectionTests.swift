@@ -1,0 +1,273 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without one as
+/// the next address. What nginx has logged is the count of what arrived.
+@Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(3)))
+struct DeadHTTP2ConnectionTests {
+    private struct Way {
+        let rig: ServerRig
+        let host: String
+        let relay: TCPRelay
+        let configuration: HTTPDNSClient.Configuration
+        let mark: LogMark
+
+        var old: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port) }
+        var good: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: rig.tlsPort) }
+        var url: String { "https://\(host):\(rig.tlsPort)/echo" }
+
+        /// Requests that nginx has answered, behind the relay (127.0.0.2) or at the next address (127.0.0.3).
+        func logged(_ method: String, at address: String? = nil) throws -> Int {
+            try rig.accessLog(since: mark).count {
+                $0.sni == host && $0.method == method && (address == nil || $0.address == address)
+            }
+        }
+
+        /// Sends a GET, once for what the client's policy has to say, and reads the answer.
+        func get(_ client: HTTPDNSClient) async throws -> ClientResponse {
+            var request = ClientRequest(url: url)
+            request.options.retries = RetryPolicy.none
+            let response = try await client.execute(request)
+            try await response.text()
+            return response
+        }
+
+        func awaitLog(_ method: String, at address: String, count: Int = 1) async throws {
+            try await rig.awaitAccessLog(since: mark, count: count) { [host] in
+                $0.sni == host && $0.method == method && $0.address == address
+            }
+        }
+    }
+
+    private func way(_ host: String) async throws -> Way {
+        let rig = try await ServerRig.shared()
+        let relay = try TCPRelay(to: "127.0.0.2", port: rig.tlsPort)
+        var configuration = try rig.settings(mappings: [
+            host: .addresses(["\(relay.address):\(relay.port)", "127.0.0.3"])
+        ])
+        // The rig's settings would wait for the relay for a minute before they try the next address.
+        configuration.connections.attemptDelay = .milliseconds(250)
+        // Else the kernel would find a dead connection too, after half a minute.
+        configuration.connections.unacknowledged = nil
+        configuration.timeouts.total = .seconds(60)
+        configuration.retries = .standard
+        configuration.retries.limit = 5
+        configuration.retries.delay = .milliseconds(1)
+        return Way(rig: rig, host: host, relay: relay, configuration: configuration, mark: rig.accessLogMark())
+    }
+
+    /// Makes the connection behind the relay one that has served requests.
+    private func warm(_ client: HTTPDNSClient, _ way: Way, count: Int) async throws {
+        for number in 0..<count {
+            let response = try await way.get(client)
+            let exchange = try #require(response.exchanges.last)
+            #expect(response.version == .http2 && exchange.remote == way.old)
+            #expect(exchange.reusedConnection == (number > 0))
+        }
+        #expect(way.relay.connectionCount == 1)
+    }
+
+    @Test("row 128: a black hole under it: the next twenty GETs are answered, and only the first one waits")
+    func blackHole() async throws {
+        let way = try await way("h2-hole.wild.test")
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 50)
+            way.relay.swallow()
+            for number in 0..<20 {
+                let response = try await way.get(client)
+                let exchange = try #require(response.exchanges.last)
+                // No time limit of the first address has passed: its end would be a failed attempt in the trail.
+                #expect(response.version == .http2 && exchange.remote == way.good && exchange.failedAttempts.isEmpty)
+                #expect(exchange.reusedConnection == (number > 0), "\(number)")
+            }
+            #expect(client.endpointRecords.first { $0.endpoint == way.old }?.state != .healthy)
+            // Nobody uses the dead connection any more, and nothing will come from it: its descriptor goes.
+            let (clock, deadline) = (SystemTimeSource(), SystemTimeSource().now() + .seconds(60))
+            while client.connectionPools.contains(where: { $0.endpoint == way.old }), clock.now() < deadline {
+                try await clock.sleep(until: clock.now() + .milliseconds(20))
+            }
+            #expect(!client.connectionPools.contains { $0.endpoint == way.old })
+        }
+        try await way.awaitLog("GET", at: "127.0.0.3", count: 20)
+        #expect(try way.logged("GET", at: "127.0.0.2") == 50 && way.logged("GET", at: "127.0.0.3") == 20)
+        #expect(way.relay.connectionCount == 1)
+    }
+
+    @Test(
+        "the same under many at once: each GET is answered by the next address, a POST among them is sent to nobody else"
+    )
+    func manyAtOnce() async throws {
+        let way = try await way("h2-many.wild.test")
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 1)
+            way.relay.swallow()
+            async let post = refusal {
+                try await client.post(way.url, body: .text("charge"), deadline: .seconds(4)).text()
+            }
+            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
+                for _ in 0..<20 {
+                    group.addTask { try await way.get(client).exchanges.last }
+                }
+                return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
+            }
+            #expect(remotes.count == 20)
+            #expect(remotes.allSatisfy { $0?.remote == way.good && $0?.failedAttempts.isEmpty == true })
+            let error = try await post
+            #expect(error.code == .timedOut && error.stage == .firstByte && error.isCallDeadline, "\(error)")
+            // It went out on the connection, and nobody can know how far it came.
+            #expect(error.requestMayHaveBeenSent && error.retries == 0)
+            #expect(try way.logged("POST") == 0)
+            let next = try await client.post(way.url, body: .text("charge"))
+            try await next.text()
+            #expect(next.exchanges.last?.remote == way.good && next.exchanges.last?.failedAttempts.isEmpty == true)
+        }
+        try await way.awaitLog("GET", at: "127.0.0.3", count: 20)
+        try await way.awaitLog("POST", at: "127.0.0.3")
+        #expect(try way.logged("POST") == 1 && way.logged("GET", at: "127.0.0.3") == 20)
+        #expect(way.relay.connectionCount == 1)
+    }
+
+    @Test("a POST whose answer is lost was counted once, and is not sent again; the next one goes elsewhere")
+    func lostAnswer() async throws {
+        let way = try await way("h2-answer.wild.test")
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 1)
+            way.relay.loseAnswers()
+            let error = try await refusal {
+                try await client.post(way.url, body: .text("charge"), deadline: .seconds(2)).text()
+            }
+            #expect(error.code == .timedOut && error.requestMayHaveBeenSent && error.retries == 0, "\(error)")
+            try await way.awaitLog("POST", at: "127.0.0.2")
+            #expect(try way.logged("POST") == 1)
+            let next = try await client.post(way.url, body: .text("charge"))
+            try await next.text()
+            #expect(next.exchanges.last?.remote == way.good)
+        }
+        try await way.awaitLog("POST", at: "127.0.0.3")
+        #expect(try way.logged("POST") == 2)
+    }
+
+    @Test(
+        "a kept connection that ends under a POST: counted once, a typed error, and no connection made to send it again",
+        arguments: [true, false]
+    )
+    func ends(resetting: Bool) async throws {
+        let way = try await way("h2-ends-\(resetting).wild.test")
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 1)
+            way.relay.loseAnswers()
+            async let post = refusal { try await client.post(way.url, body: .text("charge")).text() }
+            try await way.awaitLog("POST", at: "127.0.0.2")
+            way.relay.endConnections(resetting: resetting)
+            let error = try await post
+            #expect(error.code == .connectionLost && error.stage == .firstByte, "\(error.code): \(error)")
+            #expect(error.requestMayHaveBeenSent && error.retries == 0 && error.host == way.host, "\(error)")
+            #expect(way.relay.connectionCount == 1)
+            #expect(try way.logged("POST") == 1)
+            // What comes after it is not touched by it.
+            let next = try await client.post(way.url, body: .text("charge"), pinnedTo: ["127.0.0.3"])
+            try await next.text()
+            #expect(next.exchanges.last?.failedAttempts.isEmpty == true)
+        }
+        try await way.awaitLog("POST", at: "127.0.0.3")
+        #expect(try way.logged("POST") == 2)
+    }
+
+    @Test(
+        "a kept connection that ends under GETs: each is sent again by itself, and answered",
+        arguments: [true, false]
+    )
+    func endsUnderMany(resetting: Bool) async throws {
+        let way = try await way("h2-gets-\(resetting).wild.test")
+        let count = 10
+        try await withClient(way.configuration) { client in
+            try await warm(client, way, count: 1)
+            way.relay.loseAnswers()
+            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
+                for _ in 0..<count {
+                    group.addTask { try await way.get(client).exchanges.last }
+                }
+                try await way.awaitLog("GET", at: "127.0.0.2", count: 1 + count)
+                way.relay.endConnections(resetting: resetting)
+                return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
+            }
+            // The relay takes new connections too, and says nothing on them.
+            #expect(remotes.count == count && remotes.allSatisfy { $0?.remote == way.good })
+            #expect(remotes.allSatisfy { $0?.failedAttempts.isEmpty == true })
+        }
+        try await way.awaitLog("GET", at: "127.0.0.3", count: count)
+        #expect(try way.logged("GET") == 1 + 2 * count)
+    }
+}
+
+/// What servers say of HTTP/2 streams that they did nothing of, and what retries make of it.
+@Suite(
+    "Refused HTTP/2 streams, sent again",
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
+    .timeLimit(.minutes(2))
+)
+struct RefusedStreamRetryTests {
+    @Test(
+        "a POST whose stream was refused is sent again and counted once; one that may have arrived is not",
+        arguments: [
+            ("refused-stream", HTTP2Frames.reset(7), true), ("go-away", HTTP2Frames.goAway(last: 0), true),
+            ("internal-error", HTTP2Frames.reset(2), false),
+        ]
+    )
+    func post(said: (name: String, frames: [UInt8], isSafe: Bool)) async throws {
+        let rig = try await ServerRig.shared()
+        let host = "\(said.name).wild.test"
+        let mark = rig.accessLogMark()
+        let server = try RawServer(
+            .read(HTTP2Frames.firstRequest),
+            .send(HTTP2Frames.settings + said.frames),
+            .hang
+        )
+        let relay = try await TLSRelay(
+            to: server.port,
+            certificate: rig.certificateFile("good.pem"),
+            key: rig.certificateFile("good.key"),
+            protocols: "h2"
+        )
+        var configuration = try rig.settings(mappings: [host: .addresses(["127.0.0.1:\(relay.port)"])])
+        configuration.retries = .standard
+        configuration.retries.delay = .milliseconds(1)
+        let hops = Journal()
+        configuration.networkInterceptors = [
+            Stage { request, context, next in
+                var request = request
+                // The relay has one connection. What was not done there is done at an origin that takes it.
+                if context.hop > 0 { request.options.pinnedTo = ["127.0.0.2"] }
+                do {
+                    let response = try await next(request, context)
+                    hops.write("\(context.hop) \(response.status.code)")
+                    return response
+                } catch {
+                    hops.write("\(context.hop) \((error as? HTTPDNSClientError)?.code.description ?? "\(error)")")
+                    throw error
+                }
+            }
+        ]
+        let url = "https://\(host):\(rig.tlsPort)/echo"
+        try await withClient(configuration) { client in
+            if said.isSafe {
+                let response = try await client.post(url, body: .text("charge"))
+                #expect(response.status == .ok && response.version == .http2)
+                try await response.text()
+                #expect(response.exchanges.last?.remote.port == rig.tlsPort)
+            } else {
+                let error = try await refusal { try await client.post(url, body: .text("charge")).text() }
+                #expect(error.code == .connectionLost && error.requestMayHaveBeenSent && error.retries == 0)
+            }
+            #expect(hops.all == (said.isSafe ? ["0 connection-lost", "1 200"] : ["0 connection-lost"]))
+            // What nginx logs in order has passed, with this, what might have been sent before.
+            try await client.get(url, pinnedTo: ["127.0.0.2"]).text()
+        }
+        let lines = try await rig.awaitAccessLog(since: mark, count: said.isSafe ? 2 : 1) { $0.sni == host }
+        #expect(lines.count { $0.method == "POST" } == (said.isSafe ? 1 : 0))
+    }
+}

@@ -1,0 +1,77 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 23 of the acceptance list: both families.
+@Suite("Families", .timeLimit(.minutes(2)))
+struct FamilyTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test(
+        "row 23: ::1 is a black hole and comes first: the IPv4 address is tried after the stagger, and answers",
+        .enabled(if: ServerRig.isAvailable([.nginx, .bind]))
+    )
+    func blackHole() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "both-families.wild.test"
+        try await rig.setRecords(name, ["127.0.0.2"])
+        try await rig.setRecords(name, type: "AAAA", ["::1"])
+        // Both addresses are dialled on the URL's port.
+        let good = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let hole = try BlackHole(address: "::1", port: good.port)
+        var configuration = try rig.settings()
+        configuration.connections.attemptDelay = HTTPDNSClient.Configuration.Connections().attemptDelay
+        configuration.connections.firstFamily = .v6
+        try await withClient(configuration) { client in
+            let response = try await client.get("http://\(name):\(good.port)/")
+            try await response.text()
+            let exchange = try #require(response.exchanges.last)
+            #expect(exchange.remote == Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+            // The second attempt began at the stagger. The connect limit is a minute, and its end would be a failed attempt.
+            #expect(exchange.timings.race.map { $0 >= .milliseconds(250) } == true)
+            #expect(exchange.failedAttempts.isEmpty)
+            let dead = client.endpointRecords.first { $0.endpoint.address.family == .v6 }
+            #expect(dead?.state == .suspect || dead?.state == .cooling)
+        }
+        #expect(good.connections.count == 1)
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test("row 23: a mapping with IPv6 alone works")
+    func sixOnly() async throws {
+        let server = try RawServer(address: "::1", .repeatForever([.readHead, .sendText(Self.ok)]))
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["[::1]:\(server.port)"])
+        for families in [AddressFamilies.both, .v6] {
+            configuration.resolver.families = families
+            try await withClient(configuration) { client in
+                let response = try await client.get("http://one.test/")
+                #expect(try await response.text() == "ok" && response.exchanges.last?.remote.address.family == .v6)
+            }
+        }
+    }
+
+    @Test(
+        "row 23: a mapping with IPv4 alone, and a client or request that wants IPv6: a named error, and nothing is sent"
+    )
+    func noSix() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        for isClients in [true, false] {
+            configuration.resolver.families = isClients ? .v6 : .both
+            try await withClient(configuration) { client in
+                var request = ClientRequest(url: "http://one.test/")
+                if !isClients { request.options.families = .v6 }
+                let error = try await refusal { try await client.execute(request).text() }
+                #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == "one.test")
+                #expect((error.underlying as? ResolutionError)?.code == .noAddresses)
+                #expect("\(error)".contains("one.test has no IPv6 address"), "\(error)")
+                #expect("\(error)".contains("127.0.0.1") && !error.requestMayHaveBeenSent && error.attempts.isEmpty)
+            }
+        }
+        #expect(server.connections.isEmpty)
+    }
+}

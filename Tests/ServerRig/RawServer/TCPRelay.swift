@@ -1,0 +1,149 @@
+internal import Glibc
+internal import HTTPDNSPrimitives
+
+/// A relay in front of a real server, for what happens on the way between client and server: packets and answers that are lost,
+/// connections that end. It does not know what it carries; TLS and HTTP/2 are the server's.
+public final class TCPRelay: Sendable {
+    /// The address that it listens on.
+    public let address: String
+    /// The port that it listens on.
+    public let port: UInt16
+    private let listener: FileDescriptor
+    private let traffic: RelayedTraffic
+
+    /// Starts it.
+    /// - Parameters:
+    ///   - server: The server's address.
+    ///   - serverPort: The server's port.
+    ///   - address: A loopback address to listen on.
+    /// - Throws: ``SystemCallError`` when that cannot be listened on.
+    public init(to server: String, port serverPort: UInt16, address: String = "127.0.0.1") throws {
+        listener = try SocketAddress(address, 0).listeningSocket(backlog: 128)
+        self.address = address
+        port = try SocketAddress.port(of: listener)
+        traffic = RelayedTraffic(server: try SocketAddress(server, serverPort))
+        startThread { [listener, traffic] in traffic.accept(at: listener) }
+    }
+
+    deinit {
+        shutdown(listener.number, Int32(SHUT_RDWR))
+        traffic.end(resetting: false)
+    }
+
+    /// How many connections it has taken so far.
+    public var connectionCount: Int { traffic.count }
+
+    /// Drops the packets of all clients from now on, as a host does that has gone without a word: nothing is read and nothing
+    /// acknowledged, and new connections neither stand nor fail.
+    public func swallow() {
+        PacketFilter.dropEverything(sentTo: listener.number)
+        traffic.swallow()
+    }
+
+    /// Passes requests on from now on, and no answers.
+    public func loseAnswers() { traffic.loseAnswers() }
+
+    /// Ends the open connections, with a reset (RST) or as a server closes one (FIN).
+    public func endConnections(resetting: Bool) { traffic.end(resetting: resetting) }
+}
+
+/// The connections of a ``TCPRelay``. Each has a thread, which alone reads and writes; others end it from outside.
+private final class RelayedTraffic: Sendable {
+    private struct Passage: Sendable {
+        let client: FileDescriptor
+        let server: FileDescriptor
+    }
+
+    private struct State {
+        var passages: [Int: Passage] = [:]
+        var count = 0
+        var losesAnswers = false
+    }
+
+    private let server: SocketAddress
+    private let state = Lock(State())
+
+    init(server: SocketAddress) { self.server = server }
+
+    var count: Int { state.withLock { $0.count } }
+
+    func swallow() {
+        state.withLock { state in
+            for passage in state.passages.values { PacketFilter.dropEverything(sentTo: passage.client.number) }
+        }
+    }
+
+    func loseAnswers() { state.withLock { $0.losesAnswers = true } }
+
+    func end(resetting: Bool) {
+        state.withLock { state in
+            for passage in state.passages.values {
+                if resetting {
+                    var linger = linger(l_onoff: 1, l_linger: 0)
+                    let length = socklen_t(MemoryLayout.size(ofValue: linger))
+                    setsockopt(passage.client.number, SOL_SOCKET, SO_LINGER, &linger, length)
+                }
+                // Its thread reads the end there, and closes both.
+                shutdown(passage.server.number, Int32(SHUT_RDWR))
+            }
+        }
+    }
+
+    /// Runs on the listener's thread, until the listener is shut down.
+    func accept(at listener: FileDescriptor) {
+        while true {
+            var descriptors = [pollfd(fd: listener.number, events: Int16(POLLIN), revents: 0)]
+            guard poll(&descriptors, 1, -1) >= 0 || errno == EINTR else { return }
+            let socket = spawning.withLock { _ in
+                let socket = Glibc.accept(listener.number, nil, nil)
+                if socket >= 0 { _ = fcntl(socket, F_SETFD, FD_CLOEXEC) }
+                return socket
+            }
+            guard socket >= 0 else {
+                if errno == EAGAIN || errno == EINTR { continue }
+                return
+            }
+            let client = FileDescriptor(socket)
+            guard let upstream = try? server.connectingSocket() else { continue }
+            let passage = Passage(client: client, server: upstream)
+            let number = state.withLock { state in
+                state.count += 1
+                state.passages[state.count] = passage
+                return state.count
+            }
+            startThread { [weak self] in
+                self?.carry(passage)
+                self?.state.withLock { $0.passages[number] = nil }
+            }
+        }
+    }
+
+    /// Until one side closes.
+    private func carry(_ passage: Passage) {
+        let (client, server) = (passage.client.number, passage.server.number)
+        var connecting = [pollfd(fd: server, events: Int16(POLLOUT), revents: 0)]
+        guard poll(&connecting, 1, 30_000) == 1, fcntl(server, F_SETFL, 0) == 0 else { return }
+        for socket in [client, server] {
+            var one: Int32 = 1
+            setsockopt(socket, Int32(IPPROTO_TCP), TCP_NODELAY, &one, socklen_t(MemoryLayout.size(ofValue: one)))
+        }
+        var buffer = [UInt8](repeating: 0, count: 65536)
+        while true {
+            var descriptors = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
+            guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else { return }
+            for (from, to) in [(0, 1), (1, 0)] where descriptors[from].revents != 0 {
+                let count = recv(descriptors[from].fd, &buffer, buffer.count, 0)
+                guard count > 0 else { return }
+                if from == 1, state.withLock({ $0.losesAnswers }) { continue }
+                var sent = 0
+                while sent < count {
+                    let more = buffer.withUnsafeBytes {
+                        send(descriptors[to].fd, $0.baseAddress?.advanced(by: sent), count - sent, Int32(MSG_NOSIGNAL))
+                    }
+                    guard more > 0 else { return }
+                    sent += more
+                }
+            }
+        }
+    }
+}
