@@ -62,6 +62,62 @@ struct BlockingCallTests {
 
     @Test("from 64 threads at once: all end, and who waits uses less than 5 % of a processor")
     func threads() async throws {
+        let gate = Gate()
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let start = SystemTimeSource().now()
+        let calls = (0..<64).map { _ in
+            Task {
+                try await onThread {
+                    let before = ProcessState.threadTime()
+                    let text = try Self.text(client)
+                    return (text, ProcessState.threadTime() - before)
+                }
+            }
+        }
+        _ = try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 64 }
+        // Something to burn in: a waiting thread that spins would use all of it.
+        let until = max(SystemTimeSource().now(), start + .seconds(1))
+        try await SystemTimeSource().sleep(until: until)
+        gate.open()
+        var used = Duration.zero
+        for call in calls {
+            let (text, time) = try await call.value
+            #expect(text == "hello")
+            used = max(used, time)
+        }
+        let elapsed = SystemTimeSource().now() - start
+        #expect(used * 20 < elapsed, "\(used) of \(elapsed)")
+        try await client.shutdown()
+    }
+
+    @Test("inside a callback, although all of the runtime's threads are taken")
+    func insideACallback() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let texts = await withTaskGroup(of: String?.self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask {
+                    await withCheckedContinuation { continuation in
+                        client.execute(ClientRequest(url: "http://one.test/")) { result in
+                            let first = (try? result.get()).map { String(decoding: $0.body, as: UTF8.self) }
+                            let second = try? Self.text(client)
+                            continuation.resume(returning: first.flatMap { first in second.map { first + $0 } })
+                        }
+                    }
+                }
+            }
+            return await tasks.reduce(into: [String?]()) { $0.append($1) }
+        }
+        #expect(texts == Array(repeating: "hellohello", count: 8))
+        try await client.shutdown()
+    }
+
+    @Test(
+        "on the runtime's own threads, as many as there are and more, and answered together: all end",
+        arguments: [TaskPriority.medium, .high]
+    )
+    func onTheRuntimesThreads(priority: TaskPriority) async throws {
         let second = Gate()
         // The first answer comes with the second, where there are threads for two.
         let isAlone = ProcessInfo.processInfo.activeProcessorCount == 1
