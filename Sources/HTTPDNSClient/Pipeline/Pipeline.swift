@@ -315,6 +315,7 @@ final class Pipeline: Sendable {
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
+        if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
         transfer.stopsBeforeSending = request.options.stopsBeforeSending
         transfer.keepsConnection = request.options.keepsConnection
         if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }

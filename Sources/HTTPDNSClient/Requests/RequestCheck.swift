@@ -11,11 +11,20 @@ enum RequestCheck {
             _ = try BasicCredential.field(for: credential)
         }
         try check(request.headerFields)
+        if request.body.coding != nil { try checkCoding(request.headerFields) }
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
         if let host = request.options.hostHeader { try check(hostHeader: host) }
         if request.options.redirects != nil || request.options.retries != nil { try checkPolicies(request.options) }
+    }
+
+    private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {
+        guard let own = fields[.contentEncoding] else { return }
+        throw refusal(
+            "the request has a Content-Encoding of its own, \"\(own.escaped(limit: 80))\", and a body that the client is to compress",
+            hint: "leave the field out; or compress the body yourself, and send it without compressed(_:)"
+        )
     }
 
     private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
@@ -77,6 +86,12 @@ enum RequestCheck {
             throw refusal(
                 "the header field \(name) belongs to one connection, and connections are the client's",
                 hint: "leave it out"
+            )
+        // The origin of a tunnel would read it, and a proxy that is told its login as well gets two of them.
+        case 19 where text == "proxy-authorization":
+            throw refusal(
+                "the header field Proxy-Authorization is for a proxy, and this request goes to an origin",
+                hint: "give the login to the proxy: Proxy(\"http://user:password@proxy.example:3128\"), client.proxy of the file"
             )
         default:
             return

@@ -1,0 +1,15 @@
+/// A content coding in which the body of a request can be sent (RFC 9110 section 8.4.1).
+public struct ContentCoding: Hashable, Sendable, CustomStringConvertible {
+    /// gzip (RFC 1952), which nearly every server can take off.
+    public static let gzip = ContentCoding(name: "gzip", windowBits: 15 + 16)
+    /// What HTTP calls deflate: the format of zlib (RFC 1950). Servers disagree about it; ``gzip`` is the better choice where
+    /// there is one.
+    public static let deflate = ContentCoding(name: "deflate", windowBits: 15)
+
+    /// The name, as `Content-Encoding` has it.
+    public var description: String { name }
+
+    let name: String
+    /// What zlib calls so: the largest window (15), and 16 more for gzip's format around it.
+    let windowBits: Int32
+}
