@@ -91,7 +91,7 @@ enum RequestCheck {
         case 19 where text == "proxy-authorization":
             throw refusal(
                 "the header field Proxy-Authorization is for a proxy, and this request goes to an origin",
-                hint: "give the login to the proxy: Proxy(\"http://user:password@proxy.example:3128\"), client.proxy of the file"
+                hint: "the proxy's login goes into Proxy.credential, or user and password of client.proxy in the file"
             )
         default:
             return
