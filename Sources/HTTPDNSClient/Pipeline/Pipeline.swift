@@ -131,7 +131,9 @@ final class Pipeline: Sendable {
         _ time: CallTime
     ) async throws -> ClientResponse {
         let frame = CallFrame(client: self)
-        guard frame.depth <= CallFrame.maximumDepth else { throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url) }
+        guard frame.depth <= CallFrame.maximumDepth else {
+            throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
+        }
         try gate.enter(nested: frame.depth > 0)
         defer { gate.leave() }
         let context = InterceptionContext(

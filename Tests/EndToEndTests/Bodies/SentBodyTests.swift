@@ -174,7 +174,8 @@ struct SentBodyTests {
             let boundary = String(decoding: line, as: UTF8.self)
             #expect(boundary.hasPrefix("--httpdns-") && boundary.utf8.count == 42)
             let head = "Content-Disposition: form-data; name="
-            let before = "\(boundary)\r\n\(head)\"name\"\r\n\r\nväl\r\nue\r\n\(boundary)\r\n\(head)\"f\"; filename=\"big.bin\""
+            let before =
+                "\(boundary)\r\n\(head)\"name\"\r\n\r\nväl\r\nue\r\n\(boundary)\r\n\(head)\"f\"; filename=\"big.bin\""
             return try Data("\(before)\r\nContent-Type: application/octet-stream\r\n\r\n".utf8)
                 + Data(contentsOf: URL(filePath: file)) + Data("\r\n\(boundary)--\r\n".utf8)
         }

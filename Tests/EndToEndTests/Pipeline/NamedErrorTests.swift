@@ -100,7 +100,10 @@ struct NamedErrorTests {
             let error = try await refusal {
                 _ = try await client.download("https://one.test:\(rig.tlsPort)/not-there", to: folder.path("file"))
             }
-            #expect(error.code == .unexpectedStatus && error.stage == .firstByte && error.host == "one.test", "\(error)")
+            #expect(
+                error.code == .unexpectedStatus && error.stage == .firstByte && error.host == "one.test",
+                "\(error)"
+            )
             #expect(error.requestMayHaveBeenSent)
             expectPresentable(error, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "404", "nothing was saved")
         }

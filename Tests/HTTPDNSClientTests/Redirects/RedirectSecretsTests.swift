@@ -86,7 +86,10 @@ struct RedirectSecretsTests {
     }
 
     /// No request gets there with it (RequestCheckTests); should one ever, it stays behind all the same.
-    @Test("a proxy's login would not cross either", arguments: [("https://one.test/b", false), ("https://two.test/", true)])
+    @Test(
+        "a proxy's login would not cross either",
+        arguments: [("https://one.test/b", false), ("https://two.test/", true)]
+    )
     func proxyLogin(location: String, isDropped: Bool) throws {
         let name = try Self.name("Proxy-Authorization")
         let redirected = try RedirectedRequest(

@@ -24,7 +24,9 @@ struct RequestCheckTests {
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
     }
 
-    @Test("a proxy's login is refused also where it would be added later: by default, computed, by a hook; and never shown")
+    @Test(
+        "a proxy's login is refused also where it would be added later: by default, computed, by a hook; and never shown"
+    )
     func proxyLogin() async throws {
         let field = try #require(HTTPField.Name("Proxy-Authorization"))
         let fields: HTTPFields = [field: "Basic hunter2"]

