@@ -47,6 +47,7 @@ let package = Package(
             dependencies: ["Workload", .product(name: "HTTPDNSClient", package: "swift-httpdns")],
             swiftSettings: settings
         ),
+        .executableTarget(name: "bench-urlsession", dependencies: ["Workload"], swiftSettings: settings),
         .target(name: "Workload", swiftSettings: settings),
     ]
 )

@@ -39,6 +39,11 @@ static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long valu
 static inline CURLcode ccurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_string(CURL *handle, CURLoption option, const char *value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *value) { return curl_easy_setopt(handle, option, value); }
+static inline CURLSH *ccurl_share_sessions(void) {
+    CURLSH *share = curl_share_init();
+    if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    return share;
+}
 static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_data_function(CURL *handle, CURLoption option, ccurl_data_function value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_prerequest_function(CURL *handle, ccurl_prerequest_function value) { return curl_easy_setopt(handle, CURLOPT_PREREQFUNCTION, value); }

@@ -87,7 +87,7 @@ package final class Transport: Sendable {
         guard !request.endpoints.isEmpty else {
             throw TransferFailure(code: .invalidRequest, phase: .queue, message: "the request has no endpoint to go to")
         }
-        let transfer = Transfer(request, mailbox: mailbox, group: group)
+        let transfer = Transfer(consume request, mailbox: mailbox, group: group)
         try group?.add(transfer)
         let pump = transfer.startPump()
         let rawHead: RawHead

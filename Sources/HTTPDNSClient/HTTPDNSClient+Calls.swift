@@ -16,11 +16,9 @@ extension HTTPDNSClient {
         bypass: Bool = false,
         deadline: Duration? = nil
     ) async throws -> ClientResponse {
-        var options = RequestOptions()
-        options.pinnedTo = addresses
-        options.bypass = bypass
-        options.deadline = deadline
-        return try await execute(ClientRequest(url: url, headerFields: headerFields, options: options))
+        var request = ClientRequest(url: url, headerFields: headerFields)
+        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
+        return try await execute(request)
     }
 
     /// Sends a POST request and returns at the head of its response.
@@ -40,12 +38,18 @@ extension HTTPDNSClient {
         bypass: Bool = false,
         deadline: Duration? = nil
     ) async throws -> ClientResponse {
-        var options = RequestOptions()
+        var request = ClientRequest(method: .post, url: url, headerFields: headerFields, body: body)
+        request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
+        return try await execute(request)
+    }
+}
+
+extension ClientRequest {
+    /// Most calls ask for none of it, and their request then has no options at all.
+    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: Duration?) {
+        guard addresses != nil || bypass || deadline != nil else { return }
         options.pinnedTo = addresses
         options.bypass = bypass
         options.deadline = deadline
-        return try await execute(
-            ClientRequest(method: .post, url: url, headerFields: headerFields, body: body, options: options)
-        )
     }
 }

@@ -20,6 +20,14 @@ public struct Orders: Sendable {
     public var certificateFile: String?
     /// How many other names are touched once on each address before the measurement.
     public var otherNames = 0
+    /// Whether the bytes of bodies are counted as they come, and kept nowhere.
+    public var discards = false
+    /// How many requests are under way besides, to a URL that never answers.
+    public var silent = 0
+    /// That URL.
+    public var silentURL = ""
+    /// Whether the tasks run on the client's own thread.
+    public var isOnLoop = false
 
     /// Reads `--flag value` pairs.
     /// - Throws: ``OrdersError`` for an unknown flag, a missing or unreadable value.
@@ -38,6 +46,10 @@ public struct Orders: Sendable {
             case "--http-version": isHTTP2 = try Self.isHTTP2(value)
             case "--cacert": certificateFile = value
             case "--other-names": otherNames = try Self.count(value, flag, from: 0)
+            case "--discard": discards = try Self.count(value, flag, from: 0) > 0
+            case "--silent": silent = try Self.count(value, flag, from: 1)
+            case "--silent-url": silentURL = value
+            case "--on-loop": isOnLoop = try Self.count(value, flag, from: 0) > 0
             default: throw OrdersError("\(flag) is unknown")
             }
         }
@@ -75,7 +87,8 @@ public struct OrdersError: Error, CustomStringConvertible {
     /// What is wrong with them.
     public let description: String
 
-    init(_ description: String) {
+    /// Creates the error.
+    public init(_ description: String) {
         self.description = description
     }
 }

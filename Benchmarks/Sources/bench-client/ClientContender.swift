@@ -8,16 +8,39 @@ struct ClientContender {
         let orders = try Orders(arguments: CommandLine.arguments.dropFirst())
         let client = try await HTTPDNSClient(configuration: configuration(orders))
         try await touchOtherNames(orders, client)
-        try await measure(orders) {
+        let silent = await inSilence(orders, client)
+        if orders.isOnLoop {
+            try await withTaskExecutorPreference(client.executor) { try await measure(orders, client) }
+        } else {
+            try await measure(orders, client)
+        }
+        for request in silent { request.cancel() }
+        try await client.shutdown()
+    }
+
+    private static func measure(_ orders: Orders, _ client: HTTPDNSClient) async throws {
+        try await Workload.measure(orders) {
             let response = try await client.get(orders.url, headerFields: headerFields)
-            let body = try await response.body.collect(upTo: .mebibytes(1))
+            let bytes =
+                orders.discards
+                ? try await response.body.reduce(0) { $0 + $1.count }
+                : try await response.body.collect(upTo: .mebibytes(1)).count
             return Answer(
                 status: response.status.code,
-                bodyBytes: body.count,
+                bodyBytes: bytes,
                 isHTTP2: response.version == .http2
             )
         }
-        try await client.shutdown()
+    }
+
+    /// Requests that get no answer. All are connected when it returns.
+    private static func inSilence(_ orders: Orders, _ client: HTTPDNSClient) async -> [Task<Void, any Error>] {
+        let requests = (0..<orders.silent).map { _ in
+            Task { _ = try await client.get(orders.silentURL, headerFields: headerFields) }
+        }
+        // There is no event of a client's that says so; it has as many connections as requests then.
+        while client.diagnostics().connections.open < orders.silent { try? await Task.sleep(for: .milliseconds(5)) }
+        return requests
     }
 
     private static let headerFields: HTTPFields = [.accept: "*/*", .userAgent: "bench"]
@@ -25,6 +48,12 @@ struct ClientContender {
     private static func configuration(_ orders: Orders) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try MappingKey(orders.host): .addresses(orders.addresses)]
+        if orders.silent > 0 {
+            // They are to be silent to the end.
+            configuration.timeouts.firstByte = nil
+            configuration.timeouts.total = nil
+            configuration.timeouts.idle = nil
+        }
         configuration.versions = orders.isHTTP2 ? .automatic : .http1Only
         if let file = orders.certificateFile { configuration.trustRoots = .file(file) }
         return configuration

@@ -135,18 +135,22 @@ static void reap(struct loop *loop, finished_function finished, void *context) {
     }
 }
 
-void loop_run(struct loop *loop, const long *unfinished, finished_function finished, void *context) {
+void loop_turn(struct loop *loop) {
     struct epoll_event events[EVENTS_PER_TURN];
+    int count = epoll_wait(loop->epoll, events, EVENTS_PER_TURN, delay(loop));
+    for (int i = 0; i < count; i++) {
+        on_event(loop, &events[i]);
+    }
+    if (loop->timer_armed && milliseconds() >= loop->timer_at) {
+        int running;
+        loop->timer_armed = false;
+        curl_multi_socket_action(loop->multi, CURL_SOCKET_TIMEOUT, 0, &running);
+    }
+}
+
+void loop_run(struct loop *loop, const long *unfinished, finished_function finished, void *context) {
     while (*unfinished > 0) {
-        int count = epoll_wait(loop->epoll, events, EVENTS_PER_TURN, delay(loop));
-        for (int i = 0; i < count; i++) {
-            on_event(loop, &events[i]);
-        }
-        if (loop->timer_armed && milliseconds() >= loop->timer_at) {
-            int running;
-            loop->timer_armed = false;
-            curl_multi_socket_action(loop->multi, CURL_SOCKET_TIMEOUT, 0, &running);
-        }
+        loop_turn(loop);
         reap(loop, finished, context);
     }
 }

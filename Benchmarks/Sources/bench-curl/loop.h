@@ -16,6 +16,9 @@ CURLM *loop_multi(struct loop *loop);
 // Sets the options that the loop needs on a transfer.
 void loop_prepare(struct loop *loop, CURL *easy);
 
+// Waits for events and lets libcurl act on them.
+void loop_turn(struct loop *loop);
+
 // Runs until *unfinished, which `finished` counts down, is 0.
 void loop_run(struct loop *loop, const long *unfinished, finished_function finished, void *context);
 

@@ -61,8 +61,13 @@ static size_t on_head(char *start, size_t size, size_t count, void *transfer) {
     return size * count;
 }
 
-static size_t on_body(char *start, size_t size, size_t count, void *transfer) {
-    append(&((struct transfer *)transfer)->body, start, size * count);
+static size_t on_body(char *start, size_t size, size_t count, void *context) {
+    struct transfer *transfer = context;
+    if (transfer->contender->orders.discard) {
+        transfer->body.count += size * count;
+    } else {
+        append(&transfer->body, start, size * count);
+    }
     return size * count;
 }
 
@@ -166,6 +171,45 @@ static void run(struct contender *contender, struct transfer *transfers, long re
     loop_run(contender->loop, &contender->unfinished, on_finished, contender);
 }
 
+// Requests that get no answer. All are connected, and have sent what they send, when it returns.
+static CURL **start_silent(struct contender *contender) {
+    long count = contender->orders.silent;
+    CURL **silent = calloc(count ? count : 1, sizeof *silent);
+    for (long i = 0; i < count; i++) {
+        CURL *easy = silent[i] = curl_easy_init();
+        if (!easy) {
+            fail("out of memory");
+        }
+        curl_easy_setopt(easy, CURLOPT_URL, contender->orders.silent_url);
+        curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
+        curl_easy_setopt(easy, CURLOPT_PROXY, "");
+        curl_easy_setopt(easy, CURLOPT_HTTPHEADER, contender->header_lines);
+        loop_prepare(contender->loop, easy);
+        if (curl_multi_add_handle(loop_multi(contender->loop), easy)) {
+            fail("a silent transfer cannot be started");
+        }
+    }
+    long sent = 0;
+    while (sent < count) {
+        loop_turn(contender->loop);
+        sent = 0;
+        for (long i = 0; i < count; i++) {
+            long bytes = 0;
+            curl_easy_getinfo(silent[i], CURLINFO_REQUEST_SIZE, &bytes);
+            sent += bytes > 0;
+        }
+    }
+    return silent;
+}
+
+static void stop_silent(struct contender *contender, CURL **silent) {
+    for (long i = 0; i < contender->orders.silent; i++) {
+        curl_multi_remove_handle(loop_multi(contender->loop), silent[i]);
+        curl_easy_cleanup(silent[i]);
+    }
+    free(silent);
+}
+
 static double seconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);
@@ -188,6 +232,7 @@ int main(int argc, char **argv) {
         }
     }
 
+    CURL **silent = start_silent(&contender);
     run(&contender, transfers, contender.orders.warm_up);
     double started = seconds(CLOCK_MONOTONIC);
     double used = seconds(CLOCK_PROCESS_CPUTIME_ID);
@@ -195,6 +240,7 @@ int main(int argc, char **argv) {
     printf("{\"requests\":%ld,\"seconds\":%.9f,\"processorSeconds\":%.6f}\n", contender.orders.requests,
            seconds(CLOCK_MONOTONIC) - started, seconds(CLOCK_PROCESS_CPUTIME_ID) - used);
 
+    stop_silent(&contender, silent);
     for (long i = 0; i < in_flight; i++) {
         curl_easy_cleanup(transfers[i].easy);
     }

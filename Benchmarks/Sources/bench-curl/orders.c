@@ -48,6 +48,12 @@ struct orders read_orders(int argc, char **argv) {
             orders.http2 = !strcmp(value, "2");
         } else if (!strcmp(flag, "--cacert")) {
             orders.certificate_file = value;
+        } else if (!strcmp(flag, "--discard")) {
+            orders.discard = count(flag, value, 0) > 0;
+        } else if (!strcmp(flag, "--silent")) {
+            orders.silent = count(flag, value, 1);
+        } else if (!strcmp(flag, "--silent-url")) {
+            orders.silent_url = value;
         } else {
             refuse(flag, "is unknown");
         }

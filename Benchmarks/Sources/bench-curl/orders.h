@@ -14,6 +14,9 @@ struct orders {
     long warm_up;
     long body_bytes;
     bool http2;
+    bool discard;
+    long silent;
+    const char *silent_url;
 };
 
 // Reads "--flag value" pairs; writes to standard error and ends the process with 2 when it cannot.

@@ -1,11 +1,11 @@
 internal import ArgumentParser
 internal import Foundation
 
-/// Compares the client with raw libcurl and with AsyncHTTPClient, all in one run.
+/// Compares the client with raw libcurl, AsyncHTTPClient and URLSession, all in one run.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
-        abstract: "The same requests through swift-httpdns, libcurl in C and AsyncHTTPClient, interleaved.",
+        abstract: "The same requests through swift-httpdns, libcurl in C, AsyncHTTPClient and URLSession, interleaved.",
         discussion: """
             Figures are medians over the rounds; every round runs all contenders of a scenario in random order. What counts
             are the ratios of one run: absolute figures belong to the machine and to what else it does.
@@ -49,6 +49,7 @@ struct Bench: ParsableCommand {
         defer { interrupt.disarm() }
 
         print(header(cores))
+        DescriptorLimit.raise()
         let rig = Rig(origin: origin, cores: cores)
         let results = try scenarios.map { scenario in
             let result = try rig.measure(scenario, rounds: rounds)
@@ -64,6 +65,7 @@ struct Bench: ParsableCommand {
             cores.arePinned
             ? "nginx on core \(cores.origin), contenders on core \(cores.contender)"
             : "cores not separated: expect scatter"
-        return "1 KiB GET from nginx on loopback. \(placement). Medians of \(rounds) rounds, CPU is user + system."
+        return
+            "GET of 1 KiB, where nothing else is said, from nginx on loopback. \(placement). Medians of \(rounds) rounds, CPU is user + system."
     }
 }

@@ -5,7 +5,6 @@ final class Origin: Sendable {
     /// Known to no resolver.
     static let host = "bench.test"
     static let addresses = ["127.0.0.2", "127.0.0.3", "127.0.0.4", "127.0.0.5"]
-    static let bodyBytes = 1024
 
     /// The authority of the certificate.
     let certificateFile: String
@@ -13,12 +12,14 @@ final class Origin: Sendable {
     private let ports: [Int]
     private let process = Process()
 
-    /// The URL of the file, by the way to it.
-    func url(_ wire: Scenario.Wire) -> String {
+    /// The URL of a file, by the way to it.
+    /// - Parameter host: The origin's name, or one of its addresses.
+    func url(_ wire: Scenario.Wire, _ host: String, _ resource: Scenario.Resource) -> String {
         switch wire {
-        case .http1: "http://\(Self.host):\(ports[0])/1k"
-        case .http1TLS: "https://\(Self.host):\(ports[1])/1k"
-        case .http2TLS: "https://\(Self.host):\(ports[2])/1k"
+        case .http1: "http://\(host):\(ports[0])/\(resource.rawValue)"
+        case .http1TLS: "https://\(host):\(ports[1])/\(resource.rawValue)"
+        case .http2TLS: "https://\(host):\(ports[2])/\(resource.rawValue)"
+        case .http1TLSClosing: "https://\(host):\(ports[3])/\(resource.rawValue)"
         }
     }
 
@@ -59,16 +60,24 @@ final class Origin: Sendable {
     private init() throws {
         folder = FileManager.default.temporaryDirectory.appendingPathComponent("httpdns-bench-\(UUID().uuidString)")
         certificateFile = folder.appendingPathComponent("certificate.pem").path
-        ports = try Ports.takeFree(3)
+        ports = try Ports.takeFree(4)
     }
 
     private func writeFiles() throws {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-        try Data(repeating: UInt8(ascii: "x"), count: Self.bodyBytes).write(to: folder.appendingPathComponent("1k"))
+        for resource in [Scenario.Resource.small, .large] {
+            let path = folder.appendingPathComponent(resource.rawValue).path
+            // Without blocks on the disk.
+            guard FileManager.default.createFile(atPath: path, contents: nil), truncate(path, resource.bytes) == 0
+            else {
+                throw BenchError("\(path) cannot be written")
+            }
+        }
         try configurationText.write(to: folder.appendingPathComponent("nginx.conf"), atomically: true, encoding: .utf8)
         try Child.run([
             "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
-            "-days", "2", "-subj", "/CN=\(Self.host)", "-addext", "subjectAltName=DNS:\(Self.host)",
+            "-days", "2", "-subj", "/CN=\(Self.host)",
+            "-addext", "subjectAltName=DNS:\(Self.host),IP:\(Self.addresses[0])",
             "-keyout", folder.appendingPathComponent("key.pem").path, "-out", certificateFile,
         ])
     }
@@ -81,6 +90,7 @@ final class Origin: Sendable {
                     listen \(address):\(ports[2]) ssl http2;
             """
         }
+        let closing = Self.addresses.map { "            listen \($0):\(ports[3]) ssl;" }
         // As root, workers would become nobody, who may not read the temporary folder.
         return """
             \(getuid() == 0 ? "user root;" : "")
@@ -99,12 +109,17 @@ final class Origin: Sendable {
                 fastcgi_temp_path temp;
                 uwsgi_temp_path temp;
                 scgi_temp_path temp;
+                sendfile on;
+                ssl_certificate certificate.pem;
+                ssl_certificate_key key.pem;
+                root .;
+                default_type application/octet-stream;
                 server {
             \(listen.joined(separator: "\n"))
-                    ssl_certificate certificate.pem;
-                    ssl_certificate_key key.pem;
-                    root .;
-                    default_type application/octet-stream;
+                }
+                server {
+            \(closing.joined(separator: "\n"))
+                    keepalive_timeout 0;
                 }
             }
             """

@@ -23,6 +23,29 @@ enum Ports {
         withSocket { descriptor in onAddress(host, port) { connect(descriptor, $0, $1) == 0 } }
     }
 
+    /// A socket that listens.
+    /// - Throws: ``BenchError`` when the system refuses.
+    static func listen(on host: String, _ port: Int, backlog: Int32) throws -> Int32 {
+        #if canImport(Glibc)
+        let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+        #else
+        let descriptor = socket(AF_INET, SOCK_STREAM, 0)
+        #endif
+        guard onAddress(host, port, { bind(descriptor, $0, $1) == 0 }), Self.listen(descriptor, backlog) == 0 else {
+            close(descriptor)
+            throw BenchError("nothing can listen on \(host):\(port)")
+        }
+        return descriptor
+    }
+
+    private static func listen(_ descriptor: Int32, _ backlog: Int32) -> Int32 {
+        #if canImport(Glibc)
+        Glibc.listen(descriptor, backlog)
+        #else
+        Darwin.listen(descriptor, backlog)
+        #endif
+    }
+
     private static func isFree(_ port: Int) -> Bool {
         withSocket { descriptor in
             // Without it, connections of an earlier run that are still closing would make the port look taken.

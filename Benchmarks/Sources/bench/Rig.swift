@@ -18,12 +18,22 @@ struct Rig {
     }
 
     private func run(_ contender: Contender, _ scenario: Scenario) throws -> Sample {
+        let host = contender.needsAddress ? Origin.addresses[0] : Origin.host
+        let requests = max(1, Int(Double(scenario.requests) * contender.share))
         var command = [executable(contender)]
-        command += ["--url", origin.url(scenario.wire), "--host", Origin.host]
+        command += ["--url", origin.url(scenario.wire, host, scenario.resource), "--host", Origin.host]
         command += ["--addresses", Origin.addresses.joined(separator: ",")]
-        command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(scenario.requests)"]
+        command += ["--in-flight", "\(scenario.inFlight)", "--requests", "\(requests)"]
         // A tenth, so that connections stand, pools are filled and the allocator has its pages.
-        command += ["--warm-up", "\(scenario.requests / 10)", "--body-bytes", "\(Origin.bodyBytes)"]
+        command += ["--warm-up", "\(max(1, requests / 10))", "--body-bytes", "\(scenario.resource.bytes)"]
+        if scenario.resource == .large { command += ["--discard", "1"] }
+        // One for each run: what a run leaves there stays, because nobody accepts it.
+        let silentOrigin = contender.silent > 0 ? try SilentOrigin() : nil
+        defer { withExtendedLifetime(silentOrigin) {} }
+        if let silentOrigin {
+            command += ["--silent", "\(contender.silent)", "--silent-url", silentOrigin.url]
+        }
+        if contender.isOnLoop { command += ["--on-loop", "1"] }
         command += ["--http-version", scenario.wire == .http2TLS ? "2" : "1.1"]
         if scenario.wire != .http1 { command += ["--cacert", origin.certificateFile] }
         if contender.otherNames > 0 { command += ["--other-names", "\(contender.otherNames)"] }

@@ -8,10 +8,7 @@ enum ResponseHeadParser {
 
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
     static func parse(_ bytes: [UInt8]) throws(TransferFailure) -> (HTTPResponse, HTTPVersion) {
-        let result = bytes.withUnsafeBufferPointer { buffer in
-            Result { () throws(TransferFailure) in try parse(buffer) }
-        }
-        return try result.get()
+        try bytes.withUnsafeBufferPointer { buffer throws(TransferFailure) in try parse(buffer) }
     }
 
     private typealias Line = Slice<UnsafeBufferPointer<UInt8>>

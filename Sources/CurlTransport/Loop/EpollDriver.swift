@@ -39,7 +39,8 @@ final class EpollDriver: LoopDriver {
         self.waker = waker
         self.clock = clock
         var event = epoll_event()
-        event.events = EPOLLIN.rawValue
+        // By edges: each wake is told once, and nobody has to read the descriptor.
+        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.fd = waker.descriptor
         epoll_ctl(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event)
         let me = Unmanaged.passUnretained(self).toOpaque()
@@ -102,7 +103,7 @@ final class EpollDriver: LoopDriver {
 
     private func handle(_ event: epoll_event) {
         let socket = event.data.fd
-        if socket == waker.descriptor { return waker.clear() }
+        if socket == waker.descriptor { return }
         if registrations[Int(socket)].wanted == 0 {
             epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
             registrations[Int(socket)].registered = 0

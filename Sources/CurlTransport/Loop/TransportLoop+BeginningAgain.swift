@@ -12,7 +12,7 @@ extension TransportLoop {
     /// A transfer relied on an entry that libcurl's table has lost: it is begun again and brings the entry itself. Nothing
     /// was sent, for the connection was not even looked for.
     private func beginAgainWithEntry(_ handle: EasyHandle) -> Bool {
-        guard let pin = handle.pin, !handle.bringsEntry, handle.failure == nil else { return false }
+        guard let pin = handle.pin, !handle.bringsEntry, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         pin.isEntered = false
         handle.setResolveList(removals: [], pin)
@@ -22,7 +22,7 @@ extension TransportLoop {
     /// libcurl took a connection that was made for somebody else: the transfer gets one of its own.
     private func beginAgainApart(_ handle: EasyHandle) -> Bool {
         handle.meetsForeignConnection = false
-        guard let pin = handle.pin, handle.failure == nil else { return false }
+        guard let pin = handle.pin, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         handle.set(CURLOPT_FRESH_CONNECT, 1)
         handle.setResolveList(removals: [], pin)

@@ -15,6 +15,8 @@ final class TransportLoop {
     let configuration: TransportConfiguration
     let mailbox: LoopMailbox
     let multi: UnsafeMutableRawPointer
+    /// For handles that have had nothing to do with TLS yet.
+    let noSessions = TLSSessions()
     private(set) var driver: (any LoopDriver)?
     private var jobs: [LoopJob] = []
     var pins: PinTable
@@ -45,6 +47,10 @@ final class TransportLoop {
     var shutSockets: Set<Int32> = []
     /// Whether callers' tasks were run among the last jobs.
     private var hasRunTasks = false
+    /// For how many more turns they count as usual here.
+    private var taskTurns = 0
+    /// A guess: longer than the pauses of a client that is used all the time, and soon over.
+    private static let usualTaskTurns = 64
     private(set) var isDraining = false
     private var drainDeadline = Int64.max
     /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
@@ -72,8 +78,16 @@ final class TransportLoop {
             curl_multi_cleanup(multi)
             throw error
         }
+        keepFreedMemory()
         loop.run()
         loop.end()
+    }
+
+    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for the next
+    /// turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the largest block that
+    /// was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB.
+    private static func keepFreedMemory() {
+        UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16).deallocate()
     }
 
     private init(_ configuration: TransportConfiguration, mailbox: LoopMailbox, multi: UnsafeMutableRawPointer) {
@@ -182,6 +196,7 @@ final class TransportLoop {
             case .run(let job, let executor):
                 executor.run(job)
                 hasRunTasks = true
+                taskTurns = TransportLoop.usualTaskTurns
             case .drain(let deadline):
                 isDraining = true
                 endProbes()
@@ -277,7 +292,7 @@ final class TransportLoop {
         let code = curl_easy_pause(handle.curl, directions)
         handle.isTakingKept = false
         // What libcurl had kept back is delivered in there, and when that fails libcurl lets the transfer lie.
-        if handle.failure != nil || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
+        if handle.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
             finish(handle, result(of: handle, code))
         }
     }
@@ -301,7 +316,7 @@ final class TransportLoop {
     }
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
-        if let failure = handle.failure { return .failure(completed(failure, handle)) }
+        if handle.hasFailed, let failure = handle.failure { return .failure(completed(failure, handle)) }
         guard code == CURLE_OK else {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
@@ -336,7 +351,8 @@ final class TransportLoop {
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { shut(pins.release(pin)) }
-        if let target = handle.probe { probing?.ended(target) }
+        // Asked first, because a target is large and nearly no transfer has one.
+        if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
         handle.reset()
         if spares.count < TransportLoop.maximumSpareHandles { spares.append(handle) }
@@ -378,16 +394,25 @@ final class TransportLoop {
         resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
     }
 
-    /// Callers are resumed together at the end of a turn: one by one, each would wake a worker thread of its own that has
-    /// run dry before the next one comes.
+    /// Callers are resumed together at the end of a turn.
     func resumeLater(_ action: ResponseState.Action) {
         if case .none = action { return }
         resumptions.append(action)
     }
 
+    /// Several are resumed by a task. Each resumption may wake a worker thread, which runs dry before the next one comes: from here
+    /// that was a switch of threads, there and back, for every two requests. The task's priority lets it pass what else the workers have
+    /// to do. Tasks that prefer this thread are resumed where they are to run.
     private func resumeCallers() {
-        for action in resumptions { action.run() }
-        resumptions.removeAll(keepingCapacity: true)
+        taskTurns = max(0, taskTurns - 1)
+        guard resumptions.count > 1, taskTurns == 0 else {
+            for action in resumptions { action.run() }
+            return resumptions.removeAll(keepingCapacity: true)
+        }
+        let batch = resumptions
+        resumptions = []
+        resumptions.reserveCapacity(batch.count)
+        Task(priority: .high) { for action in batch { action.run() } }
     }
 
     /// Something arrived for a transfer; it is handed over when libcurl has returned.
@@ -403,70 +428,5 @@ final class TransportLoop {
             deliver(handle, end: nil)
         }
         touched.removeAll(keepingCapacity: true)
-    }
-
-    // MARK: deadlines
-
-    /// A phase began whose bound may lie before the one in the heap. Later bounds are found when the heap's is over.
-    func deadlineMayBeEarlier(for handle: EasyHandle) {
-        let deadline = bound(of: handle).deadline
-        if handle.heapIndex < 0 {
-            if deadline < .max { deadlines.insert(handle, at: deadline) }
-        } else if deadline < handle.heapKey {
-            deadlines.move(handle, to: deadline)
-        }
-    }
-
-    private func expire() {
-        while let handle = deadlines.first, handle.heapKey <= now {
-            let bound = bound(of: handle)
-            if bound.deadline == .max {
-                deadlines.remove(handle)
-            } else if bound.deadline > now {
-                deadlines.move(handle, to: bound.deadline)
-            } else {
-                switch bound.consequence {
-                case .triesNext: delayPassed(for: handle)
-                case .looks: look(at: handle)
-                case .ends:
-                    noteUnanswered(handle)
-                    retireIfSilent(handle, bound.phase)
-                    finish(handle, .failure(timeout(of: handle, bound)))
-                }
-            }
-        }
-    }
-
-    private func bound(of handle: EasyHandle) -> PhaseBound {
-        guard let limits = handle.transfer?.limits else { return .none }
-        return PhaseBound.next(for: handle, limits)
-    }
-
-    private func timeout(of handle: EasyHandle, _ bound: PhaseBound) -> TransferFailure {
-        let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.startedAt)
-        var failure = failure(.timedOut, bound.phase, bound.message(limit: limit), handle)
-        failure.limit = limit
-        if bound.phase == .total { failure.reached = handle.phaseOfFailure }
-        return failure
-    }
-
-    func elapsed(_ handle: EasyHandle) -> Duration { .nanoseconds(max(0, now - handle.startedAt)) }
-
-    private func failure(
-        _ code: TransferFailure.Code,
-        _ phase: TransferFailure.Phase,
-        _ message: String,
-        _ handle: EasyHandle
-    ) -> TransferFailure {
-        completed(TransferFailure(code: code, phase: phase, message: message), handle)
-    }
-
-    private func completed(_ failure: TransferFailure, _ handle: EasyHandle) -> TransferFailure {
-        var failure = failure
-        failure.endpoint = handle.pin?.key.endpoint
-        failure.proxy = handle.pin?.key.passage?.proxy?.description
-        failure.requestMayHaveBeenSent = handle.mayHaveArrived
-        failure.elapsed = elapsed(handle)
-        return withTrail(failure, handle)
     }
 }

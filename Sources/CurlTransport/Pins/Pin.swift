@@ -53,6 +53,8 @@ final class Pin {
     var sockets: [Int32] = []
     /// The certificates that the servers of its connections showed, as far as that is kept.
     var chains = PeerChains()
+    /// Sessions that its connections may resume.
+    var sessions = TLSSessionPool()
     /// Whether the table has dropped the pin.
     var isRetired = false
     /// When a connection that many requests share is too old for new ones, on the loop's clock. One that serves a request

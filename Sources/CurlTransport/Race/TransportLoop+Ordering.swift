@@ -4,8 +4,7 @@ internal import HTTPTypes
 // Which of a request's endpoints is tried first, and which ones are tried beside it.
 extension TransportLoop {
     func endpointsInOrder(of transfer: Transfer) -> [Endpoint] {
-        let request = transfer.request
-        var endpoints = EndpointOrder.unique(request.endpoints)
+        var endpoints = EndpointOrder.unique(transfer.request.endpoints)
         let origin = RaceOrigin(transfer)
         switch transfer.order {
         case .given: break
@@ -20,8 +19,10 @@ extension TransportLoop {
         case .random: endpoints = withRoute(EndpointOrder.shuffled(endpoints, random: configuration.random))
         case .fastest: endpoints = withRoute(memory.byPace(endpoints, for: origin, at: now))
         }
-        guard request.connectsToEndpoints else { return endpoints }
-        return mailbox.health.withLock { [endpoints, time] in $0.ordered(endpoints, for: request.url.host, at: time) }
+        guard transfer.request.connectsToEndpoints else { return endpoints }
+        return mailbox.health.withLock { [endpoints, time] in
+            $0.ordered(endpoints, for: transfer.request.url.host, at: time)
+        }
     }
 
     private func hasBothFamilies(_ endpoints: [Endpoint]) -> Bool {

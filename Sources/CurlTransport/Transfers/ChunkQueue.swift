@@ -8,6 +8,7 @@ struct ChunkQueue {
     private(set) var bytes = 0
 
     var isEmpty: Bool { bytes == 0 }
+    var isOneAtMost: Bool { others.isEmpty }
     /// Places of the array in use, those of chunks that have gone included.
     var placesKept: Int { others.count }
 

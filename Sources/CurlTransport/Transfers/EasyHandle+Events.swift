@@ -23,7 +23,10 @@ extension EasyHandle {
                 )
                 return 0
             }
-            if head.isEmpty { head.reserveCapacity(512) }
+            if head.isEmpty {
+                head.reserveCapacity(512)
+                status = EasyHandle.status(in: line)
+            }
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {
@@ -47,6 +50,7 @@ extension EasyHandle {
             }
             if isInterim {
                 head.removeAll(keepingCapacity: true)
+                status = nil
                 declaredLength = DeclaredLength()
             } else {
                 isHeadComplete = true
@@ -58,18 +62,17 @@ extension EasyHandle {
     }
 
     /// Whether the head so far is of a 1xx answer, which another one follows (RFC 9110 section 15.2).
-    private var isInterim: Bool { headStatus.first == UInt8(ascii: "1") }
+    private var isInterim: Bool { status.map { 100..<200 ~= $0 } ?? false }
 
     /// 101 is the one 1xx answer after which no other follows (RFC 9110 section 15.2.2): what comes is not HTTP.
-    private var isSwitchingProtocols: Bool { headStatus.elementsEqual("101".utf8) }
+    private var isSwitchingProtocols: Bool { status == 101 }
 
-    /// The status in the head.
-    var status: Int? { Int(String(decoding: headStatus, as: UTF8.self)) }
-
-    /// The digits of the status in the head so far.
-    private var headStatus: ArraySlice<UInt8> {
-        guard let space = head.firstIndex(of: UInt8(ascii: " ")) else { return [] }
-        return head[(space + 1)...].prefix(3)
+    /// The status in a head's first line; nil when there is none.
+    private static func status(in line: UnsafeRawBufferPointer) -> Int? {
+        guard let space = line.firstIndex(of: UInt8(ascii: " ")) else { return nil }
+        let digits = line[(space + 1)...].prefix(3)
+        guard digits.count == 3, digits.allSatisfy({ UInt8(ascii: "0")...UInt8(ascii: "9") ~= $0 }) else { return nil }
+        return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
     /// Bytes of the body, decoded.
@@ -96,14 +99,16 @@ extension EasyHandle {
         }
         markActive(.receiving)
         bodyBytes += bytes.count
-        if let limit = transfer?.limits.maximumResponseBytes, bodyBytes > limit {
-            failure = EasyHandle.tooLong(limit)
+        if bodyBytes > maximumBodyBytes {
+            failure = EasyHandle.tooLong(maximumBodyBytes)
             return 0
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
             chunks.append(chunk)
             chunk = []
         }
+        // More than one piece comes of a body whose first is full: room for all of a chunk, once, in place of growing to it.
+        if chunk.isEmpty, bytes.count >= EasyHandle.fullPiece { chunk.reserveCapacity(EasyHandle.maximumChunk) }
         chunk.append(contentsOf: bytes)
         pendingBytes += bytes.count
         loop.touch(self)
@@ -255,8 +260,12 @@ extension EasyHandle {
 
     /// Something moved: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {
-        activeAt = loop.now
-        if phase == .receiving { pin?.heardAt = loop.now }
+        let now = loop.now
+        activeAt = now
+        if phase == .receiving, heardAt != now {
+            heardAt = now
+            pin?.heardAt = now
+        }
         guard self.phase != phase else { return }
         // A full-duplex answer may begin before the request body is sent; the phase never goes back.
         if self.phase == .receiving { return }

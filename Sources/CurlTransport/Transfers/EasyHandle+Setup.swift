@@ -10,6 +10,7 @@ extension EasyHandle {
     func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
         self.transfer = transfer
         self.pin = pin
+        maximumBodyBytes = transfer.limits.maximumResponseBytes ?? .max
         if transfer.request.withholdsCertificate {
             // There is no way to take a certificate out of a handle again but to begin anew.
             if configuredFor != nil { forgetOptions() }
@@ -20,7 +21,10 @@ extension EasyHandle {
         if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
             try configure(for: scheme, versions)
         }
-        if scheme == .https { try setPins(for: transfer.request.url.hostText) }
+        if scheme == .https {
+            try setPins(for: transfer.request.url.hostText)
+            takeSessions(of: pin)
+        }
         if scheme == .https, versions == .http2Only {
             needsReset = true
             trace()
@@ -45,9 +49,10 @@ extension EasyHandle {
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
-            // A connection that is kept proves nothing about the next one.
+            // A connection that is kept proves nothing about the next one, and neither does a session.
             needsReset = true
             set(CURLOPT_FRESH_CONNECT, 1)
+            set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
     }
 
@@ -55,6 +60,8 @@ extension EasyHandle {
     private func configure() {
         let me = Unmanaged.passUnretained(self).toOpaque()
         set(CURLOPT_PRIVATE, pointer: me)
+        // Before libcurl makes a place for sessions of its own, which it would lose with the first of a pin's.
+        use(loop.noSessions)
         set(CURLOPT_PATH_AS_IS, 1)
         set(CURLOPT_NOSIGNAL, 1)
         set(CURLOPT_QUICK_EXIT, 1)

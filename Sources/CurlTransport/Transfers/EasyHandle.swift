@@ -9,6 +9,9 @@ final class EasyHandle: HeapMember {
     /// The longest chunk that a body is delivered in.
     static let maximumChunk = 64 * 1024
 
+    /// What libcurl reads at once, by default (CURLOPT_BUFFERSIZE).
+    static let fullPiece = 16 * 1024
+
     /// How far a transfer has come.
     enum Phase {
         case connecting, securing, sending, awaitingHead, receiving
@@ -33,6 +36,11 @@ final class EasyHandle: HeapMember {
 
     var transfer: Transfer?
     var pin: Pin?
+    /// What libcurl has its TLS sessions in. It stays with the handle until the next transfer needs another.
+    private var sessions: TLSSessions?
+    /// The pin that they are of.
+    private weak var sessionsPin: Pin?
+    private var hasTakenSessions = false
     /// The place of its endpoint in the transfer's race; -1 without one.
     var raceIndex = -1
     /// When the race's delay is over; `Int64.max` without a race, and once it is.
@@ -70,6 +78,8 @@ final class EasyHandle: HeapMember {
     var dialledAt: Int64 = 0
     /// When the phase began, or bytes last moved.
     var activeAt: Int64 = 0
+    /// When the pin was last told that its server is heard.
+    var heardAt: Int64 = 0
     var mayHaveBeenSent = false
     /// What the server said of the stream.
     var refusal = StreamRefusal()
@@ -80,20 +90,30 @@ final class EasyHandle: HeapMember {
     /// The pin of the server's public key, as libcurl compared it.
     var serverKeyPin: String?
     /// Why a callback stopped the transfer; it wins over libcurl's own code.
-    var failure: TransferFailure?
+    var failure: TransferFailure? {
+        didSet { hasFailed = failure != nil }
+    }
+    /// The same in one byte: each transfer asks, and few fail.
+    private(set) var hasFailed = false
 
-    var head: [UInt8] = []
+    /// Unchecked, as what else is touched for each piece that comes: only this object's methods on the loop's thread reach it, and
+    /// none of them calls out while it changes it. The check at run time costs more than the change.
+    @exclusivity(unchecked) var head: [UInt8] = []
+    /// The status in the head so far.
+    var status: Int?
     var isHeadComplete = false
-    var declaredLength = DeclaredLength()
+    @exclusivity(unchecked) var declaredLength = DeclaredLength()
     var isHeadDelivered = false
     /// Full chunks of this loop turn, and the one that is being filled.
     var chunks: [[UInt8]] = []
-    var chunk: [UInt8] = []
+    @exclusivity(unchecked) var chunk: [UInt8] = []
     /// Bytes received in this loop turn.
     var pendingBytes = 0
     /// Bytes that the caller had not taken when it was last looked.
     var unreadBytes = 0
     var bodyBytes = 0
+    /// How many there may be.
+    var maximumBodyBytes = Int.max
     var isReadingPaused = false
     /// Whether libcurl hands over what it has kept while reading was paused.
     var isTakingKept = false
@@ -118,6 +138,21 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
+    /// Keeps TLS sessions there from now on.
+    func use(_ sessions: TLSSessions) {
+        guard self.sessions !== sessions else { return }
+        sessions.use(by: curl)
+        self.sessions = sessions
+    }
+
+    /// Takes sessions of its pin for the transfer.
+    func takeSessions(of pin: Pin) {
+        let own = sessionsPin === pin ? sessions : nil
+        use(pin.sessions.take(own))
+        sessionsPin = pin
+        hasTakenSessions = true
+    }
+
     /// Unsets all options. Connections, and what else a handle has besides options, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
@@ -135,6 +170,11 @@ final class EasyHandle: HeapMember {
         headerList = nil
         freeRemovalList()
         errorBuffer[0] = 0
+        if hasTakenSessions, let sessions {
+            pin?.sessions.giveBack(sessions)
+            hasTakenSessions = false
+        }
+        if transfer?.isProbe == true { probe = nil }
         transfer = nil
         pin = nil
         raceIndex = -1
@@ -144,16 +184,17 @@ final class EasyHandle: HeapMember {
         isRedialled = false
         onlyConnects = false
         meetsForeignConnection = false
-        probe = nil
         socket = -1
         localPort = 0
+        heardAt = 0
         phase = .connecting
         mayHaveBeenSent = false
         refusal = StreamRefusal()
         socketError = 0
         serverKeyPin = nil
-        failure = nil
+        if hasFailed { failure = nil }
         head = []
+        status = nil
         isHeadComplete = false
         declaredLength = DeclaredLength()
         isHeadDelivered = false

@@ -128,6 +128,13 @@ struct ResponseState {
         return end == nil
     }
 
+    /// The whole body when it is here already, in one piece of at most `limit` bytes, and nobody has begun to read it.
+    mutating func takeWhole(upTo limit: Int) -> [UInt8]? {
+        guard !isIterated, case .success = end, chunks.bytes <= limit, chunks.isOneAtMost else { return nil }
+        isIterated = true
+        return chunks.popFirst() ?? []
+    }
+
     var hasIterator: Bool { isIterated }
 
     private mutating func nextChunk() -> Result<[UInt8]?, any Error>? {

@@ -60,7 +60,7 @@ final class Transfer: @unchecked Sendable {
         }
         response = Lock(ResponseState(place: request.place))
         request.place = nil
-        self.request = request
+        self.request = consume request
         self.mailbox = mailbox
         self.group = group
     }

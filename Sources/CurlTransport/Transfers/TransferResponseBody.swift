@@ -76,6 +76,14 @@ package struct TransferResponseBody: AsyncSequence, Sendable {
         }
     }
 
+    /// The whole body, when it has come already, in one chunk of at most `limit` bytes; it counts as read then. Nil when it must be
+    /// read chunk by chunk, by ``makeAsyncIterator()``.
+    package func takeWhole(upTo limit: Int) -> [UInt8]? {
+        guard let bytes = owner.transfer.response.withLock({ $0.takeWhole(upTo: limit) }) else { return nil }
+        owner.pump?.cancel()
+        return bytes
+    }
+
     package func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(owner)
     }

@@ -24,8 +24,10 @@ struct TrustRotation {
     private var refused: Files?
     private var nextLook: MonotonicTime
     private var isTrying = false
-    /// Requests whose head is awaited, by generation.
-    private var executing: [Int: Int] = [:]
+    /// Requests of the newest generation whose head is awaited.
+    private var executing = 0
+    /// The same of those before it, by generation.
+    private var executingOnOlder: [Int: Int] = [:]
 
     init(_ files: Files, at now: MonotonicTime) {
         self.files = files
@@ -47,16 +49,20 @@ struct TrustRotation {
 
     /// A request begins on the newest generation.
     mutating func begin() -> Int {
-        executing[generation, default: 0] += 1
+        executing += 1
         return generation
     }
 
     /// A request has its head, or failed.
     /// - Returns: Whether its generation takes no more requests and can be closed.
     mutating func end(_ generation: Int) -> Bool {
-        let left = (executing[generation] ?? 1) - 1
-        executing[generation] = left > 0 ? left : nil
-        return left <= 0 && generation != self.generation
+        guard generation != self.generation else {
+            executing = max(0, executing - 1)
+            return false
+        }
+        let left = (executingOnOlder[generation] ?? 1) - 1
+        executingOnOlder[generation] = left > 0 ? left : nil
+        return left <= 0
     }
 
     /// The files can be used: from now on requests begin on a new generation.
@@ -66,7 +72,10 @@ struct TrustRotation {
         self.files = files
         refused = nil
         generation += 1
-        return executing[before] == nil ? before : nil
+        defer { executing = 0 }
+        guard executing > 0 else { return before }
+        executingOnOlder[before] = executing
+        return nil
     }
 
     /// The files cannot be used: the generation that there is stays.

@@ -8,7 +8,10 @@ internal import Logging
 package final class TrustedTransport: Sendable {
     private struct State {
         var rotation: TrustRotation
+        /// By generation.
         var transports: [Int: Transport]
+        /// The one of the newest.
+        var newest: Transport
         /// Whether the newest generation's files were tried.
         var isPrepared = false
         var isClosed = false
@@ -26,7 +29,7 @@ package final class TrustedTransport: Sendable {
         let rotation = TrustRotation(configuration.trust.signatures(), at: clock.now())
         let transport = Transport(configuration)
         executor = LoopExecutor(transport.mailbox)
-        state = Lock(State(rotation: rotation, transports: [rotation.generation: transport]))
+        state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
         if configuration.trust.verification == .insecurelyAcceptingAnyCertificate {
             configuration.logger?.warning(
                 "certificates are not checked: any server is believed to be the one asked for",
@@ -45,15 +48,11 @@ package final class TrustedTransport: Sendable {
     package func execute(_ request: consuming TransferRequest, in group: TransferGroup? = nil) async throws
         -> TransferResponse
     {
-        if state.withLock({ $0.rotation.shouldLook(at: clock.now()) }) { await look() }
-        let (generation, transport) = state.withLock { state in
-            let generation = state.rotation.begin()
-            return (generation, state.transports[generation])
-        }
+        let now = clock.now()
+        if state.withLock({ $0.rotation.shouldLook(at: now) }) { await look() }
+        let (generation, transport) = state.withLock { ($0.rotation.begin(), $0.newest) }
         defer { leave(generation) }
-        // The newest generation always has a transport.
-        guard let transport else { throw TransferFailure.shutDown }
-        return try await transport.execute(request, in: group)
+        return try await transport.execute(consume request, in: group)
     }
 
     /// Looks at the files now, and waits until changed ones are in use.
@@ -146,6 +145,7 @@ package final class TrustedTransport: Sendable {
             state.isPrepared = true
             let before = state.rotation.replace(with: files)
             state.transports[state.rotation.generation] = fresh
+            state.newest = fresh
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
         guard isInstalled else { return }

@@ -26,3 +26,10 @@ struct CallSettings: Hashable, Sendable {
         retries = configuration.retries
     }
 }
+
+/// The same behind a reference: each call and each hop takes it, and copying the values would count references to all of them.
+final class SharedCallSettings: Sendable {
+    let values: CallSettings
+
+    init(_ values: CallSettings) { self.values = values }
+}

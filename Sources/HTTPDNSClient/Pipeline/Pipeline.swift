@@ -17,7 +17,7 @@ final class Pipeline: Sendable {
     private let network: [any Interceptor]
     let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
-    private let settings: Lock<CallSettings>
+    private let settings: Lock<SharedCallSettings>
     /// The order for addresses, as far as their source has a say in it.
     private let order: AddressOrder
     private let hedgeAfter: Duration?
@@ -55,28 +55,31 @@ final class Pipeline: Sendable {
         computedHeaders = configuration.computedHeaders
         redirectHook = configuration.redirectHook
         retrying = RetryCentre(configuration)
-        settings = Lock(CallSettings(configuration))
+        settings = Lock(SharedCallSettings(CallSettings(configuration)))
     }
 
     /// Takes other time limits, versions and limits of bodies.
     /// - Returns: Whether one of them is another than before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
-        let new = CallSettings(configuration)
+        let new = SharedCallSettings(CallSettings(configuration))
         return settings.withLock { settings in
             defer { settings = new }
-            return settings != new
+            return settings.values != new.values
         }
     }
 
+    /// What is in force now.
+    private var current: SharedCallSettings { settings.withLock { $0 } }
+
     /// The limits in force.
-    var limits: TransferLimits { settings.withLock { $0.limits } }
+    var limits: TransferLimits { current.values.limits }
     /// The time limit of a call that has none of its own.
-    var total: Duration? { settings.withLock { $0.total } }
+    var total: Duration? { current.values.total }
 
     /// Which redirects are followed by a request without a policy of its own.
-    var redirects: RedirectPolicy { settings.withLock { $0.redirects } }
+    var redirects: RedirectPolicy { current.values.redirects }
     /// When a request without a policy of its own is sent again.
-    var retries: RetryPolicy { settings.withLock { $0.retries } }
+    var retries: RetryPolicy { current.values.retries }
 
     // MARK: call
 
@@ -84,7 +87,7 @@ final class Pipeline: Sendable {
     func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
         let time = CallTime(
             start: SystemTimeSource().now(),
-            limit: request.options.deadline ?? settings.withLock { $0.total }
+            limit: request.own?.options.deadline ?? total
         )
         do {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
@@ -177,7 +180,7 @@ final class Pipeline: Sendable {
     func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         var context = context
         if let frame = context.frame { context.hop = frame.nextHop() }
-        let headers = settings.withLock { $0.headers }
+        let headers = current.values.headers
         guard headers != nil || computedHeaders != nil else { return try await hop(0, request, context) }
         return try await hop(0, withDefaultHeaders(request, headers, context), context)
     }
@@ -250,7 +253,7 @@ final class Pipeline: Sendable {
             held = endpoint
         }
         let hop = HopRecord(rewritten: rewritten, time: context.call)
-        let way = try waysOut.way(for: given.content.url, request.options)
+        let way = try waysOut.way(of: request, for: given.content.url)
         let answer: HopAnswer
         do {
             answer = try await send(request, to: rewritten, endpoints, by: way, context, hop)
@@ -283,7 +286,7 @@ final class Pipeline: Sendable {
         return ClientResponse(
             head: answer.head,
             version: answer.version,
-            body: ResponseBody(answer.body, of: hop, length: BodyLength.declared(by: answer.head, to: request)),
+            body: ResponseBody(answer.body, of: hop, length: BodyLength(declaredBy: answer.head, to: request)),
             exchanges: [exchange]
         )
     }
@@ -292,35 +295,39 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
         _ endpoints: [Endpoint],
+        through passage: Passage?,
         _ context: InterceptionContext,
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
-        let settings = settings.withLock { $0 }
+        let settings = current
         var transfer = TransferRequest(
             method: request.method,
             url: content.sent,
             headerFields: request.headerFields,
             body: body,
             endpoints: endpoints,
-            limits: settings.limits,
-            versions: request.options.versions ?? settings.versions,
+            limits: settings.values.limits,
+            versions: request.own?.options.versions ?? settings.values.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
+        transfer.passage = passage
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter
         transfer.limits.deadline = context.deadline
         transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
-        transfer.decodes = request.options.decodesBody
         transfer.uploadProgress = request.body.progress(sending: body)
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
-        transfer.stopsBeforeSending = request.options.stopsBeforeSending
-        transfer.keepsConnection = request.options.keepsConnection
-        if let maximum = request.options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
+        if let options = request.own?.options {
+            transfer.decodes = options.decodesBody
+            transfer.stopsBeforeSending = options.stopsBeforeSending
+            transfer.keepsConnection = options.keepsConnection
+            if let maximum = options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
+        }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))
         }

@@ -15,9 +15,9 @@ extension Pipeline {
     /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all others.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: ClientRequest) throws(HTTPDNSClientError) -> RewrittenRequest? {
-        guard !waysOut.isStraight(request.options) else { return nil }
+        guard !waysOut.isStraight(request) else { return nil }
         let url = try Canonicalizer.canonicalize(request.url)
-        switch try waysOut.way(for: url, request.options) {
+        switch try waysOut.way(of: request, for: url) {
         case .straight: return nil
         case .unixSocket: return try rewriter.unresolved(request, url, as: .unixSocket)
         case .proxy(let proxy):
@@ -120,9 +120,11 @@ extension Pipeline {
     ) async throws -> HopAnswer {
         if case .straight = way {
             let body = try await request.body.opened()
-            var transfer = try transferRequest(request, to: rewritten, endpoints, context, body)
-            transfer.passage = waysOut.straightPassage
-            return try await sender.send(transfer)
+            let passage = waysOut.straightPassage
+            // Made in place: a request that stands in a variable is copied on its way, all its references counted.
+            return try await sender.send(
+                transferRequest(request, to: rewritten, endpoints, through: passage, context, body)
+            )
         }
         var departures = try await departures(
             of: request,
@@ -134,10 +136,17 @@ extension Pipeline {
         let first = departures.first?.proxyEndpoint
         while let departure = departures.popFirst() {
             let body = try await request.body.opened()
-            var transfer = try transferRequest(request, to: rewritten, departure.endpoints, context, body)
-            transfer.passage = departure.passage
             do {
-                let answer = try await sender.send(transfer)
+                let answer = try await sender.send(
+                    transferRequest(
+                        request,
+                        to: rewritten,
+                        departure.endpoints,
+                        through: departure.passage,
+                        context,
+                        body
+                    )
+                )
                 context.frame?.noteSent()
                 if let proxy = way.proxy {
                     if let endpoint = departure.proxyEndpoint { waysOut.prefer(endpoint, of: proxy) }

@@ -45,13 +45,16 @@ final class WaysOut: Sendable {
     }
 
     /// Whether a hop goes straight, as far as that is known without its URL.
-    func isStraight(_ options: borrowing RequestOptions) -> Bool {
-        isPlain && options.proxy == nil && options.unixSocket == nil
+    func isStraight(_ request: borrowing ClientRequest) -> Bool {
+        guard isPlain else { return false }
+        guard let own = request.own else { return true }
+        return own.options.proxy == nil && own.options.unixSocket == nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
-    func way(for url: CanonicalURL, _ options: RequestOptions) throws(HTTPDNSClientError) -> WayOut {
-        if isStraight(options) { return .straight }
+    func way(of request: ClientRequest, for url: CanonicalURL) throws(HTTPDNSClientError) -> WayOut {
+        if isStraight(request) { return .straight }
+        let options = request.options
         if let path = options.unixSocket ?? (options.proxy == nil ? unixSocket : nil) {
             if let fault = UnixSocketPath.fault(in: path) {
                 throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)

@@ -9,7 +9,7 @@ extension Pipeline {
     func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         let response = try await sendHop(request, context)
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
-        let policy = request.options.redirects ?? redirects
+        let policy = request.own?.options.redirects ?? redirects
         guard policy.limit > 0 else { return response }
         do {
             return try await follow(response, to: request, context, policy)

@@ -15,7 +15,26 @@ public struct ClientRequest: Sendable {
     /// The body.
     public var body: RequestBody
     /// Settings for this request only.
-    public var options: RequestOptions
+    public var options: RequestOptions {
+        _read { yield own?.options ?? SharedOptions.none.options }
+        _modify {
+            var options = own?.options ?? RequestOptions()
+            defer { own = SharedOptions(options) }
+            yield &options
+        }
+    }
+
+    /// Behind a reference, because a request is passed from stage to stage.
+    final class SharedOptions: Sendable {
+        static let none = SharedOptions(RequestOptions())
+
+        let options: RequestOptions
+
+        init(_ options: RequestOptions) { self.options = options }
+    }
+
+    /// The settings of a request that has any, which most have not.
+    private(set) var own: SharedOptions?
 
     /// Creates a request.
     public init(
@@ -23,12 +42,22 @@ public struct ClientRequest: Sendable {
         url: String,
         headerFields: HTTPFields = [:],
         body: RequestBody = .none,
-        options: RequestOptions = RequestOptions()
+        options: RequestOptions
+    ) {
+        self.init(method: method, url: url, headerFields: headerFields, body: body)
+        own = SharedOptions(options)
+    }
+
+    /// Creates a request with the settings of `RequestOptions()`.
+    public init(
+        method: HTTPRequest.Method = .get,
+        url: String,
+        headerFields: HTTPFields = [:],
+        body: RequestBody = .none
     ) {
         self.method = method
         self.url = url
         self.headerFields = headerFields
         self.body = body
-        self.options = options
     }
 }

@@ -15,8 +15,9 @@ enum RequestCheck {
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
-        if let host = request.options.hostHeader { try check(hostHeader: host) }
-        if request.options.redirects != nil || request.options.retries != nil { try checkPolicies(request.options) }
+        guard let options = request.own?.options else { return }
+        if let host = options.hostHeader { try check(hostHeader: host) }
+        if options.redirects != nil || options.retries != nil { try checkPolicies(options) }
     }
 
     private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {

@@ -16,15 +16,16 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     private let source: Source
     /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on the way.
-    public let declaredLength: Int64?
+    public var declaredLength: Int64? { length.bytes }
+    private let length: BodyLength
     private var report: (@Sendable (TransferProgress) -> Void)?
 
-    private init(_ source: Source, length: Int64? = nil) {
+    private init(_ source: Source, length: BodyLength = .known(nil)) {
         self.source = source
-        declaredLength = length
+        self.length = length
     }
 
-    init(_ body: HopAnswer.Body, of hop: HopRecord, length: Int64? = nil) {
+    init(_ body: HopAnswer.Body, of hop: HopRecord, length: BodyLength = .known(nil)) {
         switch body {
         case .transfer(let body): self.init(.transfer(body, hop), length: length)
         case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
@@ -33,7 +34,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// A body of these bytes.
     public static func bytes(_ bytes: [UInt8]) -> ResponseBody {
-        ResponseBody(.bytes(bytes, SinglePass()), length: Int64(bytes.count))
+        ResponseBody(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
     }
 
     /// A body from a stream, for interceptors that answer by themselves or change a body on its way. Chunks are passed on
@@ -140,6 +141,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
     ///   `CancellationError`.
     public func collect(upTo limit: ByteCount) async throws -> [UInt8] {
+        // A short answer has come whole, as a rule, with its head.
+        if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
+            return whole
+        }
         var iterator = makeAsyncIterator()
         guard var body = try await iterator.next() else { return [] }
         // A body of one chunk is that chunk, not a copy.

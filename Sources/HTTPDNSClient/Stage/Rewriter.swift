@@ -61,7 +61,7 @@ public final class Rewriter: Interceptor {
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
         var question = ResolutionQuestion(url.host, port: url.port)
         question.freshAfter = freshAfter
-        try apply(request.options, to: &question)
+        if let own = request.own { try apply(own.options, to: &question) }
         guard let resolution = try knownResolution(for: question) else { return nil }
         return finish(request, url, resolution)
     }

@@ -37,10 +37,11 @@ public struct RewrittenRequest: Sendable {
             }
             self.url = url
             self.resolution = resolution
-            pinnedTo = request.options.pinnedTo
-            bypass = request.options.bypass
-            families = request.options.families
-            hostHeader = request.options.hostHeader
+            let own = request.own
+            pinnedTo = own?.options.pinnedTo
+            bypass = own?.options.bypass ?? false
+            families = own?.options.families
+            hostHeader = own?.options.hostHeader
             self.issuer = issuer
             self.tagExpiry = tagExpiry
         }

@@ -49,7 +49,7 @@ final class TenantLane: HopSending {
 
     func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
         let trusted = byHost[request.url.host] ?? everybody
-        return HopAnswer(try await trusted.execute(request, in: group))
+        return HopAnswer(try await trusted.execute(consume request, in: group))
     }
 
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.

@@ -9,7 +9,10 @@ struct WaysOutTests {
     private func way(_ configuration: HTTPDNSClient.Configuration, _ options: RequestOptions, _ url: String) throws
         -> String
     {
-        switch try WaysOut(configuration).way(for: Canonicalizer.canonicalize(url), options) {
+        switch try WaysOut(configuration).way(
+            of: ClientRequest(url: url, options: options),
+            for: Canonicalizer.canonicalize(url)
+        ) {
         case .straight: "straight"
         case .proxy(let proxy): "\(proxy)"
         case .unixSocket(let path): path
