@@ -5,7 +5,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Transport connections")
+@Suite("Transport connections", .timeLimit(.minutes(3)))
 struct TransportConnectionTests {
     typealias Driver = TransportConfiguration.Driver
 
@@ -89,7 +89,10 @@ struct TransportConnectionTests {
             for number in 0..<total {
                 group.addTask {
                     let transfer = Task { try await fixture.fetch(request).body }
-                    if number % 2 == 0 {
+                    if number % 8 == 3 {
+                        // However busy the machine is, some come to their end before.
+                        _ = await transfer.result
+                    } else if number % 2 == 0 {
                         for _ in 0..<Int.random(in: 0..<12) { await Task.yield() }
                     } else {
                         try? await Task.sleep(for: .microseconds(Int.random(in: 0...3000)))
