@@ -56,6 +56,8 @@ let package = Package(
     ],
     targets: [
         .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        // Its name is no other package's: targets of one name cannot be in one program.
+        .systemLibrary(name: "CHTTPDNSZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "HTTPDNSPrimitives", swiftSettings: settings),
         .target(
             name: "CurlTransport",
@@ -82,6 +84,7 @@ let package = Package(
         .target(
             name: "HTTPDNSClient",
             dependencies: [
+                "CHTTPDNSZlib",
                 "CurlTransport",
                 "HTTPDNS",
                 "HTTPDNSPrimitives",

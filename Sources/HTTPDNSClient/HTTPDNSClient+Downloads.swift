@@ -63,11 +63,21 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClientError {
     fileprivate static func unexpectedStatus(_ response: ClientResponse) -> HTTPDNSClientError {
+        let exchange = response.exchanges.last
+        let host = exchange?.request.content.url.host.description
+        var origin = host ?? "the server"
+        if let exchange {
+            if let proxy = exchange.proxy {
+                origin += " through the proxy \(proxy)"
+            } else if !exchange.request.isUnresolved {
+                origin += " at \(exchange.remote)"
+            }
+        }
         var error = HTTPDNSClientError(
             code: .unexpectedStatus,
             stage: .firstByte,
-            message: "the answer to a download was \(response.status.code), and nothing was saved",
-            host: response.exchanges.last?.request.content.url.host.description,
+            message: "the answer of \(origin) to a download was \(response.status.code), and nothing was saved",
+            host: host,
             hint: "execute(_:) gives every answer, and its body's save(to:) saves it"
         )
         error.requestMayHaveBeenSent = true

@@ -37,6 +37,9 @@ enum Bodies {
         )
         let uploaded = try await client.execute(upload)
         print(uploaded.status)
+
+        let rows = try await client.post("https://log.shop.example/v1", body: .file("/tmp/rows.csv").compressed())
+        print(rows.status)
     }
 
     static func download(_ client: HTTPDNSClient) async throws {

@@ -47,12 +47,16 @@ extension HTTPDNSClientError {
         return error
     }
 
-    static func loop(depth: Int) -> HTTPDNSClientError {
-        HTTPDNSClientError(
+    /// - Parameter url: What the innermost call asked for.
+    static func loop(depth: Int, url: String) -> HTTPDNSClientError {
+        let host = (try? Canonicalizer.canonicalize(url))?.host.description
+        return HTTPDNSClientError(
             code: .loop,
             stage: .interceptor,
             message:
-                "interceptors of this client made calls through it \(depth) deep, and \(CallFrame.maximumDepth) is the limit",
+                "interceptors of this client made calls through it \(depth) deep, and \(CallFrame.maximumDepth) is the limit"
+                + (host.map { "; the innermost was to \($0)" } ?? ""),
+            host: host,
             hint: "let the interceptor pass its own calls by, or make them through a client without it"
         )
     }

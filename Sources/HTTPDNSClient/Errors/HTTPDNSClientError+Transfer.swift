@@ -21,8 +21,7 @@ extension HTTPDNSClientError {
             if attempts.isEmpty { attempts = [decisive] }
             // The failure counts from the start of all attempts, its attempt from its own.
             reason = (isTotal ? nil : attempts.last { $0.endpoint == endpoint })?.description ?? decisive.description
-            let others = Set(attempts.map(\.endpoint)).subtracting([endpoint]).count
-            if others > 0 { reason += "; \(others) other address\(others == 1 ? "" : "es") failed too" }
+            reason += HTTPDNSClientError.listing(attempts, besides: endpoint)
         }
         let through = failure.proxy.map { " through \($0)" } ?? ""
         self.init(
@@ -40,6 +39,21 @@ extension HTTPDNSClientError {
         if failure.code == .timedOut { self.limit = limit }
         isCallDeadline = isTotal
         underlying = failure
+    }
+
+    /// How many addresses a text lists: more fill a log's line, and are in ``attempts``.
+    private static let addressesListed = 8
+
+    /// The addresses that failed besides the one that the text is about.
+    private static func listing(_ attempts: [Attempt], besides endpoint: Endpoint) -> String {
+        var others: [Endpoint] = []
+        for attempt in attempts where attempt.endpoint != endpoint && !others.contains(attempt.endpoint) {
+            others.append(attempt.endpoint)
+        }
+        guard !others.isEmpty else { return "" }
+        let listed = others.prefix(addressesListed).map(\.description).joined(separator: ", ")
+        let more = others.count > addressesListed ? " and \(others.count - addressesListed) more" : ""
+        return "; failed too: \(listed)\(more)"
     }
 
     /// The error that a body's reader gets.

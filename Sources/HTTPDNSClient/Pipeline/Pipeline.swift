@@ -136,7 +136,9 @@ final class Pipeline: Sendable {
         _ time: CallTime
     ) async throws -> ClientResponse {
         let frame = CallFrame(client: self)
-        guard frame.depth <= CallFrame.maximumDepth else { throw HTTPDNSClientError.loop(depth: frame.depth) }
+        guard frame.depth <= CallFrame.maximumDepth else {
+            throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
+        }
         try gate.enter(nested: frame.depth > 0)
         defer { gate.leave() }
         let context = InterceptionContext(
@@ -321,6 +323,7 @@ final class Pipeline: Sendable {
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
+        if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
         if let options = request.own?.options {
             transfer.decodes = options.decodesBody
             transfer.stopsBeforeSending = options.stopsBeforeSending

@@ -13,6 +13,8 @@ public struct RequestBody: Sendable {
     let content: Content
     /// Sent as `Content-Type` by a request that has none of its own.
     let contentType: String?
+    /// How it is compressed as it is sent; nil: not at all.
+    var coding: ContentCoding?
     /// Told how far the sending is.
     var report: (@Sendable (TransferProgress) -> Void)?
     private let pass: SinglePass?
@@ -71,16 +73,22 @@ public struct RequestBody: Sendable {
     /// Whether the body is a stream whose reading has begun.
     var isSpent: Bool { pass?.isTaken ?? false }
 
-    /// The body as the transport takes it. Files are opened here.
+    /// The body as the transport takes it. Files are opened here, and what is in memory is compressed.
     /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
     func opened() async throws -> RequestBodySource {
         switch content {
         case .none: return .none
-        case .bytes(let bytes):
+        case .bytes(var bytes):
+            if let coding { bytes = try await coding.compressed(bytes) }
             guard report != nil else { return .bytes(bytes) }
             return try await OpenPieces.source(of: [.bytes(bytes)])
-        case .stream(let length, let chunks): return .stream(length: length, chunks)
-        case .pieces(let pieces): return try await OpenPieces.source(of: pieces)
+        case .stream(let length, let chunks):
+            guard let coding else { return .stream(length: length, chunks) }
+            return .compressed(chunks, length: length, coding)
+        case .pieces(let pieces):
+            let source = try await OpenPieces.source(of: pieces)
+            guard let coding, case .stream(let length, let chunks) = source else { return source }
+            return .compressed(chunks, length: length, coding)
         }
     }
 

@@ -11,12 +11,21 @@ enum RequestCheck {
             _ = try BasicCredential.field(for: credential)
         }
         try check(request.headerFields)
+        if request.body.coding != nil { try checkCoding(request.headerFields) }
         if request.method == .connect {
             throw refusal("the method CONNECT asks for a tunnel, and the client sends requests", hint: nil)
         }
         guard let options = request.own?.options else { return }
         if let host = options.hostHeader { try check(hostHeader: host) }
         if options.redirects != nil || options.retries != nil { try checkPolicies(options) }
+    }
+
+    private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {
+        guard fields.contains(.contentEncoding) else { return }
+        throw refusal(
+            "the request has a Content-Encoding of its own, and a body that the client is to compress",
+            hint: "leave the field out; or compress the body yourself, and send it without compressed(_:)"
+        )
     }
 
     private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
@@ -78,6 +87,12 @@ enum RequestCheck {
             throw refusal(
                 "the header field \(name) belongs to one connection, and connections are the client's",
                 hint: "leave it out"
+            )
+        // The origin of a tunnel would read it, and a proxy that is told its login as well gets two of them.
+        case 19 where text == "proxy-authorization":
+            throw refusal(
+                "the header field Proxy-Authorization is for a proxy, and this request goes to an origin",
+                hint: "the proxy's login goes into Proxy.credential, or user and password of client.proxy in the file"
             )
         default:
             return

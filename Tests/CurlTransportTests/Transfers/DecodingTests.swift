@@ -1,4 +1,5 @@
 import CurlTransport
+import Foundation
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
@@ -129,18 +130,49 @@ struct DecodingTests {
         #expect(failure.code == .responseTooLarge)
     }
 
-    @Test("a bomb of 1 GiB in 32 KiB ends at the limit", arguments: Driver.allCases)
-    func bomb(driver: Driver) async throws {
-        let server = try server("zstd", Self.zstdZeros(1024))
+    @Test(
+        "a bomb of 1 GiB ends at the limit, with no byte beyond it",
+        arguments: [("zstd", 33_000), ("br", 900), ("gzip", 1_100_000)] as [(String, Int)],
+        Driver.allCases
+    )
+    func bomb(_ bomb: (coding: String, largest: Int), driver: Driver) async throws {
+        let body =
+            switch bomb.coding {
+            case "zstd": Self.zstdZeros(1024)
+            case "br": BrotliZeros.bytes(blocks: 64)
+            default: try await Self.gzipZeros.value
+            }
+        #expect(body.count < bomb.largest, "\(body.count)")
+        let server = try server(bomb.coding, body)
         let response = try await TransportFixture(driver).send(try request(server, limit: 1 << 20))
         var count = 0
         var failure: TransferFailure?
         do {
-            for try await chunk in response.body { count += chunk.count }
+            for try await chunk in response.body {
+                count += chunk.count
+                #expect(chunk.allSatisfy { $0 == 0 })
+            }
         } catch {
             failure = error as? TransferFailure
         }
-        #expect(failure?.code == .responseTooLarge && count <= 1 << 20)
+        #expect(failure?.code == .responseTooLarge && count <= 1 << 20, "\(failure as Any) after \(count)")
+    }
+
+    /// Made once: it takes gzip some seconds.
+    private static let gzipZeros = Task {
+        let path = NSTemporaryDirectory() + "httpdns-zeros-\(UUID().uuidString).gz"
+        defer { unlink(path) }
+        let made = try await Command("bash", ["-c", "head -c 1G /dev/zero | gzip -9 >\"$1\"", "bash", path])
+            .run(within: .seconds(120))
+        #expect(made.status == 0, "\(made)")
+        return try Array(Data(contentsOf: URL(filePath: path)))
+    }
+
+    @Test("the bombs are what they are said to be: one block of the brotli one is 16 MiB of zeros")
+    func brotliBlock() async throws {
+        let server = try server("br", BrotliZeros.bytes(blocks: 1))
+        let body = try await TransportFixture(.platformDefault).fetch(try request(server)).body
+        #expect(body.count == BrotliZeros.blockLength && body.allSatisfy { $0 == 0 })
     }
 
     @Test("a bomb without a limit ends when it grows faster than its reader reads", arguments: Driver.allCases)

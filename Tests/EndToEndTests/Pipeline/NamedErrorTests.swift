@@ -77,6 +77,39 @@ struct NamedErrorTests {
         }
     }
 
+    @Test("connect: of two addresses both")
+    func connectTwo() async throws {
+        let rig = try await ServerRig.shared()
+        try await rig.setRecords("connect-error-two.wild.test", ["127.0.0.8", "127.0.0.9"])
+        try await withClient(rig.settings()) { client in
+            let url = "https://connect-error-two.wild.test:\(rig.tlsPort)/"
+            let error = try await refusal { _ = try await client.post(url, body: .text("once")) }
+            #expect(error.code == .connectFailed && error.stage == .connect && !error.requestMayHaveBeenSent)
+            let addresses = ["127.0.0.8:\(rig.tlsPort)", "127.0.0.9:\(rig.tlsPort)"]
+            #expect(error.attempts.map(\.endpoint.description).sorted() == addresses)
+            expectPresentable(error, naming: "connect-error-two.wild.test", addresses[0], addresses[1], "refused")
+        }
+    }
+
+    @Test("HTTP: a status that is no success, where one is needed; nothing is saved")
+    func unexpectedStatus() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        try folder.write("file", "old")
+        try await withClient(rig.settings()) { client in
+            let error = try await refusal {
+                _ = try await client.download("https://one.test:\(rig.tlsPort)/not-there", to: folder.path("file"))
+            }
+            #expect(
+                error.code == .unexpectedStatus && error.stage == .firstByte && error.host == "one.test",
+                "\(error)"
+            )
+            #expect(error.requestMayHaveBeenSent)
+            expectPresentable(error, naming: "one.test", "127.0.0.2:\(rig.tlsPort)", "404", "nothing was saved")
+        }
+        #expect(try folder.text(of: folder.path("file")) == "old")
+    }
+
     @Test("TLS: a certificate that proves nothing, and a port that speaks no TLS; the request stays here")
     func tls() async throws {
         let rig = try await ServerRig.shared()
@@ -223,7 +256,8 @@ struct NamedErrorTests {
             defer { own.client = nil }
             let error = try await refusal { _ = try await client.get(url) }
             #expect(error.code == .loop && error.stage == .interceptor && !error.requestMayHaveBeenSent, "\(error)")
-            expectPresentable(error, naming: "8")
+            #expect(error.host == "one.test")
+            expectPresentable(error, naming: "8", "one.test")
         }
         #expect(try !rig.accessLog(since: mark).contains { $0.target.contains("named-loop") })
     }

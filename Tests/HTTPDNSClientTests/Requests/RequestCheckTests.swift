@@ -1,8 +1,9 @@
-import HTTPDNSClient
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes
 import Testing
+
+@testable import HTTPDNSClient
 
 @Suite("Request checks")
 struct RequestCheckTests {
@@ -10,7 +11,7 @@ struct RequestCheckTests {
         "fields that the client sets are refused before anything is asked or sent",
         arguments: [
             "Host", "hOST", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Proxy-Connection",
-            "Upgrade",
+            "Upgrade", "Trailer", "Proxy-Authorization", "proxy-AUTHORIZATION",
         ]
     )
     func refusedFields(name: String) async throws {
@@ -18,9 +19,33 @@ struct RequestCheckTests {
         let field = try #require(HTTPField.Name(name))
         let error = await clientError { try await rig.client.get("https://one.test/", headerFields: [field: "1"]) }
         #expect(error?.code == .invalidRequest)
-        #expect(error?.message.contains(name == "hOST" ? "Host" : name) == true)
+        #expect(error?.message.lowercased().contains(name.lowercased()) == true)
         #expect(error?.hint != nil)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+    }
+
+    @Test(
+        "a proxy's login is refused also where it would be added later: by default, computed, by a hook; and never shown"
+    )
+    func proxyLogin() async throws {
+        let field = try #require(HTTPField.Name("Proxy-Authorization"))
+        let fields: HTTPFields = [field: "Basic hunter2"]
+        #expect(throws: HTTPDNSClientError.self) { try DefaultHeaders(fields).validate() }
+        let computed = try Rig { $0.computedHeaders = { _ in fields } }
+        let added = await clientError { try await computed.client.get("https://one.test/") }
+        let hooked = try Rig(wire: ScriptedWire { request, _ in .redirect(307, to: "/b", from: request) }) {
+            $0.redirectHook = { redirect in
+                var next = redirect.next
+                next.headerFields[field] = "Basic hunter2"
+                return .change(next)
+            }
+        }
+        let changed = await clientError { try await hooked.client.get("https://one.test/") }
+        for error in [added, changed] {
+            #expect(error?.code == .invalidRequest && error?.hint?.contains("Proxy.credential") == true)
+            #expect(error.map { "\($0)".contains("hunter2") } == false)
+        }
+        #expect(computed.wire.requests.isEmpty && hooked.wire.requests.count == 1)
     }
 
     @Test("fields with other names pass, whatever their length")

@@ -4,6 +4,8 @@ import Foundation
 struct ProcessState {
     var threads: [String]
     var descriptors: Int
+    /// Those of the descriptors that are sockets.
+    var sockets: Int
     var residentBytes: Int
 
     static func now() throws -> ProcessState {
@@ -11,11 +13,16 @@ struct ProcessState {
             try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
                 .trimmingCharacters(in: .whitespacesAndNewlines)
         }
-        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd").count
+        let descriptors = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")
+        let sockets = descriptors.filter {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/fd/\($0)"))?.hasPrefix("socket:")
+                == true
+        }
         let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
         return ProcessState(
             threads: threads,
-            descriptors: descriptors,
+            descriptors: descriptors.count,
+            sockets: sockets.count,
             residentBytes: (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
         )
     }

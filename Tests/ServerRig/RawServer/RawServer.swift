@@ -55,6 +55,9 @@ public final class RawServer: Sendable {
         public var text: String { String(decoding: received, as: UTF8.self) }
     }
 
+    /// What the kernel calls the thread of each server.
+    public static let threadName = "rig-raw-server"
+
     /// The address that it listens on.
     public let address: String
     /// The port that it listens on.
@@ -98,6 +101,7 @@ public final class RawServer: Sendable {
         inbox = RawServerInbox(bell: writing)
         let loop = RawServerLoop(listener: listener, bell: reading, inbox: inbox, script: script)
         startThread {
+            nameThread(RawServer.threadName)
             var loop = loop
             loop.run()
         }

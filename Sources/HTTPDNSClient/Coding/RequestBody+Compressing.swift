@@ -1,0 +1,69 @@
+internal import CurlTransport
+
+extension RequestBody {
+    /// The same body, compressed as it is sent, with `Content-Encoding` to say so. A server need not know the coding, and cannot
+    /// be asked before: many answer 415 (RFC 9110 section 15.5.16).
+    ///
+    /// - What is in memory (bytes, text, JSON, forms) is compressed whole for each sending, so that its length is known. Files, multipart
+    ///   forms and streams are compressed piece by piece as the server takes them, with unknown length: HTTP/1.1 sends
+    ///   chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
+    /// - It runs in tasks of the client's, never on the loop thread.
+    /// - It can be sent again if the plain body can.
+    /// - A stream goes out in blocks of some ten thousand bytes, and not chunk by chunk: a server that is to answer to each
+    ///   chunk waits for those.
+    /// - Progress counts the bytes that are sent; `total` is nil until the end where the length is not known.
+    /// - A body that is to be compressed already takes this coding instead, and ``none`` stays none.
+    ///
+    /// A request with a `Content-Encoding` of its own is refused (``HTTPDNSClientError/Code/invalidRequest``).
+    /// - Parameter coding: The coding; zlib's default level.
+    public func compressed(_ coding: ContentCoding = .gzip) -> RequestBody {
+        if case .none = content { return self }
+        var body = self
+        body.coding = coding
+        return body
+    }
+}
+
+extension ContentCoding {
+    /// Bytes in this coding.
+    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    func compressed(_ bytes: [UInt8]) async throws -> [UInt8] {
+        // The caller's task may run on the loop. A new task does not inherit that.
+        let work = Task(executorPreference: StreamReading.executor) { try await compressedHere(bytes) }
+        return try await withTaskCancellationHandler {
+            try await work.value
+        } onCancel: {
+            work.cancel()
+        }
+    }
+
+    private func compressedHere(_ bytes: [UInt8]) async throws -> [UInt8] {
+        do {
+            let deflater = try Deflater(self)
+            var (input, output) = (bytes[...], [UInt8]())
+            while !input.isEmpty {
+                try Task.checkCancellation()
+                output += try deflater.add(&input)
+                // Others want the thread too.
+                await Task.yield()
+            }
+            while !deflater.isFinished { output += try deflater.finish() }
+            return output
+        } catch let fault as Deflater.Fault {
+            throw HTTPDNSClientError.notCompressed(fault)
+        }
+    }
+}
+
+extension HTTPDNSClientError {
+    fileprivate static func notCompressed(_ fault: Deflater.Fault) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .requestBodyFailed,
+            stage: .request,
+            message: "the request's body cannot be compressed: \(fault)",
+            hint: "send it without compressed(_:)"
+        )
+        error.underlying = fault
+        return error
+    }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Row 68 of the acceptance list, against nginx. Other codings: DecodingTests of the transport.
+@Suite("Decompression bombs, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(5)))
+struct BombTests {
+    @Test(
+        "1 GiB of zeros by gzip ends at the client's limit, over both versions; a stream beside it goes on",
+        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+    )
+    func bomb(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let path = rig.storedFile("zeros-\(versions).gz".lowercased())
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let made = try await Command("bash", ["-c", "head -c 1G /dev/zero | gzip -9 >\"$1\"", "bash", path])
+            .run(within: .seconds(120))
+        #expect(made.status == 0, "\(made)")
+        var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        configuration.maximumResponseBody = .mebibytes(1)
+        configuration.versions = versions
+        try await withClient(configuration) { client in
+            let origin = "https://one.test:\(rig.tlsPort)"
+            let beside = try await client.get("\(origin)/stall-body/0.5")
+            let response = try await client.get("\(origin)/coded/gzip/zeros-\(versions).gz".lowercased())
+            #expect(response.version == (versions == .http2Only ? .http2 : .http11))
+            #expect(response.headerFields[.contentEncoding] == "gzip")
+            let count = Lock(0)
+            let error = try await refusal {
+                for try await chunk in response.body { count.withLock { $0 += chunk.count } }
+            }
+            #expect(error.code == .responseTooLarge && error.host == "one.test", "\(error)")
+            #expect(count.withLock { $0 } <= 1 << 20)
+            try await beside.text()
+            #expect(try await client.get("\(origin)/health").status == .ok)
+        }
+    }
+}

@@ -1,0 +1,102 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 57 and 58 of the acceptance list, by the bytes that servers got. The whole table, on a scripted wire, is in RedirectMatrixTests.
+@Suite("Redirect matrix over the wire", .timeLimit(.minutes(2)))
+struct RedirectMatrixOverTheWireTests {
+    /// What is sent on; "+" stands for a body. The columns are GET, HEAD, POST, PUT and DELETE, the latter three with a body.
+    private static let table: [Int: [String]] = [
+        301: ["GET", "HEAD", "GET", "PUT+", "DELETE+"],
+        302: ["GET", "HEAD", "GET", "PUT+", "DELETE+"],
+        303: ["GET", "HEAD", "GET", "GET", "GET"],
+        307: ["GET", "HEAD", "POST+", "PUT+", "DELETE+"],
+        308: ["GET", "HEAD", "POST+", "PUT+", "DELETE+"],
+    ]
+    private static let methods = [HTTPRequest.Method.get, .head, .post, .put, .delete]
+
+    private func settings() throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        for name in ["one.test", "two.test"] {
+            configuration.resolver.mappings[try MappingKey(name)] = .addresses(["127.0.0.1"])
+        }
+        configuration.makePatient()
+        return configuration
+    }
+
+    @Test("five codes times five methods: what the second server gets", arguments: [301, 302, 303, 307, 308], 0..<5)
+    func matrix(status: Int, column: Int) async throws {
+        let method = Self.methods[column]
+        let hasBody = column >= 2
+        let expected = try #require(Self.table[status])[column]
+        let (name, sendsBody) = (expected.filter { $0 != "+" }, expected.hasSuffix("+"))
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"
+        let second = try RawServer(
+            .readHead,
+            .read(sendsBody ? 10 : 0),
+            .sendText(answer + (name == "HEAD" ? "" : "ok")),
+            .readToEnd
+        )
+        let first = try RawServer(
+            .readHead,
+            .read(hasBody ? 10 : 0),
+            .sendText(
+                "HTTP/1.1 \(status) X\r\nLocation: http://two.test:\(second.port)/new\r\nContent-Length: 0\r\n\r\n"
+            ),
+            .readToEnd
+        )
+        try await withClient(settings()) { client in
+            let response = try await client.execute(
+                ClientRequest(
+                    method: method,
+                    url: "http://one.test:\(first.port)/old",
+                    headerFields: [.accept: "*/*"],
+                    body: hasBody ? .form(["a": "body+x"]) : .none
+                )
+            )
+            #expect(response.status == .ok && response.exchanges.map(\.status.code) == [status, 200])
+            #expect(try await response.text() == (name == "HEAD" ? "" : "ok"))
+        }
+        // The client has gone: nothing more comes.
+        let before = try await first.awaitConnections { $0.count == 1 && $0[0].isClosedByClient }[0].text
+        let after = try await second.awaitConnections { $0.count == 1 && $0[0].isClosedByClient }[0].text
+        #expect(before.hasPrefix("\(method.rawValue) /old HTTP/1.1\r\nHost: one.test:\(first.port)\r\n"))
+        #expect(before.hasSuffix(hasBody ? "\r\n\r\na=body%2Bx" : "\r\n\r\n"))
+        #expect(after.hasPrefix("\(name) /new HTTP/1.1\r\nHost: two.test:\(second.port)\r\n"), "\(after)")
+        #expect(after.hasSuffix(sendsBody ? "\r\n\r\na=body%2Bx" : "\r\n\r\n"), "\(after)")
+        for field in ["Content-Length: 10\r\n", "Content-Type: application/x-www-form-urlencoded\r\n"] {
+            #expect(after.contains(field) == sendsBody, "\(field) in \(after)")
+        }
+        #expect(!after.contains("Transfer-Encoding") && after.contains("Accept: */*\r\n"))
+    }
+
+    @Test(
+        "a server that redirects to a metadata address: a policy error, and no connection but the one to the server",
+        arguments: [
+            "http://169.254.169.254/latest/meta-data/", "http://2852039166/", "http://0xa9fea9fe/",
+            "http://0251.0376.0251.0376/", "http://169.254.43518/", "http://[::ffff:169.254.169.254]/",
+            "http://[::ffff:a9fe:a9fe]/", "//169.254.169.254/", "http://[fe80::a9fe:a9fe]/", "http://metadata.test/",
+        ]
+    )
+    func metadata(location: String) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 302 Found\r\nLocation: \(location)\r\nContent-Length: 0\r\n\r\n"),
+            .readToEnd
+        )
+        var configuration = try settings()
+        configuration.resolver.mappings[try MappingKey("metadata.test")] = .addresses(["169.254.169.254"])
+        try await withClient(configuration) { client in
+            let error = try await refusal { _ = try await client.get("http://one.test:\(server.port)/") }
+            #expect(error.code == .policyRefused && error.stage == .policy, "\(location): \(error)")
+            #expect(error.requestMayHaveBeenSent && error.attempts.isEmpty)
+            // Connecting leaves a record, whether it succeeds or fails.
+            #expect(client.endpointRecords.map(\.endpoint.description) == ["127.0.0.1:\(server.port)"])
+            #expect(client.connectionPools.allSatisfy { $0.host == "one.test" })
+        }
+        #expect(server.connections.count == 1)
+    }
+}
