@@ -5,13 +5,12 @@ internal import Workload
 internal import FoundationNetworking
 #endif
 
-/// The same requests through URLSession. It cannot be told where a name is, so its URL has the address.
+/// The same requests through URLSession, in clear text: it can be told neither where a name is, so its URL has the address, nor
+/// whom to believe.
 @main
 struct URLSessionContender {
     static func main() async throws {
         let orders = try Orders(arguments: CommandLine.arguments.dropFirst())
-        // The way to name an authority to URLSession on Linux (swift-corelibs-foundation, _EasyHandle).
-        if let file = orders.certificateFile { setenv("URLSessionCertificateAuthorityInfoFile", file, 1) }
         let configuration = URLSessionConfiguration.ephemeral
         configuration.httpMaximumConnectionsPerHost = orders.inFlight
         configuration.requestCachePolicy = .reloadIgnoringLocalCacheData

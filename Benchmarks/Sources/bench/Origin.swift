@@ -77,7 +77,7 @@ final class Origin: Sendable {
         try Child.run([
             "/usr/bin/openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes",
             "-days", "2", "-subj", "/CN=\(Self.host)",
-            "-addext", "subjectAltName=DNS:\(Self.host),IP:\(Self.addresses[0])",
+            "-addext", "subjectAltName=DNS:\(Self.host)",
             "-keyout", folder.appendingPathComponent("key.pem").path, "-out", certificateFile,
         ])
     }

@@ -84,7 +84,7 @@ struct Scenario {
             wire: .http1TLS,
             inFlight: 64,
             requests: 20_000,
-            contenders: three + [.clientOnLoop, .urlSession]
+            contenders: three + [.clientOnLoop]
         ),
         Scenario(
             name: "http1-tls-512",

@@ -30,14 +30,21 @@ final class EpollDriver: LoopDriver {
     /// When libcurl's next timer is due; `Int64.max` when it has none.
     private var timerDeadline = Int64.max
     private var now: Int64 = 0
+    private var room: IdleRoom
 
     /// - Throws: ``TransferFailure`` when the system gives no descriptor.
-    init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) throws(TransferFailure) {
+    init(
+        multi: UnsafeMutableRawPointer,
+        waker: Waker,
+        room: IdleRoom,
+        clock: @escaping () -> Int64
+    ) throws(TransferFailure) {
         descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
         self.multi = multi
         self.waker = waker
         self.clock = clock
+        self.room = room
         var event = epoll_event()
         // By edges: each wake is told once, and nobody has to read the descriptor.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
@@ -71,6 +78,7 @@ final class EpollDriver: LoopDriver {
         timerDeadline = .max
         var running: Int32 = 0
         curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+        room.keep(besides: running, in: multi)
     }
 
     func wait(timeout: Int64?, now: Int64) {
@@ -115,6 +123,7 @@ final class EpollDriver: LoopDriver {
         if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
         var running: Int32 = 0
         curl_multi_socket_action(multi, socket, what, &running)
+        room.keep(besides: running, in: multi)
     }
 
     private func watch(_ socket: Int32, for what: Int32) {

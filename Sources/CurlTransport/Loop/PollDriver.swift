@@ -6,15 +6,19 @@ final class PollDriver: LoopDriver {
     private let waker: Waker
     private let clock: () -> Int64
 
-    init(multi: UnsafeMutableRawPointer, waker: Waker, clock: @escaping () -> Int64) {
+    private var room: IdleRoom
+
+    init(multi: UnsafeMutableRawPointer, waker: Waker, room: IdleRoom, clock: @escaping () -> Int64) {
         self.multi = multi
         self.waker = waker
+        self.room = room
         self.clock = clock
     }
 
     func act(now: Int64) {
         var running: Int32 = 0
         curl_multi_perform(multi, &running)
+        room.keep(besides: running, in: multi)
     }
 
     func wait(timeout: Int64?, now: Int64) {

@@ -99,7 +99,6 @@ final class TransportLoop {
             return try TrustMaterial(configuration.trust)
         }
         now = TransportLoop.clock()
-        _ = ccurl_multi_set_long(multi, CURLMOPT_MAXCONNECTS, max(1, configuration.maximumIdleConnections))
     }
 
     private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
@@ -111,11 +110,13 @@ final class TransportLoop {
 
     private func attach(_ waker: Waker) throws(TransferFailure) {
         let clock = { [unowned self] in readClock() }
+        var room = IdleRoom(maximumIdle: configuration.maximumIdleConnections)
+        room.keep(besides: 0, in: multi)
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = try EpollDriver(multi: multi, waker: waker, clock: clock)
+        case .epoll: driver = try EpollDriver(multi: multi, waker: waker, room: room, clock: clock)
         #endif
-        case .poll: driver = PollDriver(multi: multi, waker: waker, clock: clock)
+        case .poll: driver = PollDriver(multi: multi, waker: waker, room: room, clock: clock)
         }
     }
 
