@@ -112,6 +112,8 @@ final class Origin: Sendable {
                 sendfile on;
                 ssl_certificate certificate.pem;
                 ssl_certificate_key key.pem;
+                ssl_protocols TLSv1.2 TLSv1.3;
+                ssl_session_cache shared:sessions:4m;
                 root .;
                 default_type application/octet-stream;
                 server {
