@@ -81,9 +81,10 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 .PHONY: sanitize
-sanitize: build-dependencies ## The resolver under everything at once for a minute, watched by the thread sanitizer
+sanitize: build-dependencies ## The resolver under everything at once for a minute, and the client's tests, watched by the thread sanitizer
 	$(call step,thread sanitizer)
 	HTTPDNS_STRESS_SECONDS=60 swift test --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter ResolverStressTests
+	swift test --skip-build --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter '^HTTPDNSClientTests\.'
 
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested
