@@ -64,17 +64,8 @@ struct RefusedStreamOverTLSTests {
     )
     func post(_ said: (name: String, frames: [UInt8], mayHaveArrived: Bool), hasBody: Bool) async throws {
         let rig = try await ServerRig.shared()
-        let server = try RawServer(
-            .read(HTTP2Frames.firstRequest),
-            .send(HTTP2Frames.settings + said.frames),
-            .hang
-        )
-        let relay = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: "h2"
-        )
+        let (server, relay) = try await TLSRelay.saying(said.frames, rig)
+        defer { withExtendedLifetime(server) {} }
         var configuration = TransportConfiguration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let transport = Transport(configuration)

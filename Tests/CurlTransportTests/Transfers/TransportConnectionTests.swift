@@ -89,16 +89,7 @@ struct TransportConnectionTests {
             for number in 0..<total {
                 group.addTask {
                     let transfer = Task { try await fixture.fetch(request).body }
-                    if number % 8 == 3 {
-                        // However busy the machine is, some come to their end before.
-                        _ = await transfer.result
-                    } else if number % 2 == 0 {
-                        for _ in 0..<Int.random(in: 0..<12) { await Task.yield() }
-                    } else {
-                        try? await Task.sleep(for: .microseconds(Int.random(in: 0...3000)))
-                    }
-                    transfer.cancel()
-                    return await transfer.result
+                    return await cancelAtRandom(transfer, number: number)
                 }
                 if number >= 32 { note(await group.next()) }
             }

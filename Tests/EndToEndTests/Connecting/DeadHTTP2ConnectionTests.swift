@@ -222,17 +222,8 @@ struct RefusedStreamRetryTests {
         let rig = try await ServerRig.shared()
         let host = "\(said.name).wild.test"
         let mark = rig.accessLogMark()
-        let server = try RawServer(
-            .read(HTTP2Frames.firstRequest),
-            .send(HTTP2Frames.settings + said.frames),
-            .hang
-        )
-        let relay = try await TLSRelay(
-            to: server.port,
-            certificate: rig.certificateFile("good.pem"),
-            key: rig.certificateFile("good.key"),
-            protocols: "h2"
-        )
+        let (server, relay) = try await TLSRelay.saying(said.frames, rig)
+        defer { withExtendedLifetime(server) {} }
         var configuration = try rig.settings(mappings: [host: .addresses(["127.0.0.1:\(relay.port)"])])
         configuration.retries = .standard
         configuration.retries.delay = .milliseconds(1)

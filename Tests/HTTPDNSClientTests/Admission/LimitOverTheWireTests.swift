@@ -103,16 +103,7 @@ struct LimitOverTheWireTests {
                     let call = Task {
                         try await client.get("http://one.test/\(number)").body.collect(upTo: .bytes(5)).count
                     }
-                    if number % 8 == 3 {
-                        // However busy the machine is, some come to their end before.
-                        _ = await call.result
-                    } else if number % 2 == 0 {
-                        for _ in 0..<Int.random(in: 0..<12) { await Task.yield() }
-                    } else {
-                        try? await Task.sleep(for: .microseconds(Int.random(in: 0...3000)))
-                    }
-                    call.cancel()
-                    return await call.result
+                    return await cancelAtRandom(call, number: number)
                 }
                 if number >= 64 { note(await group.next()) }
             }
