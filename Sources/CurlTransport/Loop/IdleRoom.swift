@@ -3,7 +3,9 @@ internal import CCurl
 /// How many connections libcurl keeps.
 ///
 /// Its own limit (CURLMOPT_MAXCONNECTS) counts those in use too: 2,000 requests that wait for an answer would leave no room for a
-/// single idle connection, and each other request would dial anew. So the limit follows the transfers that run.
+/// single idle connection, and each other request would dial anew. So the limit follows the transfers that run. Streams that
+/// share a connection (HTTP/2) count each, so that beside many of them more connections may stay than the limit says, until they are
+/// idle for too long.
 struct IdleRoom {
     private let maximumIdle: Int
     private var limit = 0

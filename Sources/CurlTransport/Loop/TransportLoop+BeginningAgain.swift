@@ -32,7 +32,8 @@ extension TransportLoop {
 
     /// A kept connection ended without a byte of an answer. Over HTTP/1.1 libcurl sends the request again by itself; over HTTP/2 it
     /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). It goes on
-    /// as if libcurl had: at `OPENSOCKET`, see ``noteRedial(_:)``, where a request that may not be sent twice would be stopped.
+    /// as if libcurl had: at `OPENSOCKET`, see ``noteRedial(_:)``, where a request that may not be sent twice would be stopped. Unlike
+    /// libcurl's, each such request dials for itself: several do not share the new connection.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
         guard handle.mayHaveBeenSent, !handle.isHeadBegun, !handle.hasFailed, handle.socket < 0,
             handle.transfer?.mayBeSentTwice == true, let pin = handle.pin

@@ -54,8 +54,9 @@ extension EndpointOrder {
         return result
     }
 
-    /// The endpoints that a machine without a route for IPv6 can reach. The route says nothing of this machine's own addresses and
-    /// networks, so that these stay; and a list with nothing else stays whole, for its error to name what was tried.
+    /// The endpoints that a machine without a route for IPv6 can reach. The route says nothing of this machine and of local addresses
+    /// (`fc00::/7`, `fe80::/10`), so that these stay; a neighbour with a global address is left out with the rest of 2000::/3. A list
+    /// with nothing else stays whole, for its error to name what was tried.
     static func withoutRoute(_ endpoints: [Endpoint]) -> [Endpoint] {
         let reachable = endpoints.filter { !$0.address.isInGlobalIPv6Block }
         return reachable.isEmpty ? endpoints : reachable

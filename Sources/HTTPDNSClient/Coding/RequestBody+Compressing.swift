@@ -7,7 +7,8 @@ extension RequestBody {
     /// - What is in memory (bytes, text, JSON, forms) is compressed whole for each sending, so that its length is known. Files, multipart
     ///   forms and streams are compressed piece by piece as the server takes them, with unknown length: HTTP/1.1 sends
     ///   chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
-    /// - It runs in tasks of the client's, never on the loop thread.
+    /// - It runs in tasks of the client's, never on the loop thread. The call's deadline is looked at when what is in memory has been
+    ///   compressed, not meanwhile; cancelling ends it at once.
     /// - It can be sent again if the plain body can.
     /// - A stream goes out in blocks of some ten thousand bytes, and not chunk by chunk: a server that is to answer to each
     ///   chunk waits for those.
