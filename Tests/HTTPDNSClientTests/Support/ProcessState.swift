@@ -8,6 +8,12 @@ struct ProcessState {
     var sockets: Int
     var residentBytes: Int
 
+    /// The threads that are not of Dispatch's pool: it names its own after the queue, such as `root.default-qos.overcommit`, of
+    /// which the kernel has the end.
+    var ownThreads: [String] {
+        threads.filter { !$0.hasSuffix("-qos") && !$0.hasSuffix("-qos.overcommit") }.sorted()
+    }
+
     static func now() throws -> ProcessState {
         let threads = try FileManager.default.contentsOfDirectory(atPath: "/proc/self/task").compactMap {
             try? String(contentsOfFile: "/proc/self/task/\($0)/comm", encoding: .utf8)
