@@ -183,7 +183,7 @@ final class EasyHandle: HeapMember {
         freeRemovalList()
         errorBuffer[0] = 0
         if hasTakenSessions, let sessions {
-            pin?.sessions.giveBack(sessions, hasDialled: socket >= 0)
+            pin?.sessions.giveBack(sessions, hasDialled: socket >= 0, wasSent: mayHaveBeenSent)
             hasTakenSessions = false
         }
         if transfer?.isProbe == true { probe = nil }

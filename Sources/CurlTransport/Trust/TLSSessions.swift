@@ -10,8 +10,10 @@ final class TLSSessions {
     private let share: UnsafeMutableRawPointer?
     /// Whether a transfer has them.
     fileprivate var isInUse = true
-    /// Whether no connection was ever made with them.
+    /// Whether no transfer that had them was sent: a session may come with the answer, on whoever's connection that is.
     fileprivate(set) var isEmpty = true
+    /// Whether a connection was made with them, so that they most likely have its session.
+    fileprivate var hasDialled = false
     /// Whether they stand among those that wait for a transfer.
     fileprivate var isListed = false
 
@@ -40,7 +42,7 @@ struct TLSSessionPool {
 
     /// - Parameter own: What the handle had last, when that is from this pool or still empty: it costs nothing to go on with.
     mutating func take(_ own: TLSSessions?) -> TLSSessions {
-        if let own, !own.isInUse, !own.isEmpty {
+        if let own, !own.isInUse, own.hasDialled {
             own.isInUse = true
             return own
         }
@@ -55,11 +57,14 @@ struct TLSSessionPool {
         return own
     }
 
-    /// - Parameter hasDialled: Whether the transfer made a connection, which may have left a session.
-    mutating func giveBack(_ sessions: TLSSessions, hasDialled: Bool) {
+    /// - Parameters:
+    ///   - hasDialled: Whether the transfer made a connection.
+    ///   - wasSent: Whether it got as far as sending.
+    mutating func giveBack(_ sessions: TLSSessions, hasDialled: Bool, wasSent: Bool) {
         sessions.isInUse = false
-        if hasDialled { sessions.isEmpty = false }
-        guard !sessions.isEmpty, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
+        if hasDialled { sessions.hasDialled = true }
+        if hasDialled || wasSent { sessions.isEmpty = false }
+        guard sessions.hasDialled, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
         sessions.isListed = true
         waiting.append(sessions)
     }
