@@ -10,13 +10,13 @@ extension KeyTable {
 /// Fields that the client adds to requests. What a mistake is about is their names: a value is never repeated.
 extension SettingsReader {
     mutating func readHeaders(_ node: ConfigurationNode) -> HTTPFields {
-        node.isEmpty ? [:] : readHeaderFields(node, path: "client.headers")
+        readHeaderFields(node, path: "client.headers")
     }
 
     mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HostPattern: DefaultHeaders.HostHeaders] {
         var headers: [HostPattern: DefaultHeaders.HostHeaders] = [:]
         let path = "client.headers_by_host"
-        if node.isEmpty { return headers }
+        guard isMapping(node, path: path, "names and the fields for them") else { return headers }
         for (text, entry) in entries(of: node, path: path, "names and the fields for them") ?? [] {
             let place = "\(path)[\(quoted(text))]"
             guard let pattern = readPattern(text, entry.key, path: place, ofAll: "client.headers") else { continue }
@@ -24,6 +24,8 @@ extension SettingsReader {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
             var own = DefaultHeaders.HostHeaders()
+            let keys = "the keys \(KeyTable.hostHeaders.keys.joined(separator: ", "))"
+            guard entry.value.isEmpty || isMapping(entry.value, path: place, keys) else { continue }
             guard let fields = fields(of: entry.value, .hostHeaders, path: place) else { continue }
             if let node = fields["fields"], !node.isEmpty {
                 own.fields = readHeaderFields(node, path: "\(place).fields")
@@ -36,6 +38,7 @@ extension SettingsReader {
 
     private mutating func readHeaderFields(_ node: ConfigurationNode, path: String) -> HTTPFields {
         var read: HTTPFields = [:]
+        guard isMapping(node, path: path, "header fields and their values") else { return read }
         for (text, entry) in entries(of: node, path: path, "header fields and their values") ?? [] {
             guard let name = readName(text, entry.key, path: path) else { continue }
             let place = "\(path)[\(quoted(text))]"
@@ -59,8 +62,9 @@ extension SettingsReader {
 
     private mutating func readName(_ text: String, _ node: ConfigurationNode, path: String) -> HTTPField.Name? {
         guard let name = HTTPField.Name(text) else {
+            // Behind a colon stands what was meant as its value.
             mistakes.add(
-                "\(path): \(quoted(text)) is no name of a header field; allowed: such as X-Tenant",
+                "\(path): \(quoted(String(text.prefix { $0 != ":" }))) is no name of a header field; allowed: such as X-Tenant",
                 at: node.position
             )
             return nil
@@ -78,5 +82,18 @@ extension SettingsReader {
             return nil
         }
         return name
+    }
+
+    /// Says what is wrong with text in a mapping's place without repeating it: `X-Api-Key:secret`, which has no space, is such a text.
+    /// - Returns: Whether the node may be read; one that is empty need not.
+    private mutating func isMapping(_ node: ConfigurationNode, path: String, _ allowed: String) -> Bool {
+        if node.isEmpty { return false }
+        guard node.text != nil else { return true }
+        mistakes.add(
+            "\(path): found a value; allowed: a mapping with \(allowed)",
+            at: node.position,
+            hint: "put a space after each colon"
+        )
+        return false
     }
 }

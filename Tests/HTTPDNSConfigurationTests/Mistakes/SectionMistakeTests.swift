@@ -290,6 +290,29 @@ struct SectionMistakeTests {
                 """
             ),
             MistakeCase(
+                "Headers without a space after the colon: what may be a secret is not repeated",
+                """
+                version: 1
+                client:
+                  headers:
+                    X-Api-Key:hunter2
+                  headers_by_host:
+                    a.example: Authorization:hunter2
+                    b.example: { fields: "Cookie:hunter2" }
+                    c.example: { fields: { "X-Api-Key:hunter2": x } }
+                """,
+                """
+                f.yaml:4:5: client.headers: found a value; allowed: a mapping with header fields and their values (put a \
+                space after each colon)
+                f.yaml:6:16: client.headers_by_host["a.example"]: found a value; allowed: a mapping with the keys fields, \
+                without (put a space after each colon)
+                f.yaml:7:26: client.headers_by_host["b.example"].fields: found a value; allowed: a mapping with header \
+                fields and their values (put a space after each colon)
+                f.yaml:8:28: client.headers_by_host["c.example"].fields: "X-Api-Key" is no name of a header field; allowed: \
+                such as X-Tenant
+                """
+            ),
+            MistakeCase(
                 "Wrong headers, of which no value is repeated",
                 """
                 version: 1
