@@ -10,6 +10,7 @@
 
 #include <curl/curl.h>
 #include <locale.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #if LIBCURL_VERSION_NUM < 0x075800
@@ -39,9 +40,20 @@ static inline CURLcode ccurl_set_long(CURL *handle, CURLoption option, long valu
 static inline CURLcode ccurl_set_offset(CURL *handle, CURLoption option, curl_off_t value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_string(CURL *handle, CURLoption option, const char *value) { return curl_easy_setopt(handle, option, value); }
 static inline CURLcode ccurl_set_pointer(CURL *handle, CURLoption option, void *value) { return curl_easy_setopt(handle, option, value); }
-static inline CURLSH *ccurl_share_sessions(void) {
+static inline void ccurl_note_session_use(CURL *handle, curl_lock_data data, curl_lock_access access, void *used) {
+    (void)handle;
+    (void)access;
+    if (data == CURL_LOCK_DATA_SSL_SESSION) *(bool *)used = true;
+}
+
+// `used` becomes true when libcurl looks for a session in it or puts one there. It must outlive the share.
+static inline CURLSH *ccurl_share_sessions(bool *used) {
     CURLSH *share = curl_share_init();
-    if (share) curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+    if (share) {
+        curl_share_setopt(share, CURLSHOPT_SHARE, CURL_LOCK_DATA_SSL_SESSION);
+        curl_share_setopt(share, CURLSHOPT_LOCKFUNC, ccurl_note_session_use);
+        curl_share_setopt(share, CURLSHOPT_USERDATA, used);
+    }
     return share;
 }
 static inline CURLcode ccurl_set_list(CURL *handle, CURLoption option, struct curl_slist *value) { return curl_easy_setopt(handle, option, value); }

@@ -165,6 +165,12 @@ final class EasyHandle: HeapMember {
         hasTakenSessions = true
     }
 
+    func giveBackSessions() {
+        guard hasTakenSessions, let sessions else { return }
+        pin?.sessions.giveBack(sessions)
+        hasTakenSessions = false
+    }
+
     /// Unsets all options. Connections, and what else a handle has besides options, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
@@ -182,10 +188,7 @@ final class EasyHandle: HeapMember {
         headerList = nil
         freeRemovalList()
         errorBuffer[0] = 0
-        if hasTakenSessions, let sessions {
-            pin?.sessions.giveBack(sessions, hasDialled: socket >= 0, wasSent: mayHaveBeenSent)
-            hasTakenSessions = false
-        }
+        giveBackSessions()
         if transfer?.isProbe == true { probe = nil }
         transfer = nil
         pin = nil
@@ -239,7 +242,7 @@ final class EasyHandle: HeapMember {
         return removalList
     }
 
-    private func freeRemovalList() {
+    func freeRemovalList() {
         var last = removalList
         // The tail belongs to the pin.
         while let node = last {

@@ -8,23 +8,31 @@ internal import CCurl
 final class TLSSessions {
     /// Nil when libcurl gave none; handles then keep their sessions themselves.
     private let share: UnsafeMutableRawPointer?
+    /// Whether libcurl has looked into them, which it does when it connects and when a session comes: with TLS 1.3 that may be on
+    /// the first request of a connection that another transfer made.
+    private let used: UnsafeMutablePointer<Bool>
     /// Whether a transfer has them.
     fileprivate var isInUse = true
-    /// Whether no transfer that had them was sent: a session may come with the answer, on whoever's connection that is.
-    fileprivate(set) var isEmpty = true
-    /// Whether a connection was made with them, so that they most likely have its session.
-    fileprivate var hasDialled = false
     /// Whether they stand among those that wait for a transfer.
     fileprivate var isListed = false
 
+    /// Whether there can be no session.
+    var isEmpty: Bool { !used.pointee }
+
     init() {
-        share = ccurl_share_sessions()
+        used = .allocate(capacity: 1)
+        used.initialize(to: false)
+        share = ccurl_share_sessions(used)
     }
 
     deinit {
         // libcurl refuses this while a handle has it; each keeps a reference until it has another.
         if let share { curl_share_cleanup(share) }
+        used.deallocate()
     }
+
+    /// libcurl has looked into them.
+    func noteUse() { used.pointee = true }
 
     /// What a handle uses from now on.
     func use(by curl: UnsafeMutableRawPointer) {
@@ -42,7 +50,7 @@ struct TLSSessionPool {
 
     /// - Parameter own: What the handle had last, when that is from this pool or still empty: it costs nothing to go on with.
     mutating func take(_ own: TLSSessions?) -> TLSSessions {
-        if let own, !own.isInUse, own.hasDialled {
+        if let own, !own.isInUse, !own.isEmpty {
             own.isInUse = true
             return own
         }
@@ -57,14 +65,9 @@ struct TLSSessionPool {
         return own
     }
 
-    /// - Parameters:
-    ///   - hasDialled: Whether the transfer made a connection.
-    ///   - wasSent: Whether it got as far as sending.
-    mutating func giveBack(_ sessions: TLSSessions, hasDialled: Bool, wasSent: Bool) {
+    mutating func giveBack(_ sessions: TLSSessions) {
         sessions.isInUse = false
-        if hasDialled { sessions.hasDialled = true }
-        if hasDialled || wasSent { sessions.isEmpty = false }
-        guard sessions.hasDialled, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
+        guard !sessions.isEmpty, !sessions.isListed, waiting.count < TLSSessionPool.maximumWaiting else { return }
         sessions.isListed = true
         waiting.append(sessions)
     }

@@ -95,6 +95,37 @@ struct TLSSessionTests {
         await fixture.transport.shutdown()
     }
 
+    @Test("a session that comes with the first answer on a connection made ahead is resumed, by another handle too")
+    func ahead() async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let mark = "ahead"
+        let gate = Gate()
+        let server = try RawServer(
+            .readHead,
+            .wait(gate),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+        )
+        func hold(_ host: String) throws -> TransferRequest {
+            try TransportFixture.request("http://\(host):\(server.port)/", at: "127.0.0.1")
+        }
+        var ahead = try once(rig, mark)
+        ahead.stopsBeforeSending = true
+        ahead.keepsConnection = true
+        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        // The handle that connected is taken, then the one that was answered.
+        async let first = fixture.fetch(hold("first.test"))
+        try await server.awaitConnections { $0.count == 1 }
+        try await fixture.fetch(once(rig, mark))
+        async let second = fixture.fetch(hold("second.test"))
+        try await server.awaitConnections { $0.count == 2 }
+        try await fixture.fetch(once(rig, mark))
+        gate.open()
+        _ = try await (first, second)
+        #expect(try await handshakes(rig, 2, mark) == ".r")
+        await fixture.transport.shutdown()
+    }
+
     @Test("a proof of identity is a whole handshake", .enabled(if: ServerRig.isAvailable([.openssl])))
     func proof() async throws {
         let rig = try await ServerRig.shared()
@@ -122,13 +153,18 @@ struct TLSSessionTests {
 
 @Suite("TLS session pool")
 struct TLSSessionPoolTests {
+    private func used(_ sessions: TLSSessions) -> TLSSessions {
+        sessions.noteUse()
+        return sessions
+    }
+
     @Test("sessions are one transfer's at a time, and wait for the next")
     func exclusive() {
         var pool = TLSSessionPool()
-        let first = pool.take(nil)
+        let first = used(pool.take(nil))
         let second = pool.take(nil)
         #expect(first !== second)
-        pool.giveBack(first, hasDialled: true, wasSent: true)
+        pool.giveBack(first)
         #expect(pool.take(nil) === first)
         #expect(pool.take(first) !== first)
     }
@@ -136,10 +172,10 @@ struct TLSSessionPoolTests {
     @Test("a handle goes on with its own, and nobody else gets them meanwhile")
     func own() {
         var pool = TLSSessionPool()
-        let first = pool.take(nil)
-        let second = pool.take(nil)
-        pool.giveBack(first, hasDialled: true, wasSent: true)
-        pool.giveBack(second, hasDialled: true, wasSent: true)
+        let first = used(pool.take(nil))
+        let second = used(pool.take(nil))
+        pool.giveBack(first)
+        pool.giveBack(second)
         #expect(pool.take(first) === first)
         #expect(pool.take(nil) === second)
         #expect(pool.take(nil) !== first)
@@ -148,9 +184,9 @@ struct TLSSessionPoolTests {
     @Test("four wait at most, each once")
     func bounded() {
         var pool = TLSSessionPool()
-        let taken = (0..<6).map { _ in pool.take(nil) }
+        let taken = (0..<6).map { _ in used(pool.take(nil)) }
         for _ in 0..<2 {
-            for sessions in taken { pool.giveBack(sessions, hasDialled: true, wasSent: true) }
+            for sessions in taken { pool.giveBack(sessions) }
         }
         let again = (0..<6).map { _ in pool.take(nil) }
         #expect(again.count { sessions in taken.contains { $0 === sessions } } == 4)
@@ -160,13 +196,11 @@ struct TLSSessionPoolTests {
     @Test("those without a session wait for nobody, and give way to those that have one")
     func empty() {
         var pool = TLSSessionPool()
-        let full = pool.take(nil)
+        let full = used(pool.take(nil))
         let empty = pool.take(nil)
-        pool.giveBack(empty, hasDialled: false, wasSent: true)
-        // It may have got a session from another transfer's connection, and is nobody else's.
-        #expect(!empty.isEmpty)
+        pool.giveBack(empty)
         #expect(pool.take(nil) !== empty)
-        pool.giveBack(full, hasDialled: true, wasSent: true)
+        pool.giveBack(full)
         #expect(pool.take(empty) === full)
         #expect(pool.take(empty) === empty)
     }
