@@ -31,18 +31,26 @@ extension TransportLoop {
     }
 
     /// A kept connection ended without a byte of an answer. Over HTTP/1.1 libcurl sends the request again by itself; over HTTP/2 it
-    /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). It goes on
-    /// as if libcurl had: at `OPENSOCKET`, see ``noteRedial(_:)``, where a request that may not be sent twice would be stopped. Unlike
-    /// libcurl's, each such request dials for itself: several do not share the new connection.
+    /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). Once, for
+    /// a server may end each connection.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
-        guard handle.mayHaveBeenSent, !handle.isHeadBegun, !handle.hasFailed, handle.socket < 0,
-            handle.transfer?.mayBeSentTwice == true, let pin = handle.pin
+        guard handle.mayHaveBeenSent, !handle.isHeadBegun, !handle.hasFailed, handle.socket < 0, !handle.isRedialled,
+            handle.transfer?.mayBeSentTwice == true, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
-        // libcurl would find the connection that has ended, for as long as others' requests are on it.
-        handle.needsReset = true
-        handle.set(CURLOPT_FRESH_CONNECT, 1)
-        handle.setResolveList(removals: [], pin)
+        // By the old pin libcurl would find the connection that has ended, for as long as others' requests are on it. They all come
+        // to the new one, and wait for the connection that the first of them makes.
+        pins.retire(old)
+        let pin = pins.acquire(old.key, at: now)
+        let removals = pins.takeRemovals()
+        defer { shut(pins.release(old)) }
+        do {
+            try handle.move(to: pin, removals: removals)
+        } catch {
+            pins.restoreRemovals(removals)
+            return false
+        }
+        handle.noteRedial()
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 }

@@ -72,7 +72,7 @@ extension TransportLoop {
         return true
     }
 
-    /// libcurl calls: the kept connection of a request died without a byte of an answer, and another one is dialled. When that
+    /// The kept connection of a request died without a byte of an answer, and another one is dialled. libcurl may call. When that
     /// does not come through, the request's other endpoints are tried.
     func noteRedial(_ handle: EasyHandle) {
         if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {

@@ -158,11 +158,15 @@ extension EasyHandle {
         socket = descriptor
         socketOpenedAt = loop.now
         if let pin { loop.socketOpened(descriptor, for: pin) }
-        guard mayHaveBeenSent, !isHeadBegun else { return }
-        // A kept connection died without a byte of an answer.
+        if mayHaveBeenSent, !isHeadBegun { noteRedial() }
+    }
+
+    /// A kept connection died without a byte of an answer, and the request is to go out on another.
+    func noteRedial() {
         isRedialled = true
         phase = .connecting
         dialledAt = loop.now
+        activeAt = loop.now
         looksAt = .max
         hedgesAt = .max
         loop.noteRedial(self)

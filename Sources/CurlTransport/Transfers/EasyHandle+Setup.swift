@@ -22,7 +22,6 @@ extension EasyHandle {
             try configure(for: scheme, versions)
         }
         if scheme == .https { try setPins(for: transfer.request.url.hostText) }
-        if scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
         if scheme == .https, versions == .http2Only {
             needsReset = true
             trace()
@@ -32,9 +31,7 @@ extension EasyHandle {
             _ = ccurl_set_string(curl, CURLOPT_ACCEPT_ENCODING, nil)
         }
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
-        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
-        setResolveList(removals: removals, pin)
-        if let passage = pin.key.passage { try take(passage, pin) }
+        try set(pin, removals: removals)
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
@@ -52,6 +49,23 @@ extension EasyHandle {
             set(CURLOPT_FRESH_CONNECT, 1)
             set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
+    }
+
+    /// What libcurl is told of a transfer's pin.
+    private func set(_ pin: Pin, removals: [String]) throws(TransferFailure) {
+        if transfer?.request.url.scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
+        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
+        setResolveList(removals: removals, pin)
+        if let passage = pin.key.passage { try take(passage, pin) }
+    }
+
+    /// Gives a transfer that libcurl has ended another pin of the same key.
+    func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
+        giveBackSessions()
+        freeRemovalList()
+        self.pin = pin
+        localPort = 0
+        try set(pin, removals: removals)
     }
 
     /// What is the same for all transfers of a handle.
