@@ -40,6 +40,8 @@ struct Race: Equatable {
     private(set) var isHedged = false
     /// The attempt begun last: the one whose delay or failure begins the next.
     private var latest = -1
+    /// Whether its delay was over and there was nothing to begin.
+    private var isLatestOverdue = false
 
     init(count: Int) {
         attempts = Array(repeating: .waiting, count: count)
@@ -60,14 +62,16 @@ struct Race: Equatable {
 
     /// An attempt has taken as long as its endpoint may without being suspect, here or in the race of another request.
     /// - Parameter hasConnection: Whether it has a connection of its own. One that waits for another's (HTTP/2) leaves, if
-    ///   there is anything else to wait for: when that other one's owner leaves, libcurl would open a new one for whoever
-    ///   waits first, to the same endpoint.
+    ///   there is a later one whose time is not over: when that other one's owner leaves, libcurl would open a new one for
+    ///   whoever waits first, to the same endpoint.
     mutating func delayPassed(_ index: Int, hasConnection: Bool) -> Step {
         guard winner == nil, attempts[index] == .running else { return .nothing }
-        var step = index == latest ? next() : .nothing
-        if !hasConnection,
-            attempts.indices.contains(where: { $0 != index && (attempts[$0] == .running || attempts[$0] == .sent) })
-        {
+        var step = Step.nothing
+        if index == latest {
+            step = next()
+            isLatestOverdue = step.begins == nil
+        }
+        if !hasConnection, index != latest, !isLatestOverdue, attempts[latest] == .running || attempts[latest] == .sent {
             attempts[index] = .withdrawn
             step.withdraws = index
         }
@@ -102,6 +106,7 @@ struct Race: Equatable {
         if winner == index { reopen() }
         attempts[index] = .running
         latest = index
+        isLatestOverdue = false
         return true
     }
 
@@ -154,6 +159,7 @@ struct Race: Equatable {
         }
         attempts[index] = .running
         latest = index
+        isLatestOverdue = false
         return Step(begins: index)
     }
 }

@@ -72,6 +72,20 @@ struct RaceTests {
         #expect(race.attempts == [.failed, .running])
     }
 
+    @Test("who waits while the others are overdue stays: one that is withdrawn then would be begun again by nothing")
+    func lastHope() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect(race.delayPassed(0, hasConnection: true) == Race.Step(begins: 1))
+        // The owner of the connection that it waits for is late, and what it has itself is in a black hole.
+        #expect(race.delayPassed(1, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.running, .running])
+        // As a winner whose connection ended, and whose connection to be is another's.
+        #expect(race.passesGate(0) && race.redials(0))
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(begins: 1, withdraws: 0))
+        #expect(race.delayPassed(1, hasConnection: false) == Race.Step(begins: 0, withdraws: 1))
+    }
+
     @Test("an attempt that another race's news reaches late begins no third one")
     func lateNews() {
         var race = Race(count: 3)
