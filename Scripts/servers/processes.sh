@@ -44,7 +44,7 @@ start_server() {
     # Killed with this script, however it ends: what they keep is in a temporary folder.
     setpriv --pdeathsig KILL "$@" </dev/null >"$FOLDER/log/$name.log" 2>&1 &
     server_process[$name]=$!
-    for ((try = 0; try < 600; try++)); do
+    for ((try = 0; try < 1800; try++)); do
         if ! is_alive "${server_process[$name]}"; then
             echo "$name ended at its start:" >&2
             tail -n 20 "$FOLDER/log/$name.log" >&2
@@ -54,7 +54,7 @@ start_server() {
         if eval "$ready"; then return 0; fi
         sleep 0.025
     done
-    echo "$name did not get ready within 15 s:" >&2
+    echo "$name did not get ready within 45 s:" >&2
     tail -n 20 "$FOLDER/log/$name.log" >&2
     return 1
 }

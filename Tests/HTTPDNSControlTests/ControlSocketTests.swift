@@ -218,7 +218,7 @@ struct ControlSocketTests {
         #expect(error?.description.contains("\n") == false)
     }
 
-    @Test("rubbish gets a typed reply, and the next one is served", .timeLimit(.minutes(1)))
+    @Test("rubbish gets a typed reply, and the next one is served", .timeLimit(.minutes(10)))
     func rubbish() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -232,7 +232,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a request without a line feed, and half a connection, are enough for a reply", .timeLimit(.minutes(1)))
+    @Test("a request without a line feed, and half a connection, are enough for a reply", .timeLimit(.minutes(10)))
     func halfClosed() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -243,7 +243,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("the ninth connection is told so, and served when one has ended", .timeLimit(.minutes(1)))
+    @Test("the ninth connection is told so, and served when one has ended", .timeLimit(.minutes(10)))
     func tooMany() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -263,7 +263,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a switch that was asked for holds, also when nobody waits for the reply", .timeLimit(.minutes(1)))
+    @Test("a switch that was asked for holds, also when nobody waits for the reply", .timeLimit(.minutes(10)))
     func hangUp() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()
@@ -275,7 +275,7 @@ struct ControlSocketTests {
         await socket.shutdown()
     }
 
-    @Test("a watcher that goes away leaves no listener behind", .timeLimit(.minutes(1)))
+    @Test("a watcher that goes away leaves no listener behind", .timeLimit(.minutes(10)))
     func listeners() async throws {
         let rig = try await ControlRig()
         let socket = try rig.open()

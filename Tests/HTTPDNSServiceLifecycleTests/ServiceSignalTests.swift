@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Signals to a process of their own: httpdns-service-probe.
-@Suite("ServiceLifecycle: signals", .timeLimit(.minutes(2)))
+@Suite("ServiceLifecycle: signals", .timeLimit(.minutes(10)))
 struct ServiceSignalTests {
     private let folder: URL
     private var file: String { folder.appending(path: "httpdns.yaml").path }

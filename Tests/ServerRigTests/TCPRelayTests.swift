@@ -23,7 +23,7 @@ struct TCPRelayTests {
         let server = try RawServer(.read(4), .sendText("pong"), .open(answered), .hang)
         let relay = try TCPRelay(to: server.address, port: server.port)
         relay.loseAnswers()
-        async let result = talk(relay, within: 2, "printf ping >&3; cat <&3")
+        async let result = talk(relay, within: 6, "printf ping >&3; cat <&3")
         await answered.passage()
         // 124: ended by its limit, with nothing read.
         let ended = try await result
@@ -38,7 +38,7 @@ struct TCPRelayTests {
         let path = goesOn.path
         async let result = talk(
             relay,
-            within: 3,
+            within: 8,
             "printf ping >&3; until [ -e \(path) ]; do sleep 0.01; done; printf more >&3; cat <&3"
         )
         await reached.passage()

@@ -4,7 +4,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Connections made ahead", .timeLimit(.minutes(2)))
+@Suite("Connections made ahead", .timeLimit(.minutes(10)))
 struct PreconnectTests {
     typealias Driver = TransportConfiguration.Driver
 
@@ -41,7 +41,7 @@ struct PreconnectTests {
     }
 }
 
-@Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct PreconnectTLSTests {
     @Test(
         "TLS included, over HTTP/2 and HTTP/1.1",

@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Which connections are used again, and which are closed, as the servers see it.
-@Suite("Retired connections", .timeLimit(.minutes(3)))
+@Suite("Retired connections", .timeLimit(.minutes(10)))
 struct RetiredConnectionTests {
     typealias Driver = TransportConfiguration.Driver
 
@@ -139,7 +139,7 @@ struct RetiredConnectionTests {
         let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
         let transport = transport(driver) { $0.attemptDelay = .seconds(60) }
         var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
-            $0.firstByte = .milliseconds(300)
+            $0.firstByte = .seconds(2)
         }
         request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: good.port))
         try await fetch(transport, request)
@@ -150,7 +150,7 @@ struct RetiredConnectionTests {
 
         let fresh = try RawServer(address: "127.0.0.4", .readHead, .hang)
         let slow = try TransportFixture.request("http://one.test:\(fresh.port)/", at: "127.0.0.4") {
-            $0.firstByte = .milliseconds(100)
+            $0.firstByte = .seconds(1)
         }
         await #expect(throws: TransferFailure.self) { try await fetch(transport, slow) }
         #expect(transport.endpointRecords.first { $0.endpoint == slow.endpoints[0] }?.state == .healthy)
@@ -159,7 +159,7 @@ struct RetiredConnectionTests {
 }
 
 /// Retired connections that many requests share.
-@Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(3)))
+@Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct RetiredSharedConnectionTests {
     typealias Driver = TransportConfiguration.Driver
 

@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// What the kernel is told about the transport's sockets, as it says itself.
-@Suite("Socket options", .timeLimit(.minutes(1)))
+@Suite("Socket options", .timeLimit(.minutes(10)))
 struct SocketOptionTests {
     typealias Driver = TransportConfiguration.Driver
 

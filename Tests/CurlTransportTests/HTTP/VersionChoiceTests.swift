@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Row 73 of the acceptance list, as far as it shows on the wire in clear text.
-@Suite("Version choice", .timeLimit(.minutes(1)))
+@Suite("Version choice", .timeLimit(.minutes(10)))
 struct VersionChoiceTests {
     typealias Driver = TransportConfiguration.Driver
 

@@ -4,7 +4,7 @@ import ServerRig
 import Testing
 
 /// Races over TLS, against nginx.
-@Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(3)))
+@Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct TransportRaceOverTLSTests {
     typealias Driver = TransportConfiguration.Driver
 

@@ -3,7 +3,7 @@ import Testing
 
 @testable import CurlTransport
 
-@Suite("Transfers of one client, by the settings that they began under", .timeLimit(.minutes(1)))
+@Suite("Transfers of one client, by the settings that they began under", .timeLimit(.minutes(10)))
 struct TransferGroupTests {
     private final class Place: Sendable {}
 

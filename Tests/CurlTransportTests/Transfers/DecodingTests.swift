@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Row 68 of the acceptance list: content codings (RFC 9110 section 8.4) as libcurl takes them off.
-@Suite("Decoding", .timeLimit(.minutes(2)))
+@Suite("Decoding", .timeLimit(.minutes(10)))
 struct DecodingTests {
     typealias Driver = TransportConfiguration.Driver
 

@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Row 64 of the acceptance list, 100-continue (RFC 9110 section 10.1.1): libcurl waits a second before it sends without.
-@Suite("Expectations", .timeLimit(.minutes(1)))
+@Suite("Expectations", .timeLimit(.minutes(10)))
 struct ExpectationTests {
     typealias Driver = TransportConfiguration.Driver
 

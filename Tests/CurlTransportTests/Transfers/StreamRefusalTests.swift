@@ -46,7 +46,7 @@ struct StreamRefusalTests {
 @Suite(
     "HTTP/2 streams that end badly",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(10))
 )
 struct RefusedStreamOverTLSTests {
     @Test(

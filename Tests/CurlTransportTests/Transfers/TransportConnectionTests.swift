@@ -5,7 +5,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Transport connections", .timeLimit(.minutes(3)))
+@Suite("Transport connections", .timeLimit(.minutes(10)))
 struct TransportConnectionTests {
     typealias Driver = TransportConfiguration.Driver
 

@@ -6,7 +6,7 @@ import Testing
 @testable import CurlTransport
 
 /// Which TLS sessions are resumed, as the server's log tells.
-@Suite("TLS sessions", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("TLS sessions", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct TLSSessionTests {
     typealias Driver = TransportConfiguration.Driver
 

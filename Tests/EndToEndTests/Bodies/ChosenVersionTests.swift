@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Row 73 of the acceptance list: the protocol in nginx's log is the one that was asked for.
-@Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Chosen versions, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct ChosenVersionTests {
     @Test(
         "the log has the version that was chosen",

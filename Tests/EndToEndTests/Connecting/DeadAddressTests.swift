@@ -7,7 +7,7 @@ import ServerRig
 import Testing
 
 /// Rows 21, 114, 115 and 128 of the acceptance list, through the client: addresses that are dead, and what they cost.
-@Suite("Dead addresses", .timeLimit(.minutes(5)))
+@Suite("Dead addresses", .timeLimit(.minutes(10)))
 struct DeadAddressTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
@@ -262,7 +262,7 @@ struct DeadAddressTests {
 }
 
 /// Connections that are made before a request, through the client.
-@Suite("Preconnecting", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Preconnecting", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct PreconnectingTests {
     @Test("the first request after it finds its connection, TLS included, and the origin has seen one request")
     func preconnect() async throws {

@@ -7,7 +7,7 @@ import Testing
 
 /// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without one as
 /// the next address. What nginx has logged is the count of what arrived.
-@Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(3)))
+@Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct DeadHTTP2ConnectionTests {
     private struct Way {
         let rig: ServerRig
@@ -54,6 +54,8 @@ struct DeadHTTP2ConnectionTests {
         // Else the kernel would find a dead connection too, after half a minute.
         configuration.connections.unacknowledged = nil
         configuration.timeouts.total = .seconds(60)
+        // A probe of an address that went silent ends by it.
+        configuration.timeouts.connect = .seconds(5)
         configuration.retries = .standard
         configuration.retries.limit = 5
         configuration.retries.delay = .milliseconds(1)
@@ -86,7 +88,7 @@ struct DeadHTTP2ConnectionTests {
             }
             #expect(client.endpointRecords.first { $0.endpoint == way.old }?.state != .healthy)
             // Nobody uses the dead connection any more, and nothing will come from it: its descriptor goes.
-            let (clock, deadline) = (SystemTimeSource(), SystemTimeSource().now() + .seconds(60))
+            let (clock, deadline) = (SystemTimeSource(), SystemTimeSource().now() + .seconds(150))
             while client.connectionPools.contains(where: { $0.endpoint == way.old }), clock.now() < deadline {
                 try await clock.sleep(until: clock.now() + .milliseconds(20))
             }
@@ -211,7 +213,7 @@ struct DeadHTTP2ConnectionTests {
 @Suite(
     "Refused HTTP/2 streams, sent again",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(10))
 )
 struct RefusedStreamRetryTests {
     @Test(

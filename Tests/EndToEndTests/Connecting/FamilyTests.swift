@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Row 23 of the acceptance list: both families.
-@Suite("Families", .timeLimit(.minutes(2)))
+@Suite("Families", .timeLimit(.minutes(10)))
 struct FamilyTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 

@@ -4,7 +4,7 @@ import ServerRig
 import Testing
 
 /// Addresses that can be connected to, and do not prove the name.
-@Suite("Unproved addresses", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Unproved addresses", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct UnprovedAddressTests {
     @Test(
         "a reset in the handshake, a wrong certificate, good: a POST is served by the good one, the others in the exchange"

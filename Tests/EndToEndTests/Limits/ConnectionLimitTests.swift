@@ -3,7 +3,7 @@ import ServerRig
 import Testing
 
 /// Row 71 of the acceptance list.
-@Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Connection limits, on the rig", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct ConnectionLimitTests {
     private func send(_ count: Int, _ url: String, over client: HTTPDNSClient) async throws {
         try await withThrowingTaskGroup(of: Void.self) { tasks in

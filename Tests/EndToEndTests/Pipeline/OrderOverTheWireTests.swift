@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "The order of the stages and the client as a whole",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(10))
 )
 struct OrderOverTheWireTests {
     @Test("two application and two network stages: outermost first on the way out, the reverse on the way back")

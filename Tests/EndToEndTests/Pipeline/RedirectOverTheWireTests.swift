@@ -9,7 +9,7 @@ import Testing
 @Suite(
     "Redirects over the wire",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
-    .timeLimit(.minutes(2))
+    .timeLimit(.minutes(10))
 )
 struct RedirectOverTheWireTests {
     @Test("row 20: each hop goes through the stage: resolved, pinned and under its own name")

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Item 7 of the client: Unix sockets, interfaces and local addresses.
-@Suite("Unix sockets, interfaces, local addresses", .timeLimit(.minutes(5)))
+@Suite("Unix sockets, interfaces, local addresses", .timeLimit(.minutes(10)))
 struct LocalWayTests {
     private static let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
     private static let script: @Sendable (Int) -> [RawServer.Step] = { _ in

@@ -5,7 +5,11 @@ import ServerRig
 import Testing
 
 /// `client.headers` and `client.headers_by_host` of a file that changes: what the server was sent.
-@Suite("Default headers in a file that changes", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite(
+    "Default headers in a file that changes",
+    .enabled(if: ServerRig.isAvailable([.nginx])),
+    .timeLimit(.minutes(10))
+)
 struct HeadersInFileTests {
     @Test("the next request is sent what the file says by now, and each host its own")
     func followed() async throws {

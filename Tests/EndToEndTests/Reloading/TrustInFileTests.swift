@@ -8,7 +8,7 @@ import Testing
 @Suite(
     "Trust settings in a file that changes",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct TrustInFileTests {
     private static func text(_ client: String, address: String = "127.0.0.2") -> String {

@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "Answers of a JSON DNS service",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(10))
 )
 struct JSONProviderTests {
     private func service(_ rig: ServerRig, _ address: String) -> String {

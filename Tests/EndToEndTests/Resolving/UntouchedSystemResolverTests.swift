@@ -10,7 +10,7 @@ import Testing
 @Suite(
     "The system resolver is left alone",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .compiler])),
-    .timeLimit(.minutes(3))
+    .timeLimit(.minutes(10))
 )
 struct UntouchedSystemResolverTests {
     /// A name of this test's own. Nobody but BIND knows it: the machine that runs this does not.

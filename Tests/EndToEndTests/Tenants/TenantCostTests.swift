@@ -9,7 +9,8 @@ import Testing
 @Suite(
     "The cost of tenants",
     .enabled(if: ServerRig.hasMachineForItself && ServerRig.isAvailable([.nginx, .bind])),
-    .serialized
+    .serialized,
+    .timeLimit(.minutes(10))
 )
 struct TenantCostTests {
     private static func threads() throws -> Int {
@@ -120,7 +121,8 @@ struct TenantCostTests {
         let url = "http://one.test:\(rig.httpPort)"
         try await client.get("\(url)/health").text()
         let bytes = try Self.residentBytes()
-        let holder = Task { try await client.get("\(url)/stall/60").text() }
+        let holder = Task { try await client.get("\(url)/stall/600").text() }
+        while client.diagnostics().connections.requestsInFlight != 1, !Task.isCancelled { await Task.yield() }
         let calls = (0..<10_000).map { _ in Task { try await client.get("\(url)/health").text() } }
         while client.requestsWaiting < 10_000, !Task.isCancelled { await Task.yield() }
         let each = (try Self.residentBytes() - bytes) / 10_000

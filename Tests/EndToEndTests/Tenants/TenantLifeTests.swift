@@ -3,7 +3,7 @@ import ServerRig
 import Testing
 
 /// Beginning and end of clients on a shared transport, and its ceilings.
-@Suite("Tenants come and go", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(2)))
+@Suite("Tenants come and go", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct TenantLifeTests {
     private func configuration() async throws -> HTTPDNSClient.Configuration {
         try await ServerRig.shared().settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
@@ -17,7 +17,7 @@ struct TenantLifeTests {
         let first = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         let second = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
         // Both in flight on one connection.
-        let cut = try await first.get("\(url)/stall-body/30")
+        let cut = try await first.get("\(url)/stall-body/600")
         let left = try await second.get("\(url)/stall-body/0.5")
         try await first.shutdown()
         let error = try await refusal { try await cut.text() }
@@ -53,7 +53,7 @@ struct TenantLifeTests {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
         let client = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
-        let cut = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/30")
+        let cut = try await client.get("https://one.test:\(rig.tlsPort)/stall-body/600")
         await transport.shutdown()
         #expect(try await refusal { try await cut.text() }.code == .shutDown)
         #expect(
@@ -98,7 +98,7 @@ struct TenantLifeTests {
         limited.maximumRequestsInFlight = 2
         let client = try await HTTPDNSClient(configuration: limited, on: transport)
         let free = try await HTTPDNSClient(configuration: try await configuration(), on: transport)
-        var busy = [try await client.get("\(url)/stall-body/30"), try await client.get("\(url)/stall-body/30")]
+        var busy = [try await client.get("\(url)/stall-body/600"), try await client.get("\(url)/stall-body/600")]
         let error = try await refusal { _ = try await client.get("\(url)/health") }
         #expect(error.code == .limitReached && error.stage == .queue && !error.requestMayHaveBeenSent)
         #expect(try await free.get("\(url)/health").text() == "127.0.0.2\n")

@@ -7,7 +7,7 @@ import Testing
 @Suite(
     "Trust settings, taken beside others",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct TrustReloadRaceTests {
     /// Set once.

@@ -6,7 +6,7 @@ import Testing
 @Suite(
     "Trust settings, taken by a reload",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct TrustReloadTests {
     static let strange = "sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="

@@ -3,7 +3,11 @@ import ServerRig
 import Testing
 
 /// Row 60 of the acceptance list: what a server shows, and whether it is believed.
-@Suite("Trust, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])), .timeLimit(.minutes(2)))
+@Suite(
+    "Trust, over the wire",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind, .openssl])),
+    .timeLimit(.minutes(10))
+)
 struct TrustTableTests {
     struct Case: Sendable, CustomTestStringConvertible {
         var testDescription: String

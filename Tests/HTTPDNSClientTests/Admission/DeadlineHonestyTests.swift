@@ -3,10 +3,10 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-/// A call with a total of 300 ms, and a stall in each phase: it ends then, and its error names the phase.
-@Suite("Deadline honesty", .timeLimit(.minutes(2)))
+/// A call with a total of 2 s, and a stall in each phase: it ends then, and its error names the phase.
+@Suite("Deadline honesty", .timeLimit(.minutes(10)))
 struct DeadlineHonestyTests {
-    private static let total = Duration.milliseconds(300)
+    private static let total = Duration.seconds(2)
 
     @Test(
         "a stall in each phase: the call ends at its deadline, and the error names the phase and the limit",

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Limits, over the wire", .timeLimit(.minutes(3)))
+@Suite("Limits, over the wire", .timeLimit(.minutes(10)))
 struct LimitOverTheWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 

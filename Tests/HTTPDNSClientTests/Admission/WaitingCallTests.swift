@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Calls that wait for a connection", .timeLimit(.minutes(2)))
+@Suite("Calls that wait for a connection", .timeLimit(.minutes(10)))
 struct WaitingCallTests {
     /// A wire that lets one request after the other through, as the test says.
     private final class Turnstile: Sendable {

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPDNSClient
 
 /// Row 55 of the acceptance list: blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
-@Suite("Blocking calls", .timeLimit(.minutes(2)))
+@Suite("Blocking calls", .timeLimit(.minutes(10)))
 struct BlockingCallTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -77,7 +77,7 @@ struct BlockingCallTests {
         }
         _ = try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 64 }
         // Something to burn in: a waiting thread that spins would use all of it.
-        let until = max(SystemTimeSource().now(), start + .seconds(1))
+        let until = max(SystemTimeSource().now(), start + .seconds(5))
         try await SystemTimeSource().sleep(until: until)
         gate.open()
         var used = Duration.zero
@@ -164,10 +164,10 @@ struct BlockingCallTests {
         let server = try RawServer(.readHead, .hang)
         let client = try await client(server.port) { $0.timeouts.total = nil }
         let start = SystemTimeSource().now()
-        let error = try await onThread { Self.error(client, deadline: .milliseconds(300)) }
+        let error = try await onThread { Self.error(client, deadline: .seconds(2)) }
         let elapsed = SystemTimeSource().now() - start
         #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
-        #expect(elapsed >= .milliseconds(300), "\(elapsed)")
+        #expect(elapsed >= .seconds(2), "\(elapsed)")
         try await client.shutdown()
     }
 

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Callback calls", .timeLimit(.minutes(1)))
+@Suite("Callback calls", .timeLimit(.minutes(10)))
 struct CallbackCallTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 

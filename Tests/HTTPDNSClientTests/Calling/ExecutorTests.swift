@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Tasks on the loop", .timeLimit(.minutes(1)))
+@Suite("Tasks on the loop", .timeLimit(.minutes(10)))
 struct ExecutorTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 

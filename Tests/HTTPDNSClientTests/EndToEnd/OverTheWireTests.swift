@@ -6,7 +6,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-@Suite("Over the wire", .timeLimit(.minutes(1)))
+@Suite("Over the wire", .timeLimit(.minutes(10)))
 struct OverTheWireTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
@@ -67,15 +67,10 @@ struct OverTheWireTests {
     func refused() async throws {
         let gone = try RawServer(.hang)
         let port = gone.port
-        gone.stop()
+        try await gone.refuse()
         let client = try await mappedClient(port)
-        var error: HTTPDNSClientError?
-        // The server's thread closes its socket in its own time.
-        while error?.code != .connectFailed {
-            error = await clientError {
-                try await client.post("http://one.test/", body: .text("x"), deadline: .seconds(1))
-            }
-        }
+        let error = await clientError { try await client.post("http://one.test/", body: .text("x")) }
+        #expect(error?.code == .connectFailed)
         #expect(error?.stage == .connect && error?.requestMayHaveBeenSent == false)
         #expect(error?.attempts.map(\.endpoint.description) == ["127.0.0.1:\(port)"])
         #expect(error?.description.contains(".invalid") == false)
@@ -86,9 +81,9 @@ struct OverTheWireTests {
     func silence() async throws {
         let server = try RawServer(.readHead, .hang)
         let client = try await mappedClient(server.port)
-        let error = await clientError { try await client.get("http://one.test/", deadline: .milliseconds(300)) }
+        let error = await clientError { try await client.get("http://one.test/", deadline: .seconds(2)) }
         #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
-        #expect(error?.limit == .milliseconds(300) && error?.requestMayHaveBeenSent == true)
+        #expect(error?.limit == .seconds(2) && error?.requestMayHaveBeenSent == true)
         #expect(error?.attempts.count == 1)
         try await client.shutdown()
     }

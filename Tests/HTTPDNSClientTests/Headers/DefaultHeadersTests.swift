@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPDNSClient
 
 /// Row 56 of the acceptance list.
-@Suite("Default headers", .timeLimit(.minutes(1)))
+@Suite("Default headers", .timeLimit(.minutes(10)))
 struct DefaultHeadersTests {
     private static let trace = name("X-Trace")
     private static let tenant = name("X-Tenant")

@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Turns of reloads", .timeLimit(.minutes(1)))
+@Suite("Turns of reloads", .timeLimit(.minutes(10)))
 struct ReloadTurnsTests {
     /// Who had a turn, and how many had one at once at most.
     private final class Record: Sendable {

@@ -9,7 +9,7 @@ import Testing
 @testable import HTTPDNSClient
 
 /// Row 68 of the acceptance list, on the way up.
-@Suite("Compressed request bodies", .timeLimit(.minutes(2)))
+@Suite("Compressed request bodies", .timeLimit(.minutes(10)))
 struct RequestCompressionTests {
     static let codings = [ContentCoding.gzip, .deflate]
 

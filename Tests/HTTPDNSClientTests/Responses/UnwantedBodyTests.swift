@@ -8,7 +8,7 @@ import Testing
 @testable import HTTPDNSClient
 
 /// Bodies of redirects and of answers that are asked for again: read while that is cheap, so that their connection serves on.
-@Suite("Bodies that nobody wants", .timeLimit(.minutes(1)))
+@Suite("Bodies that nobody wants", .timeLimit(.minutes(10)))
 struct UnwantedBodyTests {
     /// Chunks of 1 KiB, which are counted; after the last one the stream is silent for ever.
     private final class Source: Sendable {

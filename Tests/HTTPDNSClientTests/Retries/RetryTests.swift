@@ -7,7 +7,7 @@ import HTTPTypes
 import Testing
 
 /// Row 59 of the acceptance list.
-@Suite("Retries", .timeLimit(.minutes(1)))
+@Suite("Retries", .timeLimit(.minutes(10)))
 struct RetryTests {
     private static let lost = failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let refused = failure(.connectFailed, .connect, mayHaveBeenSent: false)

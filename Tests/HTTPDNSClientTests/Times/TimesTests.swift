@@ -13,7 +13,7 @@ import Testing
     .serialized,
     .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
     .enabled(if: ServerRig.isAvailable([.nginx])),
-    .timeLimit(.minutes(5))
+    .timeLimit(.minutes(10))
 )
 struct TimesTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"

@@ -90,7 +90,7 @@ struct ConfigurationWatcherTests {
         func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
     }
 
-    @Test("What is moved into place right after a look is another look's: read once, at once", .timeLimit(.minutes(1)))
+    @Test("What is moved into place right after a look is another look's: read once, at once", .timeLimit(.minutes(10)))
     func movedAfterLook() async throws {
         let watcher = watcher(clock: BusyClock(file))
         watcher.start()

@@ -5,7 +5,7 @@ import LocalProviderExample
 import Testing
 
 extension OverTheNetwork {
-    @Suite("Local provider: the example", .timeLimit(.minutes(1)))
+    @Suite("Local provider: the example", .timeLimit(.minutes(10)))
     struct ExampleTests {
         @Test("the documentation's program does what it says")
         func resolves() async throws {

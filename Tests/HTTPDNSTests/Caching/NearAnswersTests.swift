@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Answers that a thread keeps at hand", .timeLimit(.minutes(1)))
+@Suite("Answers that a thread keeps at hand", .timeLimit(.minutes(10)))
 struct NearAnswersTests {
     private final class End: Sendable { let isReached = Atomic(false) }
 

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Reload", .timeLimit(.minutes(1)))
+@Suite("Reload", .timeLimit(.minutes(10)))
 struct ReloadTests {
     private func fixture(
         providers: [String] = ["doh"],

@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// The provider over its own transport against a real DoH server: TLS, HTTP/2, wire format, nothing scripted.
-@Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(2)))
+@Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
 struct DoHProviderAgainstBINDTests {
     private static let loopback2 = IPAddress(v4: 127, 0, 0, 2)
     private static let wild = IPAddress(v4: 127, 0, 0, 4)

@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// HTTPS records and client subnets over the provider's own transport against a real server.
-@Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(2)))
+@Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
 struct DoHServicesAgainstBINDTests {
     private func resolve(
         _ name: String,

@@ -7,7 +7,7 @@ import Testing
 
 private let address = IPAddress(v4: 127, 0, 0, 2)
 
-@Suite("DoH provider: services and client subnets", .timeLimit(.minutes(1)))
+@Suite("DoH provider: services and client subnets", .timeLimit(.minutes(10)))
 struct DoHServicesTests {
     /// A service that answers addresses, and about services what `build` makes.
     private func scripted(

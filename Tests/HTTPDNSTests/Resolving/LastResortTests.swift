@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Addresses of last resort", .timeLimit(.minutes(1)))
+@Suite("Addresses of last resort", .timeLimit(.minutes(10)))
 struct LastResortTests {
     private func fixture(
         fallback: Route.Fallback = .system,

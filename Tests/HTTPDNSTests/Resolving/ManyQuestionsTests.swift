@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Many questions", .timeLimit(.minutes(2)))
+@Suite("Many questions", .timeLimit(.minutes(10)))
 struct ManyQuestionsTests {
     /// What callers saw.
     private struct Tally {

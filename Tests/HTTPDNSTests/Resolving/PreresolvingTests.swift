@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Resolving before anybody asks", .timeLimit(.minutes(1)))
+@Suite("Resolving before anybody asks", .timeLimit(.minutes(10)))
 struct PreresolvingTests {
     private func names(_ count: Int) throws -> [HostName] { try (0..<count).map { try HostName("n\($0).test") } }
 

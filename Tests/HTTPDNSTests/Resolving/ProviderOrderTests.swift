@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Providers of a route", .timeLimit(.minutes(1)))
+@Suite("Providers of a route", .timeLimit(.minutes(10)))
 struct ProviderOrderTests {
     @Test("the next provider is asked when one fails, and the answer says who failed")
     func goesOn() async throws {

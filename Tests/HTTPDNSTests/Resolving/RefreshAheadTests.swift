@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Refresh ahead", .timeLimit(.minutes(1)))
+@Suite("Refresh ahead", .timeLimit(.minutes(10)))
 struct RefreshAheadTests {
     @Test(
         "invariant 11: a hit in the last tenth, 2 s at least and half at most, returns at once and starts one refresh",

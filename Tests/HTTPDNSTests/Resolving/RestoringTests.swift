@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Resolving with a store", .timeLimit(.minutes(1)))
+@Suite("Resolving with a store", .timeLimit(.minutes(10)))
 struct RestoringTests {
     /// A store in memory, as good or bad as a test wants it.
     private final class MemoryStore: ResolutionStore {

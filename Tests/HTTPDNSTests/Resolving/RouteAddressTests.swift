@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("A route's rules about addresses", .timeLimit(.minutes(1)))
+@Suite("A route's rules about addresses", .timeLimit(.minutes(10)))
 struct RouteAddressTests {
     private func fixture(only: [String] = [], allowed: [String] = []) throws -> ResolverFixture {
         try ResolverFixture(fallback: .system) {

@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("HTTPS records through the resolver", .timeLimit(.minutes(1)))
+@Suite("HTTPS records through the resolver", .timeLimit(.minutes(10)))
 struct ServiceRoutingTests {
     private func fixture(_ change: (inout ResolverConfiguration) throws -> Void = { _ in }) throws -> ResolverFixture {
         try ResolverFixture {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Shadow mode", .timeLimit(.minutes(1)))
+@Suite("Shadow mode", .timeLimit(.minutes(10)))
 struct ShadowTests {
     private func fixture(
         system: Result<[IPAddress], SystemResolverError>? = .success([IPAddress(v4: 203, 0, 113, 99)]),

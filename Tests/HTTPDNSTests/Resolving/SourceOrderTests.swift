@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
 
-@Suite("Order of sources", .timeLimit(.minutes(1)))
+@Suite("Order of sources", .timeLimit(.minutes(10)))
 struct SourceOrderTests {
     @Test("the request's own endpoints win over mappings and providers, and need no waiting")
     func pinned() throws {

@@ -120,7 +120,7 @@ struct DiskSnapshotTests {
         #expect(try await store.load() == [])
     }
 
-    @Test("whatever is no regular file is neither read nor replaced, and holds nothing up", .timeLimit(.minutes(1)))
+    @Test("whatever is no regular file is neither read nor replaced, and holds nothing up", .timeLimit(.minutes(10)))
     func notRegular() async throws {
         let fifo = "\(folder.path)/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)

@@ -5,7 +5,7 @@ import Testing
 
 private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
 
-@Suite("System resolver", .timeLimit(.minutes(1)))
+@Suite("System resolver", .timeLimit(.minutes(10)))
 struct SystemResolverTests {
     private let host: HostName
     private let time = StoppedTime()
@@ -183,7 +183,7 @@ struct SystemResolverTests {
     }
 }
 
-@Suite("getaddrinfo", .timeLimit(.minutes(1)))
+@Suite("getaddrinfo", .timeLimit(.minutes(10)))
 struct AddressInfoTests {
     @Test("localhost is found in the hosts file, each address once")
     func localhost() async throws {

@@ -4,7 +4,7 @@ import Testing
 
 @testable import HTTPDNSTestKit
 
-@Suite("The suite that every provider must pass", .timeLimit(.minutes(2)))
+@Suite("The suite that every provider must pass", .timeLimit(.minutes(10)))
 struct ProviderCompatibilityTests {
     private let dual = try? HostName("dual.test")
     private let addresses = [

@@ -71,7 +71,7 @@ struct ServerTests {
         let line = try #require(explained.output.split(separator: "\n").first { $0.hasPrefix("curl ") })
         let pasted = try await Command("sh", ["-c", line.dropFirst("curl".count) + " -sS -o /dev/null"]).run()
         #expect(pasted.status == 0, "\(pasted)")
-        #expect(try rig.accessLog().contains { $0.target == "/a.jpg?cli-paste" && $0.address == "127.0.0.2" })
+        try await rig.awaitAccessLog(count: 1) { $0.target == "/a.jpg?cli-paste" && $0.address == "127.0.0.2" }
     }
 
     @Test("exported curl options work with curl -K")

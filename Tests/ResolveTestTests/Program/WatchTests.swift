@@ -40,10 +40,10 @@ struct WatchTests {
     @Test(
         "on a terminal the table is drawn over itself, keys are obeyed, and the terminal is given back",
         .enabled(if: Command.find("script") != nil),
-        arguments: [("dq", ""), ("", "timeout --foreground -s INT 2 "), ("", "timeout --foreground -s TERM 2 ")]
+        arguments: [("dq", ""), ("", "timeout --foreground -s INT 6 "), ("", "timeout --foreground -s TERM 6 ")]
     )
     func terminal(keys: String, prefix: String) async throws {
-        let watch = "\(Program.path) watch one.test --map one.test=127.0.0.2,127.0.0.3 --interval 50ms --for 20s"
+        let watch = "\(Program.path) watch one.test --map one.test=127.0.0.2,127.0.0.3 --interval 50ms --for 60s"
         let line = "stty cols 60; \(prefix)\(watch); stty -a"
         // Each key is typed once what it is about is seen. Held open behind the keys, or script would type Ctrl-D.
         let folder = try TemporaryFolder()
@@ -52,7 +52,7 @@ struct WatchTests {
         let typing = keys.map {
             "until grep -aq '\(awaited["\($0)"] ?? "")' \(seen); do sleep 0.05; done; printf \($0); "
         }
-        let shell = "(\(typing.joined())exec sleep 3) | script -qfec '\(line)' \(seen)"
+        let shell = "(\(typing.joined())exec sleep 8) | script -qfec '\(line)' \(seen)"
         let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
         let output = run.output
         #expect(output.contains("\u{1B}[?25l") && output.contains("\u{1B}[?25h"), "\(run)")
@@ -76,11 +76,11 @@ struct WatchTests {
         let folder = try TemporaryFolder()
         let output = try folder.write("", to: "output")
         let arguments = [
-            "watch", name, "--json", "--interval", "100ms", "--for", "60s", "--family", "v4", "--doh", rig.dohURL,
+            "watch", name, "--json", "--interval", "100ms", "--for", "600s", "--family", "v4", "--doh", rig.dohURL,
             "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
         ]
         let shell = "echo $$ > \(folder.path)/pid; exec \"$0\" \"$@\" > \(output)"
-        async let run = Command("sh", ["-c", shell, Program.path] + arguments).run(within: .seconds(90))
+        async let run = Command("sh", ["-c", shell, Program.path] + arguments).run(within: .seconds(630))
 
         try await Self.wait(for: #""event":"state","host":"\#(name)""#, #""addresses":["127.0.0.2"]"#, in: output)
         try await Self.wait(for: #""event":"refreshed","host":"\#(name)""#, #""provider":"doh""#, in: output)

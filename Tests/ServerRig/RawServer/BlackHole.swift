@@ -25,7 +25,7 @@ public final class BlackHole: Sendable {
             fillers.append(filler)
             var descriptors = [pollfd(fd: filler.number, events: Int16(POLLOUT), revents: 0)]
             // On loopback a connection that is let in stands before `connect` returns.
-            if poll(&descriptors, 1, 100) == 0 {
+            if poll(&descriptors, 1, 250) == 0 {
                 self.fillers = fillers
                 return
             }

@@ -10,12 +10,15 @@ struct LogFile: Sendable {
         return LogMark(offset: stat(path, &status) == 0 ? Int(status.st_size) : 0)
     }
 
-    /// The whole lines after `mark`; one that is still being written is left for later.
+    /// The whole lines that were begun after `mark`; one that is still being written is left for later.
     func lines(since mark: LogMark) throws -> [Substring] {
         let file = FileDescriptor(try checked("open \(path)", open(path, O_RDONLY | O_CLOEXEC)))
-        let bytes = file.contents(from: mark.offset)
-        guard let last = bytes.lastIndex(of: UInt8(ascii: "\n")) else { return [] }
-        return String(decoding: bytes[..<last], as: UTF8.self).split(separator: "\n")
+        let newline = UInt8(ascii: "\n")
+        // The byte before the mark ends a line, unless the mark was taken while one was being written.
+        let bytes = file.contents(from: max(0, mark.offset - 1))
+        guard let last = bytes.lastIndex(of: newline) else { return [] }
+        let first = mark.offset == 0 ? 0 : bytes.firstIndex(of: newline) ?? last
+        return String(decoding: bytes[first..<last], as: UTF8.self).split(separator: "\n")
     }
 
     /// The end of the log, for error messages.

@@ -73,7 +73,7 @@ public final class ServerRig: Sendable {
     public static func start(preferredTLSPort: UInt16? = nil) async throws -> ServerRig {
         let parts = [Part.nginx, .bind].filter { isRequired || $0.isInstalled }.map(\.rawValue)
         let supervisor = try Supervisor(parts: parts, tlsPort: preferredTLSPort)
-        let ready = try await onBlockingThread { try supervisor.waitUntilReady(within: .seconds(60)) }
+        let ready = try await onBlockingThread { try supervisor.waitUntilReady(within: .seconds(180)) }
         return ServerRig(ready: try JSONDecoder().decode(Ready.self, from: Data(ready)), supervisor: supervisor)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Alibaba: the contract of providers", .timeLimit(.minutes(3)))
+@Suite("Alibaba: the contract of providers", .timeLimit(.minutes(10)))
 struct AlibabaContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: ServiceExchanging {

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPDNS
 
 /// The provider over its own transport, against a server that says what no real one would.
-@Suite("Alibaba: over the wire", .timeLimit(.minutes(3)))
+@Suite("Alibaba: over the wire", .timeLimit(.minutes(10)))
 struct AlibabaOverTheWireTests {
     private func provider(port: UInt16) throws -> AlibabaProvider {
         var configuration = AlibabaProvider.Configuration(

@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Tencent: the contract of providers", .timeLimit(.minutes(3)))
+@Suite("Tencent: the contract of providers", .timeLimit(.minutes(10)))
 struct TencentContractTests {
     /// Answers as the service does, about four names; about one of them it keeps silent.
     private final class Service: ServiceExchanging {

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTPDNS
 
 /// The provider over its own transport, against a server that says what no real one would.
-@Suite("Tencent: over the wire", .timeLimit(.minutes(3)))
+@Suite("Tencent: over the wire", .timeLimit(.minutes(10)))
 struct TencentOverTheWireTests {
     private func provider(port: UInt16) throws -> TencentProvider {
         var configuration = TencentProvider.Configuration(
