@@ -71,7 +71,8 @@ struct Race: Equatable {
             step = next()
             isLatestOverdue = step.begins == nil
         }
-        if !hasConnection, index != latest, !isLatestOverdue, attempts[latest] == .running || attempts[latest] == .sent {
+        let isLatestUnderWay = attempts[latest] == .running || attempts[latest] == .sent
+        if !hasConnection, index != latest, isLatestUnderWay, !isLatestOverdue {
             attempts[index] = .withdrawn
             step.withdraws = index
         }
