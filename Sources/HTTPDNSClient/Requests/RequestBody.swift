@@ -1,4 +1,5 @@
 internal import CurlTransport
+internal import HTTPDNSPrimitives
 internal import Synchronization
 
 /// The bytes that a request carries.
@@ -74,19 +75,25 @@ public struct RequestBody: Sendable {
     var isSpent: Bool { pass?.isTaken ?? false }
 
     /// The body as the transport takes it. Files are opened here, and what is in memory is compressed.
-    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
-    func opened() async throws -> RequestBodySource {
+    /// - Parameters:
+    ///   - deadline: The call's.
+    ///   - kept: What the call has compressed before.
+    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    func opened(
+        until deadline: MonotonicTime? = nil,
+        keeping kept: CompressedOnce? = nil
+    ) async throws -> RequestBodySource {
         switch content {
         case .none: return .none
         case .bytes(var bytes):
-            if let coding { bytes = try await coding.compressed(bytes) }
+            if let coding { bytes = try await coding.compressed(bytes, until: deadline, keeping: kept) }
             guard report != nil else { return .bytes(bytes) }
-            return try await OpenPieces.source(of: [.bytes(bytes)])
+            return try await OpenPieces.source(of: [.bytes(bytes)], until: deadline)
         case .stream(let length, let chunks):
             guard let coding else { return .stream(length: length, chunks) }
             return .compressed(chunks, length: length, coding)
         case .pieces(let pieces):
-            let source = try await OpenPieces.source(of: pieces)
+            let source = try await OpenPieces.source(of: pieces, until: deadline)
             guard let coding, case .stream(let length, let chunks) = source else { return source }
             return .compressed(chunks, length: length, coding)
         }
