@@ -29,6 +29,12 @@ final class ReadableFile: Sendable {
             close(descriptor)
             throw FileFault(path, "it is no regular file")
         }
+        // Files of the kernel's (/proc, /sys) say so, whatever is in them.
+        var byte: UInt8 = 0
+        guard status.st_size > 0 || pread(descriptor, &byte, 1, 0) <= 0 else {
+            close(descriptor)
+            throw FileFault(path, "it says that it is empty, and is not")
+        }
         self.path = path
         self.descriptor = descriptor
         length = Int64(status.st_size)
