@@ -62,9 +62,10 @@ public struct RequestBody: Sendable {
     ///
     /// It is called in a task of the client's, never on the loop thread; the last call may come after the head of the answer.
     /// A sending that is repeated (redirect, retry) begins at 0 again. An answer that comes before the body's end ends it early.
+    /// Closures that the body has already are told as well, before this one.
     public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestBody {
         var body = self
-        body.report = report
+        body.report = TransferProgress.reporting(to: self.report, and: report)
         return body
     }
 

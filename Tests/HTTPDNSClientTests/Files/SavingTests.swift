@@ -177,6 +177,24 @@ struct SavingTests {
         }
     }
 
+    @Test("who asked for the progress before is told as well")
+    func twoReports() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = Lock<[Int64]>([])
+        let second = Lock<[Int64]>([])
+        let monitor = Around { request, context, next in
+            var response = try await next(request, context)
+            response.body = response.body.reportingProgress { step in first.withLock { $0.append(step.bytes) } }
+            return response
+        }
+        let wire = ScriptedWire { request, _ in .ok(from: request, chunks: [[1, 2]]) }
+        let rig = try Rig(wire: wire) { $0.applicationInterceptors = [monitor] }
+        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a") { step in
+            second.withLock { $0.append(step.bytes) }
+        }
+        #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
+    }
+
     @Test("a body that fails is never complete")
     func neverComplete() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
