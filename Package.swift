@@ -63,6 +63,7 @@ let package = Package(
             name: "CurlTransport",
             dependencies: [
                 "CCurl",
+                "CHTTPDNSZlib",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),

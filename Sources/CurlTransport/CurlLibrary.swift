@@ -9,4 +9,10 @@ package enum CurlLibrary {
         }
         return String(cString: text)
     }
+
+    /// Whether it looks for each piece of a body whether it is to take a content coding off (7.88.1), and not once, in the head.
+    static let decodesByThePiece: Bool = {
+        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
+        return information.pointee.version_num < 0x080000
+    }()
 }

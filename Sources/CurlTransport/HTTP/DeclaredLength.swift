@@ -8,16 +8,13 @@ struct DeclaredLength {
     /// Takes note of a line of the head, with its end.
     /// - Returns: False when the line contradicts one before it, or itself.
     mutating func agrees(with line: UnsafeRawBufferPointer) -> Bool {
-        let name = DeclaredLength.name
-        guard line.count > name.utf8CodeUnitCount, line[0] | 0x20 == name.utf8Start[0],
-            (1..<name.utf8CodeUnitCount).allSatisfy({ line[$0] | 0x20 == name.utf8Start[$0] })
-        else { return true }
+        guard let value = line.value(of: DeclaredLength.name) else { return true }
         var digits: UInt64 = 0
-        for index in name.utf8CodeUnitCount..<line.count {
-            switch line[index] {
+        for byte in value {
+            switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 // A number that runs over is no length; libcurl refuses it.
-                digits = digits &* 10 &+ UInt64(line[index] - UInt8(ascii: "0"))
+                digits = digits &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
             case UInt8(ascii: ","), UInt8(ascii: "\n"):
                 if let length, length != digits { return false }
                 length = digits

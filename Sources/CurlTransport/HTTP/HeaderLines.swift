@@ -7,7 +7,8 @@ enum HeaderLines {
     static func list(
         _ fields: HTTPFields,
         host: String?,
-        hasBody: Bool
+        hasBody: Bool,
+        saysEmpty: Bool = false
     ) throws(TransferFailure) -> UnsafeMutablePointer<curl_slist>? {
         var list: UnsafeMutablePointer<curl_slist>?
         var line: [UInt8] = []
@@ -29,6 +30,7 @@ enum HeaderLines {
             if !cookies.isEmpty { try append("Cookie", cookies, to: &list, line: &line) }
             // libcurl would wait up to a second for a 100 (Continue) before it sends a long body.
             if hasBody { list = curl_slist_append(list, "Expect:") }
+            if saysEmpty { list = curl_slist_append(list, "Content-Length: 0") }
         } catch {
             curl_slist_free_all(list)
             throw error

@@ -53,6 +53,8 @@ final class TransportLoop {
     var sweepAt = Int64.max
     /// Sockets that were shut down and that libcurl has yet to close.
     var shutSockets: Set<Int32> = []
+    /// There with the first body that needs it.
+    private(set) lazy var decodingRoom = DecodingRoom()
     /// Whether callers' tasks were run among the last jobs.
     private var hasRunTasks = false
     private(set) var isDraining = false
@@ -320,6 +322,7 @@ final class TransportLoop {
         guard handle.isHeadComplete else {
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }
+        if let failure = handle.cutShort { return .failure(completed(failure, handle)) }
         return .success(handle.summary)
     }
 

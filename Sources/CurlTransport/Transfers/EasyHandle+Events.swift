@@ -27,6 +27,7 @@ extension EasyHandle {
                 head.reserveCapacity(512)
                 status = EasyHandle.status(in: line)
             }
+            declaredCoding.read(line)
             head.append(contentsOf: line)
         }
         if phase == .receiving || !isInterim {
@@ -52,8 +53,10 @@ extension EasyHandle {
                 head.removeAll(keepingCapacity: true)
                 status = nil
                 declaredLength = DeclaredLength()
+                declaredCoding = DeclaredCoding()
             } else {
                 isHeadComplete = true
+                beginDecoding()
                 loop.touch(self)
                 if isSendingPaused { loop.noteEarlyAnswer(self) }
             }
@@ -75,7 +78,7 @@ extension EasyHandle {
         return digits.reduce(0) { $0 * 10 + Int($1 - UInt8(ascii: "0")) }
     }
 
-    /// Bytes of the body, decoded.
+    /// Bytes of the body, as far as libcurl decodes it.
     func receiveBody(_ bytes: UnsafeRawBufferPointer) -> Int {
         guard isHeadComplete else {
             failure = TransferFailure(
@@ -98,10 +101,19 @@ extension EasyHandle {
             }
         }
         markActive(.receiving)
+        let isTaken = if let inflater { decode(bytes, with: inflater) } else { takeBody(bytes) }
+        guard isTaken else { return 0 }
+        loop.touch(self)
+        return bytes.count
+    }
+
+    /// Takes bytes of the body, decoded.
+    /// - Returns: Whether there may be more.
+    func takeBody(_ bytes: UnsafeRawBufferPointer) -> Bool {
         bodyBytes += bytes.count
         if bodyBytes > maximumBodyBytes {
             failure = EasyHandle.tooLong(maximumBodyBytes)
-            return 0
+            return false
         }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
             chunks.append(chunk)
@@ -113,8 +125,7 @@ extension EasyHandle {
         }
         chunk.append(contentsOf: bytes)
         pendingBytes += bytes.count
-        loop.touch(self)
-        return bytes.count
+        return true
     }
 
     /// libcurl wants bytes of the request body.
@@ -278,31 +289,5 @@ extension EasyHandle {
         if self.phase == .receiving { return }
         self.phase = phase
         loop.deadlineMayBeEarlier(for: self)
-    }
-}
-
-extension TransferRequest {
-    var hasBody: Bool {
-        if case .none = body { false } else { true }
-    }
-
-    /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
-    var hasBytesToSend: Bool {
-        switch body {
-        case .none: false
-        case .bytes(let bytes): !bytes.isEmpty
-        case .stream(let length, _): length != 0
-        }
-    }
-
-    /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
-    var mayBeSentTwice: Bool {
-        !hasBody && (method == .get || method == .head || method == .options)
-    }
-
-    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
-    var isIdempotent: Bool {
-        if case .stream = body { return false }
-        return [.get, .head, .options, .trace, .put, .delete].contains(method)
     }
 }

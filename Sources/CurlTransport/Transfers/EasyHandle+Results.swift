@@ -110,6 +110,9 @@ extension EasyHandle {
             return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
         case CURLE_BAD_CONTENT_ENCODING:
             return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
+        case CURLE_WRITE_ERROR:
+            // What is written to refuses nothing without saying why, so it was one of libcurl's decoders.
+            return failure(.undecodable, .body, EasyHandle.goesOn)
         case CURLE_OUT_OF_MEMORY where isReadingPaused:
             // libcurl's own bound for what it decodes from one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
             if let limit = transfer?.limits.maximumResponseBytes, limit <= 64 << 20 { return EasyHandle.tooLong(limit) }

@@ -40,7 +40,8 @@ extension EasyHandle {
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
             host: transfer.request.hostHeader,
-            hasBody: transfer.hasBody
+            hasBody: transfer.hasBody,
+            saysEmpty: transfer.request.saysEmpty
         )
         set(CURLOPT_HTTPHEADER, list: headerList)
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {

@@ -103,6 +103,9 @@ final class EasyHandle: HeapMember {
     var status: Int?
     var isHeadComplete = false
     @exclusivity(unchecked) var declaredLength = DeclaredLength()
+    @exclusivity(unchecked) var declaredCoding = DeclaredCoding()
+    /// Takes the content coding off the body; nil where that is libcurl's work, or there is none.
+    var inflater: Inflater?
     var isHeadDelivered = false
     /// Full chunks of this loop turn, and the one that is being filled.
     var chunks: [[UInt8]] = []
@@ -212,6 +215,7 @@ final class EasyHandle: HeapMember {
         status = nil
         isHeadComplete = false
         declaredLength = DeclaredLength()
+        endDecoding()
         isHeadDelivered = false
         chunks = []
         chunk = []

@@ -219,7 +219,9 @@ extension Transfer {
                     if taken > told { progress(taken, false) }
                     told = taken
                 }
-                if upload.finish(nil) { mailbox.post(.resumeSending(self)) }
+                // Most streams end without an error when their task is cancelled; the server must not take that for the end.
+                let error = Task.isCancelled ? CancellationError() : nil
+                if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             } catch {
                 if upload.finish(error) { mailbox.post(.resumeSending(self)) }
             }

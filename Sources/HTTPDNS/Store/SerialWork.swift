@@ -8,6 +8,9 @@ package final class SerialWork: Sendable {
     /// The system gave no thread.
     package struct NoThread: Error {}
 
+    /// The work was not done in time.
+    package struct Overdue: Error {}
+
     private let queue = Lock(WorkQueue<Job>())
     private let startThread: StartThread
 
@@ -21,11 +24,23 @@ package final class SerialWork: Sendable {
     init(startThread: @escaping StartThread) { self.startThread = startThread }
 
     /// Runs `work` after all that was given before, and returns what it returns.
-    /// - Throws: What `work` throws; ``NoThread``; and `CancellationError` as soon as the task is cancelled: then the work may
-    ///   still run, and nobody hears of it.
-    package func run<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+    /// - Throws: What `work` throws; ``NoThread``; ``Overdue`` at the deadline and `CancellationError` as soon as the task is
+    ///   cancelled: then the work may still run, and nobody hears of it.
+    package func run<Value: Sendable>(
+        until deadline: MonotonicTime? = nil,
+        on clock: some TimeSource = SystemTimeSource(),
+        _ work: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
         try Task.checkCancellation()
+        if let deadline, clock.now() >= deadline { throw Overdue() }
         let outcome = OneShot<Result<Value, any Error>>()
+        let timer = deadline.map { deadline in
+            Task {
+                try await clock.sleep(until: deadline)
+                outcome.deliver(.failure(Overdue()))
+            }
+        }
+        defer { timer?.cancel() }
         enqueue {
             outcome.deliver(Result { try work() })
         } refuse: {

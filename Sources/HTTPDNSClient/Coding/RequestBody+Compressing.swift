@@ -1,14 +1,16 @@
 internal import CurlTransport
+internal import HTTPDNSPrimitives
 
 extension RequestBody {
     /// The same body, compressed as it is sent, with `Content-Encoding` to say so. A server need not know the coding, and cannot
     /// be asked before: many answer 415 (RFC 9110 section 15.5.16).
     ///
-    /// - What is in memory (bytes, text, JSON, forms) is compressed whole for each sending, so that its length is known. Files, multipart
-    ///   forms and streams are compressed piece by piece as the server takes them, with unknown length: HTTP/1.1 sends
+    /// - What is in memory (bytes, text, JSON, forms) is compressed whole, so that its length is known, and once a call: retries,
+    ///   redirects and other addresses get the same bytes, which are kept beside the plain ones until the head of the answer. Files,
+    ///   multipart forms and streams are compressed piece by piece as the server takes them, with unknown length: HTTP/1.1 sends
     ///   chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
-    /// - It runs in tasks of the client's, never on the loop thread. The call's deadline is looked at when what is in memory has been
-    ///   compressed, not meanwhile; cancelling ends it at once.
+    /// - It runs in tasks of the client's, never on the loop thread. Cancelling ends it, and so does the call's deadline: with
+    ///   ``HTTPDNSClientError/Code/timedOut`` in the stage ``HTTPDNSClientError/Stage/request`` for what is in memory.
     /// - It can be sent again if the plain body can.
     /// - A stream goes out in blocks of some ten thousand bytes, and not chunk by chunk: a server that is to answer to each
     ///   chunk waits for those.
@@ -26,11 +28,29 @@ extension RequestBody {
 }
 
 extension ContentCoding {
+    /// The same, unless a call has done it before.
+    func compressed(
+        _ bytes: [UInt8],
+        until deadline: MonotonicTime?,
+        keeping kept: CompressedOnce?
+    ) async throws -> [UInt8] {
+        if let compressed = kept?.bytes(of: bytes, in: self) { return compressed }
+        let compressed = try await compressed(bytes, until: deadline)
+        kept?.keep(compressed, of: bytes, in: self)
+        return compressed
+    }
+
     /// Bytes in this coding.
-    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
-    func compressed(_ bytes: [UInt8]) async throws -> [UInt8] {
+    /// - Throws: ``BodyOverdue; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    func compressed(
+        _ bytes: [UInt8],
+        until deadline: MonotonicTime? = nil,
+        on clock: some TimeSource = SystemTimeSource()
+    ) async throws -> [UInt8] {
         // The caller's task may run on the loop. A new task does not inherit that.
-        let work = Task(executorPreference: StreamReading.executor) { try await compressedHere(bytes) }
+        let work = Task(executorPreference: StreamReading.executor) {
+            try await compressedHere(bytes, until: deadline, on: clock)
+        }
         return try await withTaskCancellationHandler {
             try await work.value
         } onCancel: {
@@ -38,12 +58,20 @@ extension ContentCoding {
         }
     }
 
-    private func compressedHere(_ bytes: [UInt8]) async throws -> [UInt8] {
+    private func compressedHere(
+        _ bytes: [UInt8],
+        until deadline: MonotonicTime?,
+        on clock: some TimeSource
+    ) async throws -> [UInt8] {
         do {
             let deflater = try Deflater(self)
             var (input, output) = (bytes[...], [UInt8]())
             while !input.isEmpty {
                 try Task.checkCancellation()
+                // A timer would want a thread where this one has it.
+                if let deadline, clock.now() >= deadline {
+                    throw BodyOverdue(while: "the request's body was compressed")
+                }
                 output += try deflater.add(&input)
                 // Others want the thread too.
                 await Task.yield()

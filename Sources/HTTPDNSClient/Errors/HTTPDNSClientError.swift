@@ -74,7 +74,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         /// A short word, bounded in number.
         public let description: String
 
-        /// Reading the request and its URL.
+        /// Reading the request and its URL, and making its body ready: opening its files, compressing what is in memory.
         public static let request = Stage(description: "request")
         /// Reading the settings.
         public static let configuration = Stage(description: "configuration")

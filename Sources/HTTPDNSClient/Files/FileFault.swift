@@ -24,7 +24,8 @@ extension HTTPDNSClientError {
             code: .requestBodyFailed,
             stage: .request,
             message: "the file of the request's body cannot be read: \(fault)",
-            hint: "a body's file is a regular file that this process may read; for a pipe use RequestBody.stream"
+            hint:
+                "a body's file is a regular file that knows its length and may be read; for others use RequestBody.stream"
         )
         error.underlying = fault
         return error

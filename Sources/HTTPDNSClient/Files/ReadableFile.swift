@@ -29,6 +29,12 @@ final class ReadableFile: Sendable {
             close(descriptor)
             throw FileFault(path, "it is no regular file")
         }
+        // Files of the kernel's (/proc, /sys) say so, whatever is in them.
+        var byte: UInt8 = 0
+        guard status.st_size > 0 || pread(descriptor, &byte, 1, 0) <= 0 else {
+            close(descriptor)
+            throw FileFault(path, "it says that it is empty, and is not")
+        }
         self.path = path
         self.descriptor = descriptor
         length = Int64(status.st_size)
@@ -36,12 +42,15 @@ final class ReadableFile: Sendable {
 
     deinit { close(descriptor) }
 
-    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
-    static func open(_ path: String) async throws -> ReadableFile {
+    /// - Throws: ``BodyOverdue`` at the deadline, whatever the file system does; ``HTTPDNSClientError`` with code
+    ///   `requestBodyFailed`; `CancellationError`.
+    static func open(_ path: String, until deadline: MonotonicTime?) async throws -> ReadableFile {
         do {
-            return try await SerialWork().run { try ReadableFile(path) }
+            return try await SerialWork().run(until: deadline) { try ReadableFile(path) }
         } catch let fault as FileFault {
             throw HTTPDNSClientError.unreadable(fault)
+        } catch is SerialWork.Overdue {
+            throw BodyOverdue(while: "the file of the request's body was opened: \(path.escaped(limit: 200))")
         } catch is SerialWork.NoThread {
             throw HTTPDNSClientError.unreadable(FileFault(path, EAGAIN))
         }

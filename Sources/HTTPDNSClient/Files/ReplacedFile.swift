@@ -27,16 +27,18 @@ package final class ReplacedFile: Sendable {
         let final = try Self.resolved(path)
         var status = stat()
         let isThere = stat(final, &status) == 0
+        // A name that is too long, say, would be found out only when the file gets it.
+        guard isThere || errno == ENOENT else { throw FileFault(path, errno) }
         guard !isThere || status.st_mode & S_IFMT == S_IFREG else {
             throw FileFault(path, "there is something that is no regular file")
         }
         guard final.utf8.last != UInt8(ascii: "/") else { throw FileFault(path, "it is the name of a folder") }
         // The file's own name with an ending could be longer than the file system takes.
         temporary = "\(Self.folder(of: final)).httpdns-\(String(UInt64.random(in: .min ... .max), radix: 16)).part"
-        descriptor = Self.created(temporary)
+        // A new file has what the process's umask leaves. One in the place of another is for nobody else, not even while it is empty.
+        descriptor = Self.created(temporary, isThere ? 0o600 : 0o666)
         guard descriptor >= 0 else { throw FileFault(path, errno) }
-        // A new file has what the process's umask leaves; one in the place of another has its rights.
-        if isThere { fchmod(descriptor, status.st_mode & 0o777) }
+        if isThere { Self.hand(descriptor, over: status) }
         self.path = final
     }
 
@@ -114,7 +116,18 @@ package final class ReplacedFile: Sendable {
         path.lastIndex(of: "/").map { path[...$0] } ?? ""
     }
 
-    private static func created(_ path: String) -> Int32 {
-        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    private static func created(_ path: String, _ rights: mode_t) -> Int32 {
+        open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, rights)
+    }
+
+    /// Gives a file the owner, the group and the rights of another, as far as the system lets this process.
+    private static func hand(_ descriptor: Int32, over status: stat) {
+        var rights = status.st_mode & 0o777
+        // The owner is root's to give; the group is that of the process, or one of its others.
+        if fchown(descriptor, status.st_uid, status.st_gid) != 0, fchown(descriptor, .max, status.st_gid) != 0 {
+            // The rights of that group are not those of this one.
+            rights &= 0o707 | (rights & 0o007) << 3
+        }
+        fchmod(descriptor, rights)
     }
 }

@@ -25,4 +25,16 @@ public struct TransferProgress: Hashable, Sendable, CustomStringConvertible {
     public var description: String {
         total.map { "\(bytes) of \($0) bytes" } ?? "\(bytes) bytes of an unknown number"
     }
+
+    /// Tells both, the first one first.
+    static func reporting(
+        to first: (@Sendable (TransferProgress) -> Void)?,
+        and second: @escaping @Sendable (TransferProgress) -> Void
+    ) -> @Sendable (TransferProgress) -> Void {
+        guard let first else { return second }
+        return { progress in
+            first(progress)
+            second(progress)
+        }
+    }
 }

@@ -23,6 +23,8 @@ public struct InterceptionContext: Sendable {
     /// What the hops before this one say about it.
     var way = HopWay()
     let call: CallTime
+    /// Nil for a call that compresses nothing.
+    let compressed: CompressedOnce?
     /// Nil for a client without interceptors, whose calls cannot nest.
     let frame: CallFrame?
     /// The hop's place among those that may be on their way; nil where nothing is limited.

@@ -26,6 +26,7 @@ extension Pipeline {
             depth: 0,
             rewritten: nil,
             call: time,
+            compressed: nil,
             frame: nil
         )
         let rewritten: RewrittenRequest

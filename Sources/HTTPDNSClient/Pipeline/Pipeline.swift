@@ -125,6 +125,7 @@ final class Pipeline: Sendable {
                 depth: 0,
                 rewritten: rewritten,
                 call: time,
+                compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
         )
@@ -148,6 +149,8 @@ final class Pipeline: Sendable {
             depth: frame.depth,
             rewritten: rewritten,
             call: time,
+            // What interceptors send instead of the request nobody knows before.
+            compressed: CompressedOnce(),
             frame: frame
         )
         do {

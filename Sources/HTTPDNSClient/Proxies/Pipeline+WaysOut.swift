@@ -119,7 +119,7 @@ extension Pipeline {
         _ hop: HopRecord
     ) async throws -> HopAnswer {
         if case .straight = way {
-            let body = try await request.body.opened()
+            let body = try await opened(request, context, hop)
             let passage = waysOut.straightPassage
             // Made in place: a request that stands in a variable is copied on its way, all its references counted.
             return try await sender.send(
@@ -135,7 +135,7 @@ extension Pipeline {
         )[...]
         let first = departures.first?.proxyEndpoint
         while let departure = departures.popFirst() {
-            let body = try await request.body.opened()
+            let body = try await opened(request, context, hop)
             do {
                 let answer = try await sender.send(
                     transferRequest(
@@ -162,6 +162,18 @@ extension Pipeline {
         }
         // A resolution without addresses is an error of its own.
         throw HTTPDNSClientError(code: .proxyUnreachable, stage: .resolve, message: "the proxy has no address")
+    }
+
+    private func opened(
+        _ request: ClientRequest,
+        _ context: InterceptionContext,
+        _ hop: HopRecord
+    ) async throws -> RequestBodySource {
+        do {
+            return try await request.body.opened(until: context.deadline, keeping: context.compressed)
+        } catch let overdue as BodyOverdue {
+            throw HTTPDNSClientError(overdue, on: hop)
+        }
     }
 
     /// A proxy that forwards requests in clear text answers for itself when it wants a login (RFC 9110 section 15.5.8).

@@ -1,4 +1,5 @@
 internal import CurlTransport
+internal import HTTPDNSPrimitives
 
 /// A part of a body that can be read as often as it is sent.
 enum BodyPiece: Sendable {
@@ -30,14 +31,14 @@ struct OpenPieces: AsyncSequence, Sendable {
     private let pieces: [Piece]
     private var length: Int64 { pieces.reduce(0) { $0 + $1.length } }
 
-    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
-    static func source(of pieces: [BodyPiece]) async throws -> RequestBodySource {
+    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    static func source(of pieces: [BodyPiece], until deadline: MonotonicTime?) async throws -> RequestBodySource {
         var open: [Piece] = []
         open.reserveCapacity(pieces.count)
         for piece in pieces {
             switch piece {
             case .bytes(let bytes): open.append(.bytes(bytes))
-            case .file(let path): open.append(.file(try await ReadableFile.open(path)))
+            case .file(let path): open.append(.file(try await ReadableFile.open(path, until: deadline)))
             }
         }
         let chunks = OpenPieces(pieces: open)

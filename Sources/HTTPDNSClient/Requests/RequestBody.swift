@@ -1,4 +1,5 @@
 internal import CurlTransport
+internal import HTTPDNSPrimitives
 internal import Synchronization
 
 /// The bytes that a request carries.
@@ -61,9 +62,10 @@ public struct RequestBody: Sendable {
     ///
     /// It is called in a task of the client's, never on the loop thread; the last call may come after the head of the answer.
     /// A sending that is repeated (redirect, retry) begins at 0 again. An answer that comes before the body's end ends it early.
+    /// Closures that the body has already are told as well, before this one.
     public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> RequestBody {
         var body = self
-        body.report = report
+        body.report = TransferProgress.reporting(to: self.report, and: report)
         return body
     }
 
@@ -74,19 +76,25 @@ public struct RequestBody: Sendable {
     var isSpent: Bool { pass?.isTaken ?? false }
 
     /// The body as the transport takes it. Files are opened here, and what is in memory is compressed.
-    /// - Throws: ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
-    func opened() async throws -> RequestBodySource {
+    /// - Parameters:
+    ///   - deadline: The call's.
+    ///   - kept: What the call has compressed before.
+    /// - Throws: ``BodyOverdue``; ``HTTPDNSClientError`` with code `requestBodyFailed`; `CancellationError`.
+    func opened(
+        until deadline: MonotonicTime? = nil,
+        keeping kept: CompressedOnce? = nil
+    ) async throws -> RequestBodySource {
         switch content {
         case .none: return .none
         case .bytes(var bytes):
-            if let coding { bytes = try await coding.compressed(bytes) }
+            if let coding { bytes = try await coding.compressed(bytes, until: deadline, keeping: kept) }
             guard report != nil else { return .bytes(bytes) }
-            return try await OpenPieces.source(of: [.bytes(bytes)])
+            return try await OpenPieces.source(of: [.bytes(bytes)], until: deadline)
         case .stream(let length, let chunks):
             guard let coding else { return .stream(length: length, chunks) }
             return .compressed(chunks, length: length, coding)
         case .pieces(let pieces):
-            let source = try await OpenPieces.source(of: pieces)
+            let source = try await OpenPieces.source(of: pieces, until: deadline)
             guard let coding, case .stream(let length, let chunks) = source else { return source }
             return .compressed(chunks, length: length, coding)
         }

@@ -9,8 +9,8 @@ extension ResponseBody {
     /// when the last byte is on the disk. A failure, and cancelling the task, leave what was there before and nothing else.
     ///
     /// The disk is written on a thread of its own; a slow one slows the server down. A new file gets the rights that the umask
-    /// leaves, one that takes the place of another the rights of that one. Only the end of the whole process can leave a
-    /// file behind, `.httpdns-….part`.
+    /// leaves, one that takes the place of another the rights of that one, and its owner and group as far as the process may give
+    /// them. Only the end of the whole process can leave a file behind, `.httpdns-….part`.
     /// - Parameter path: A path in a folder that is there. A link stays a link: the file that it leads to is replaced.
     /// - Returns: The number of bytes.
     /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for what the file system refuses; `CancellationError`.

@@ -46,10 +46,11 @@ public struct ResponseBody: AsyncSequence, Sendable {
 
     /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at the end
     /// exactly the number of bytes, with ``TransferProgress/isComplete``. The total is ``declaredLength``. It is called by whoever
-    /// reads, between two chunks; a body that fails, or that is not read to its end, is never complete.
+    /// reads, between two chunks; a body that fails, or that is not read to its end, is never complete. Closures that the body has
+    /// already are told as well, before this one.
     public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> ResponseBody {
         var body = self
-        body.report = report
+        body.report = TransferProgress.reporting(to: self.report, and: report)
         return body
     }
 

@@ -1,3 +1,5 @@
+import HTTPDNSPrimitives
+import HTTPTypes
 import Testing
 
 @testable import CurlTransport
@@ -33,6 +35,24 @@ struct UploadQueueTests {
         _ = take(queue, 9)
         _ = take(queue, 9)
         #expect(queue.finish(nil))
+    }
+
+    @Test("a stream that ends because its task is cancelled has not ended well: its bytes are no whole body")
+    func cancelledStream() async throws {
+        // Of its own it ends without an error then, like most.
+        let stream = AsyncThrowingStream<[UInt8], any Error> { _ in }
+        let request = try TransportFixture.request(
+            "http://one.test/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: nil, stream)
+        )
+        let transfer = Transfer(request, mailbox: LoopMailbox(TransportConfiguration()))
+        let (queue, pump) = (try #require(transfer.upload), try #require(transfer.startPump()))
+        queue.open()?.resume()
+        pump.cancel()
+        await pump.value
+        guard case .failed = take(queue, 9).portion else { return #expect(Bool(false), "it looks whole") }
     }
 
     @Test("a stream that is shorter or longer than declared fails the request")

@@ -108,6 +108,32 @@ struct SavingTests {
         #expect(rig.wire.requests.isEmpty)
     }
 
+    @Test("a name that the file system does not take is found out before anything is sent")
+    func longName() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        let path = "\(folder)/\(String(repeating: "a", count: 256))"
+        let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
+        #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false)
+        #expect(try rig.wire.requests.isEmpty && names().isEmpty)
+    }
+
+    @Test(
+        "a file in the place of another has its owner and group",
+        .enabled("only root gives files away") { getuid() == 0 }
+    )
+    func owner() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        chmod("\(folder)/a", 0o640)
+        #expect(chown("\(folder)/a", 12_345, 12_346) == 0)
+        _ = try await rig([[1]]).client.download("https://one.test/", to: "\(folder)/a")
+        var status = stat()
+        #expect(stat("\(folder)/a", &status) == 0)
+        #expect(status.st_uid == 12_345 && status.st_gid == 12_346 && status.st_mode & 0o7777 == 0o640)
+        #expect(try contents("a") == "\u{1}")
+    }
+
     @Test("a file that is dropped before its end leaves nothing, nor does one that cannot get its name")
     func dropped() throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -149,6 +175,24 @@ struct SavingTests {
             )
             #expect(seen.withLock { $0[1].fraction } == total.map { _ in 0.4 } && seen.withLock { $0[3].fraction } == 1)
         }
+    }
+
+    @Test("who asked for the progress before is told as well")
+    func twoReports() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = Lock<[Int64]>([])
+        let second = Lock<[Int64]>([])
+        let monitor = Around { request, context, next in
+            var response = try await next(request, context)
+            response.body = response.body.reportingProgress { step in first.withLock { $0.append(step.bytes) } }
+            return response
+        }
+        let wire = ScriptedWire { request, _ in .ok(from: request, chunks: [[1, 2]]) }
+        let rig = try Rig(wire: wire) { $0.applicationInterceptors = [monitor] }
+        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a") { step in
+            second.withLock { $0.append(step.bytes) }
+        }
+        #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
     }
 
     @Test("a body that fails is never complete")

@@ -141,7 +141,8 @@ struct RequestBodyTests {
 
     @Test(
         "what is no readable regular file fails before anything is sent",
-        arguments: ["/nonexistent/body", "/tmp", "/dev/zero", ""]
+        // The kernel's files say that they are empty, whatever is in them.
+        arguments: ["/nonexistent/body", "/tmp", "/dev/zero", "", "/proc/version"]
     )
     func noFile(path: String) async throws {
         let rig = try Rig()

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNSPrimitives
+import HTTPDNSTestKit
 import Testing
 
 @testable import HTTPDNS
@@ -103,6 +104,22 @@ struct SerialWorkTests {
         }
         await #expect(throws: CancellationError.self) { try await late.value }
         #expect(work.waitingCount == 0)
+    }
+
+    @Test("a deadline ends the wait although the work hangs; one that has passed begins nothing")
+    func deadline() async throws {
+        let threads = Threads()
+        let clock = FakeTimeSource()
+        let deadline = clock.now() + .seconds(30)
+        let work = SerialWork(startThread: threads.start)
+        let call = Task { try await work.run(until: deadline, on: clock) { 1 } }
+        await clock.sleepers(atLeast: 1)
+        while threads.count < 1, !Task.isCancelled { await Task.yield() }
+        clock.advance(by: .seconds(30))
+        await #expect(throws: SerialWork.Overdue.self) { try await call.value }
+        threads.runFirst()
+        await #expect(throws: SerialWork.Overdue.self) { try await work.run(until: deadline, on: clock) { 1 } }
+        #expect(threads.count == 0)
     }
 
     @Test("a system that gives no thread is an error of the store, and the next call tries again")

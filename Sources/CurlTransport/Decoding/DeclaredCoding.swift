@@ -1,0 +1,30 @@
+/// Whether a head declares a content coding that is taken off here, and no other besides.
+struct DeclaredCoding {
+    private enum Content {
+        case none
+        case one(Inflater.Coding)
+        case others
+    }
+
+    private var content = Content.none
+
+    /// The one coding; nil when there is none, one of libcurl's, or several.
+    var inflated: Inflater.Coding? {
+        if case .one(let coding) = content { coding } else { nil }
+    }
+
+    /// Takes note of a line of the head, with its end.
+    mutating func read(_ line: UnsafeRawBufferPointer) {
+        guard let value = line.value(of: DeclaredCoding.name) else { return }
+        guard case .none = content else { return content = .others }
+        let text = value.drop { $0 <= 0x20 }.prefix { $0 > 0x20 && $0 != UInt8(ascii: ",") }
+        let isAlone = value[text.endIndex...].allSatisfy { $0 <= 0x20 }
+        switch isAlone ? String(decoding: text, as: UTF8.self).lowercased() : "" {
+        case "gzip", "x-gzip": content = .one(.gzip)
+        case "deflate": content = .one(.deflate)
+        default: content = .others
+        }
+    }
+
+    private static let name: StaticString = "content-encoding:"
+}

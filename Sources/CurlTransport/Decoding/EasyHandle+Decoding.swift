@@ -1,0 +1,53 @@
+internal import CCurl
+
+extension EasyHandle {
+    /// The head is there. From here on libcurl leaves a coding alone that is taken off here.
+    ///
+    /// Seen in libcurl 7.88.1: it looks at this option again for each piece of the body. Later ones make up their mind when they
+    /// read the head, and decode by themselves.
+    func beginDecoding() {
+        guard CurlLibrary.decodesByThePiece, transfer?.request.decodes == true, let coding = declaredCoding.inflated
+        else {
+            return
+        }
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        inflater = Inflater(coding)
+    }
+
+    /// Before the handle's next transfer.
+    func endDecoding() {
+        declaredCoding = DeclaredCoding()
+        guard inflater != nil else { return }
+        inflater = nil
+        set(CURLOPT_HTTP_CONTENT_DECODING, 1)
+    }
+
+    /// Takes the coding off.
+    /// - Returns: Whether that went well, and there may be more.
+    func decode(_ bytes: UnsafeRawBufferPointer, with inflater: Inflater) -> Bool {
+        do {
+            return try inflater.decode(bytes, in: loop.decodingRoom.bytes) { takeBody($0) }
+        } catch {
+            failure =
+                switch error {
+                case .broken(let words):
+                    EasyHandle.undecodable("the answer's content coding cannot be taken off: \(words)")
+                case .goesOn: EasyHandle.undecodable(EasyHandle.goesOn)
+                }
+            return false
+        }
+    }
+
+    /// What a body comes to that has ended.
+    var cutShort: TransferFailure? {
+        guard inflater?.isAtEnd == false else { return nil }
+        return EasyHandle.undecodable("the answer ends in the middle of its content coding")
+    }
+
+    /// What libcurl, too, takes for an error.
+    static let goesOn = "the answer goes on behind the end of its content coding"
+
+    private static func undecodable(_ message: String) -> TransferFailure {
+        TransferFailure(code: .undecodable, phase: .body, message: message)
+    }
+}

@@ -1,0 +1,30 @@
+internal import HTTPTypes
+
+extension TransferRequest {
+    var hasBody: Bool {
+        if case .none = body { false } else { true }
+    }
+
+    /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
+    var hasBytesToSend: Bool {
+        switch body {
+        case .none: false
+        case .bytes(let bytes): !bytes.isEmpty
+        case .stream(let length, _): length != 0
+        }
+    }
+
+    /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
+    var mayBeSentTwice: Bool {
+        !hasBody && (method == .get || method == .head || method == .options)
+    }
+
+    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
+    var isIdempotent: Bool {
+        if case .stream = body { return false }
+        return [.get, .head, .options, .trace, .put, .delete].contains(method)
+    }
+
+    /// Whether its server expects a body, and is to be told when there is none (RFC 9110 section 8.6). Some answer 411 else.
+    var saysEmpty: Bool { !hasBody && (method == .post || method == .put || method == .patch) }
+}

@@ -1,0 +1,142 @@
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Bodies whose own source stands still, which is nobody's limit but that of the whole call.
+@Suite("Stalled request bodies", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+struct StalledBodyTests {
+    /// Where a source stops.
+    enum Stall: CaseIterable {
+        case atOnce, afterBytes
+    }
+
+    /// How the call ends.
+    enum End: CaseIterable {
+        case deadline, cancelled
+    }
+
+    /// What is done with the source.
+    enum Kind: CaseIterable {
+        case plain, known, compressed, reported
+
+        func body(_ source: StallingSource) -> RequestBody {
+            switch self {
+            case .plain: .stream(source)
+            case .known: .stream(length: 1 << 20, source)
+            case .compressed: .stream(source).compressed()
+            case .reported: .stream(source).reportingProgress { _ in }
+            }
+        }
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        let kind: Kind
+        let stall: Stall
+        let end: End
+        let versions: HTTPVersionChoice
+
+        static let all = Kind.allCases.flatMap { kind in
+            Stall.allCases.flatMap { stall in
+                End.allCases.flatMap { end in
+                    [.http1Only, .http2Only].map { Case(kind: kind, stall: stall, end: end, versions: $0) }
+                }
+            }
+        }
+
+        var testDescription: String { "\(kind), \(stall), \(end), \(versions)" }
+    }
+
+    @Test("its call ends at the deadline or cancelled, by name, and the source is cancelled", arguments: Case.all)
+    func ends(_ it: Case) async throws {
+        let rig = try await ServerRig.shared()
+        let source = StallingSource(it.stall == .afterBytes ? [UInt8](repeating: 7, count: 100_000) : nil)
+        let total = Duration.seconds(1)
+        var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
+        request.options.versions = it.versions
+        request.options.deadline = it.end == .deadline ? total : nil
+        request.body = it.kind.body(source)
+        var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        settings.versions = it.versions
+        try await withClient(settings) { client in
+            // What TLS takes on a busy machine is not of the deadline's time.
+            try await client.get("https://one.test:\(rig.tlsPort)/health").text()
+            let call = Task { [request] in _ = try await client.execute(request) }
+            switch it.end {
+            case .deadline:
+                let error = try await refusal { try await call.value }
+                #expect(error.code == .timedOut && error.stage == .send && error.isCallDeadline, "\(error)")
+                #expect(error.limit == total && error.elapsed >= total && error.requestMayHaveBeenSent, "\(error)")
+            case .cancelled:
+                await source.asked.passage()
+                call.cancel()
+                await #expect(throws: CancellationError.self) { try await call.value }
+            }
+            await source.ended.passage()
+        }
+    }
+}
+
+extension StalledBodyTests {
+    @Test(
+        "a source that takes no notice of its being cancelled holds nobody up: not the call, not the shutdown",
+        arguments: [HTTPVersionChoice.http1Only, .http2Only],
+        End.allCases
+    )
+    func deaf(versions: HTTPVersionChoice, end: End) async throws {
+        let rig = try await ServerRig.shared()
+        let (asked, done) = (Gate(), Gate())
+        let source = AsyncStream<[UInt8]> {
+            asked.open()
+            await done.passage()
+            return nil
+        }
+        var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
+        request.options.versions = versions
+        request.options.deadline = end == .deadline ? .seconds(1) : nil
+        request.body = .stream(source)
+        try await withClient(rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])) { client in
+            let call = Task { [request] in _ = try await client.execute(request) }
+            await asked.passage()
+            if end == .deadline {
+                let error = try await refusal { try await call.value }
+                #expect(error.code == .timedOut && error.stage == .send)
+            } else {
+                call.cancel()
+                await #expect(throws: CancellationError.self) { try await call.value }
+            }
+        }
+        done.open()
+    }
+}
+
+/// A chunk at most, and then nothing until it is cancelled.
+struct StallingSource: AsyncSequence, Sendable {
+    let chunk: [UInt8]?
+    /// Opened when it is asked for what it has not.
+    let asked = Gate()
+    /// Opened when it is cancelled.
+    let ended = Gate()
+
+    init(_ chunk: [UInt8]?) { self.chunk = chunk }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var chunk: [UInt8]?
+        let source: StallingSource
+
+        mutating func next() async throws -> [UInt8]? {
+            if let chunk = chunk.take() { return chunk }
+            source.asked.open()
+            do {
+                try await Task.sleep(for: .seconds(600))
+                return nil
+            } catch {
+                source.ended.open()
+                throw error
+            }
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunk: chunk, source: self) }
+}
