@@ -78,6 +78,7 @@ public final class HTTPDNSClient: Sendable {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         self.init(configuration: configuration, resolver: resolver, sender: lane, lane: lane)
+        lane.noteTaken()
         await resolver.start()
         startWatching(configuration)
     }

@@ -49,6 +49,9 @@ final class TenantLane: HopSending {
         }
     }
 
+    /// A client has begun, and goes by its trust settings.
+    func noteTaken() { state.withLock { $0.ways }.noteTaken() }
+
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.
     var sharedAdmission: Admission? { transport.admission }
 
@@ -139,6 +142,7 @@ final class TenantLane: HopSending {
         }
         transport.leave(old.ways)
         executor.follow(ways.everybody.executor)
+        ways.noteTaken()
         Task { [weak self, group] in
             await group.awaitEnd(ofCohort: old.cohort)
             await self?.end(cohort: old.cohort)
