@@ -162,10 +162,11 @@ package final class TrustedTransport: Sendable {
             let before = state.rotation.replace(with: files)
             state.transports[state.rotation.generation] = fresh
             state.newest = fresh
+            // Under this lock, so that of two that are installed at once the newer one has the last word.
+            executor.move(to: fresh.mailbox)
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
         guard isInstalled else { return false }
-        executor.move(to: fresh.mailbox)
         if let (number, transport) = unused { close(transport, number) }
         return true
     }

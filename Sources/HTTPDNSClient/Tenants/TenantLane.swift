@@ -134,14 +134,15 @@ final class TenantLane: HopSending {
             state.ways = ways
             // Under this lock, so that whoever is refused as one of an older cohort finds the newer ways.
             state.cohort = group.advance()
+            // So are these: a shutdown gives back what has been left, and not what is about to be.
+            transport.leave(old.0)
+            executor.follow(ways.everybody.executor)
             return old
         }
         guard let old else {
             await abandon(ways)
             throw HTTPDNSClientError.shutDown
         }
-        transport.leave(old.ways)
-        executor.follow(ways.everybody.executor)
         ways.noteTaken()
         Task { [weak self, group] in
             await group.awaitEnd(ofCohort: old.cohort)
