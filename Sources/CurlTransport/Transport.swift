@@ -1,5 +1,5 @@
 internal import CCurl
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 internal import HTTPTypes
 package import Logging
 
@@ -49,8 +49,8 @@ package struct TransportConfiguration: Sendable {
     /// How endpoints are connected to without a request; nil: not at all.
     package var activeProbing: ActiveProbing?
     package var logger: Logger?
-    /// Whether the machine has a route for IPv6.
-    package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
+    /// Whether the machine has a route to an IPv6 address.
+    package var hasRoute: @Sendable (IPAddress) -> Bool = RouteProbe.systemHasRoute
     /// Numbers in 0..<1, which spread cool-downs.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.

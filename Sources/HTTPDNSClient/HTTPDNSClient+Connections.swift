@@ -6,14 +6,14 @@ extension HTTPDNSClient {
     /// Lets no later request use a connection that is open now. Idle connections are closed soon, transfers in flight end as
     /// they began.
     public func retireConnections() {
-        pipeline.choice.forgetHeld()
         sender.retireConnections()
+        pipeline.choice.forgetHeld()
     }
 
     /// The same for the connections of one host.
     public func retireConnections(host: HostName) {
-        pipeline.choice.forgetHeld()
         sender.retireConnections(host: host.description)
+        pipeline.choice.forgetHeld()
     }
 
     /// What is known of addresses, sorted by address: for each of the client's trust settings at most 4,096 records of what

@@ -78,6 +78,7 @@ public final class HTTPDNSClient: Sendable {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
         self.init(configuration: configuration, resolver: resolver, sender: lane, lane: lane)
+        lane.noteTaken()
         await resolver.start()
         startWatching(configuration)
     }
@@ -109,8 +110,8 @@ public final class HTTPDNSClient: Sendable {
         // A connection that was made one way is not to be used again after a turn: the next request dials anew, and transfers
         // in flight end where they are.
         resolver.killSwitch.onChange { [weak sender, choice = pipeline.choice] _ in
-            choice.forgetHeld()
             sender?.retireConnections()
+            choice.forgetHeld()
         }
     }
 

@@ -94,7 +94,7 @@ final class TransportLoop {
         self.mailbox = mailbox
         self.multi = multi
         pins = PinTable(maximumPins: configuration.maximumIdleConnections)
-        routeProbe = RouteProbe(configuration.hasIPv6Route)
+        routeProbe = RouteProbe(configuration.hasRoute)
         probing = configuration.activeProbing.map { ProbeSchedule($0) }
         trust = Result { () throws(TransferFailure) in
             if let material = configuration.trustMaterial { return material }

@@ -54,11 +54,9 @@ extension EndpointOrder {
         return result
     }
 
-    /// The endpoints that a machine without a route for IPv6 can reach. The route says nothing of this machine and of local addresses
-    /// (`fc00::/7`, `fe80::/10`), so that these stay; a neighbour with a global address is left out with the rest of 2000::/3. A list
-    /// with nothing else stays whole, for its error to name what was tried.
-    static func withoutRoute(_ endpoints: [Endpoint]) -> [Endpoint] {
-        let reachable = endpoints.filter { !$0.address.isInGlobalIPv6Block }
+    /// The endpoints that the machine has a route to. A list with nothing else stays whole, for its error to name what was tried.
+    static func withRoute(_ endpoints: [Endpoint], _ hasRoute: (IPAddress) -> Bool) -> [Endpoint] {
+        let reachable = endpoints.filter { hasRoute($0.address) }
         return reachable.isEmpty ? endpoints : reachable
     }
 
@@ -69,12 +67,5 @@ extension EndpointOrder {
         result.remove(at: index)
         result.insert(endpoint, at: 0)
         return result
-    }
-}
-
-extension IPAddress {
-    /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
-    fileprivate var isInGlobalIPv6Block: Bool {
-        family == .v6 && high >> 61 == 1
     }
 }

@@ -9,26 +9,46 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// Whether the machine has a way for IPv6, looked at again at most every ten seconds: routes come and go.
+/// What the machine has a way to over IPv6, looked at again at most every ten seconds: routes come and go.
 struct RouteProbe {
     private static let life: Int64 = 10_000_000_000
+    /// How many addresses are asked about in that time on a machine without a route to the Internet; a question takes some
+    /// microseconds of the loop.
+    static let maximumAnswers = 256
+    /// 2001:4860:4860::8888, for any address of the Internet.
+    private static let internet = IPAddress(family: .v6, high: 0x2001_4860_4860_0000, low: 0x8888)
 
-    private let look: @Sendable () -> Bool
-    private var answer = false
+    private let look: @Sendable (IPAddress) -> Bool
+    private var hasInternet = false
+    /// What is known besides, where there is no route to the Internet.
+    private var answers: [IPAddress: Bool] = [:]
     private var goodUntil = Int64.min
 
-    init(_ look: @escaping @Sendable () -> Bool) { self.look = look }
+    init(_ look: @escaping @Sendable (IPAddress) -> Bool) { self.look = look }
 
+    /// Whether there is a route to the Internet.
     mutating func hasIPv6(at now: Int64) -> Bool {
         if now >= goodUntil {
-            answer = look()
+            hasInternet = look(RouteProbe.internet)
+            answers.removeAll(keepingCapacity: true)
             goodUntil = now + RouteProbe.life
         }
+        return hasInternet
+    }
+
+    /// Whether there is a route to an address. Without one to the Internet there may be one to a neighbour with a global address,
+    /// or into another network; of local addresses (`fc00::/7`, `fe80::/10`) and this machine's it is not asked.
+    mutating func hasRoute(to address: IPAddress, at now: Int64) -> Bool {
+        guard !hasIPv6(at: now), address.isInGlobalIPv6Block else { return true }
+        if let known = answers[address] { return known }
+        guard answers.count < RouteProbe.maximumAnswers else { return false }
+        let answer = look(address)
+        answers[address] = answer
         return answer
     }
 
-    /// Whether the kernel knows a route to a global IPv6 address. Connecting a datagram socket asks it that and sends nothing.
-    static func systemHasIPv6() -> Bool {
+    /// Whether the kernel knows a route to an IPv6 address. Connecting a datagram socket asks it that and sends nothing.
+    static func systemHasRoute(to address: IPAddress) -> Bool {
         #if os(Linux)
         let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
         #else
@@ -36,16 +56,24 @@ struct RouteProbe {
         #endif
         guard descriptor >= 0 else { return false }
         defer { _ = closeSocket(descriptor) }
-        var address = sockaddr_in6()
-        address.sin6_family = sa_family_t(AF_INET6)
-        address.sin6_port = UInt16(443).bigEndian
-        // 2001:4860:4860::8888, any address of the global block 2000::/3 would do.
-        let bytes: [UInt8] = [0x20, 0x01, 0x48, 0x60, 0x48, 0x60, 0, 0, 0, 0, 0, 0, 0, 0, 0x88, 0x88]
-        withUnsafeMutableBytes(of: &address.sin6_addr) { $0.copyBytes(from: bytes) }
-        return withUnsafePointer(to: &address) { pointer in
+        var target = sockaddr_in6()
+        target.sin6_family = sa_family_t(AF_INET6)
+        target.sin6_port = UInt16(443).bigEndian
+        withUnsafeMutableBytes(of: &target.sin6_addr) { octets in
+            octets.storeBytes(of: address.high.bigEndian, as: UInt64.self)
+            octets.storeBytes(of: address.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
+        return withUnsafePointer(to: &target) { pointer in
             pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
                 connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
             }
         }
+    }
+}
+
+extension IPAddress {
+    /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
+    fileprivate var isInGlobalIPv6Block: Bool {
+        family == .v6 && high >> 61 == 1
     }
 }

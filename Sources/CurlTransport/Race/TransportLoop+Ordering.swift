@@ -35,7 +35,7 @@ extension TransportLoop {
         guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
             return endpoints
         }
-        return EndpointOrder.withoutRoute(endpoints)
+        return EndpointOrder.withRoute(endpoints) { routeProbe.hasRoute(to: $0, at: now) }
     }
 
     /// A request begins with the first of these.

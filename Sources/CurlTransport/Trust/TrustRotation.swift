@@ -23,7 +23,6 @@ struct TrustRotation {
     private var files: Files
     private var refused: Files?
     private var nextLook: MonotonicTime
-    private var isTrying = false
     /// Requests of the newest generation whose head is awaited.
     private var executing = 0
     /// The same of those before it, by generation.

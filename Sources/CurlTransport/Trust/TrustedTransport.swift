@@ -14,6 +14,8 @@ package final class TrustedTransport: Sendable {
         var newest: Transport
         /// Whether the newest generation's files were tried.
         var isPrepared = false
+        /// Whether the log was told that no certificate is checked.
+        var hasWarned = false
         var isClosed = false
     }
 
@@ -30,12 +32,6 @@ package final class TrustedTransport: Sendable {
         let transport = Transport(configuration)
         executor = LoopExecutor(transport.mailbox)
         state = Lock(State(rotation: rotation, transports: [rotation.generation: transport], newest: transport))
-        if configuration.trust.verification == .insecurelyAcceptingAnyCertificate {
-            configuration.logger?.warning(
-                "certificates are not checked: any server is believed to be the one asked for",
-                metadata: ["setting": "insecurelyAcceptingAnyCertificate"]
-            )
-        }
     }
 
     /// How many loops there are: one, and those of older files that still have transfers in flight.
@@ -68,7 +64,22 @@ package final class TrustedTransport: Sendable {
     /// - Throws: ``TransferFailure`` as ``reload()``.
     package func prepare() async throws(TransferFailure) {
         if state.withLock({ $0.isPrepared }) { return }
-        try await replace(with: configuration.trust.signatures())
+        _ = try await replace(with: configuration.trust.signatures())
+    }
+
+    /// Somebody's requests go by these settings from now on. Whoever only tries them does not call this: what it says in the log,
+    /// once, would be about settings that nobody has.
+    package func noteTaken() {
+        guard configuration.trust.verification == .insecurelyAcceptingAnyCertificate else { return }
+        let isFirst = state.withLock { state in
+            defer { state.hasWarned = true }
+            return !state.hasWarned
+        }
+        guard isFirst else { return }
+        configuration.logger?.warning(
+            "certificates are not checked: any server is believed to be the one asked for",
+            metadata: ["setting": "insecurelyAcceptingAnyCertificate"]
+        )
     }
 
     /// Connections made before this are used for no transfer that begins after it; see ``Transport/retireConnections()``.
@@ -120,23 +131,26 @@ package final class TrustedTransport: Sendable {
         switch state.withLock({ $0.rotation.compare(with: files) }) {
         case .unchanged: return
         case .refusedBefore where !evenRefused: return
-        case .refusedBefore, .changed: try await replace(with: files)
+        case .refusedBefore, .changed:
+            guard try await replace(with: files) else { return }
+            configuration.logger?.info("certificates were read; new connections use them")
         }
     }
 
-    private func replace(with files: TrustRotation.Files) async throws(TransferFailure) {
+    /// - Returns: Whether they are in use now, and were not before.
+    private func replace(with files: TrustRotation.Files) async throws(TransferFailure) -> Bool {
         switch await TrustedTransport.tryOut(configuration.trust) {
         case .success(let material):
             // Read while somebody was writing: the next look sees what has come of it.
-            guard configuration.trust.signatures() == files else { return }
-            install(material, files)
+            guard configuration.trust.signatures() == files else { return false }
+            return install(material, files)
         case .failure(let failure):
             if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
             throw failure
         }
     }
 
-    private func install(_ material: TrustMaterial, _ files: TrustRotation.Files) {
+    private func install(_ material: TrustMaterial, _ files: TrustRotation.Files) -> Bool {
         var configuration = configuration
         configuration.trustMaterial = material
         let fresh = Transport(configuration)
@@ -148,12 +162,13 @@ package final class TrustedTransport: Sendable {
             let before = state.rotation.replace(with: files)
             state.transports[state.rotation.generation] = fresh
             state.newest = fresh
+            // Under this lock, so that of two that are installed at once the newer one has the last word.
+            executor.move(to: fresh.mailbox)
             return (true, before.flatMap { number in state.transports[number].map { (number, $0) } })
         }
-        guard isInstalled else { return }
-        executor.move(to: fresh.mailbox)
-        configuration.logger?.info("certificates were read; new connections use them")
+        guard isInstalled else { return false }
         if let (number, transport) = unused { close(transport, number) }
+        return true
     }
 
     private static func tryOut(_ settings: TrustSettings) async -> Result<TrustMaterial, TransferFailure> {

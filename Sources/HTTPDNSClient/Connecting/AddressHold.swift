@@ -37,6 +37,8 @@ struct AddressHold: Sendable {
     /// How many hosts are remembered; an entry takes about 200 bytes.
     static let maximumEntries = 4096
 
+    /// How often everything was forgotten.
+    private(set) var epoch: UInt64 = 0
     private let limit: Duration
     /// Whether one request goes ahead when the time is over.
     private let sendsOneAhead: Bool
@@ -91,13 +93,17 @@ struct AddressHold: Sendable {
     /// - Parameters:
     ///   - endpoint: The address that answered.
     ///   - held: The address that the request was to stay on.
+    ///   - epoch: What ``epoch`` was when the request was sent: one that was under way when everything was forgotten is not a
+    ///     reason to stay.
     mutating func answered(
         by endpoint: Endpoint,
         held: Endpoint?,
         for origin: HopOrigin,
         _ provenance: Provenance,
-        at now: MonotonicTime
+        at now: MonotonicTime,
+        since epoch: UInt64
     ) {
+        guard epoch == self.epoch else { return }
         let before = entries[origin]
         if before?.endpoint == endpoint {
             entries[origin]?.answeredAt = now
@@ -112,7 +118,10 @@ struct AddressHold: Sendable {
     }
 
     /// Nothing is held any more: what a name's next request is given is where it goes.
-    mutating func forgetAll() { entries.removeAll() }
+    mutating func forgetAll() {
+        entries.removeAll()
+        epoch += 1
+    }
 
     private mutating func makeRoom(at now: MonotonicTime) {
         entries = entries.filter { now - $0.value.answeredAt <= AddressHold.warmth }

@@ -54,19 +54,41 @@ final class ConnectionChoice: Sendable {
 
     // MARK: staying
 
-    /// The address that the request is to stay on, as far as the answers that it came from may be compared.
-    func heldEndpoint(for rewritten: RewrittenRequest, among endpoints: [Endpoint]) -> Endpoint? {
-        guard holds, let provenance = AddressHold.Provenance(rewritten) else { return nil }
-        let now = time.coarseNow()
-        return hold.withLock { $0.heldEndpoint(for: HopOrigin(rewritten), among: endpoints, provenance, at: now) }
+    /// What a request is told before it is sent, and its answer is told with.
+    struct Stay {
+        /// The address that it is to stay on.
+        var endpoint: Endpoint?
+        fileprivate let provenance: AddressHold.Provenance
+        fileprivate let epoch: UInt64
     }
 
-    func noteAnswer(from endpoint: Endpoint, held: Endpoint?, to rewritten: RewrittenRequest) {
-        guard holds, let provenance = AddressHold.Provenance(rewritten) else { return }
+    /// Where the request is to stay; nil where nobody stays, or the answers that it came from may not be compared.
+    func stay(of rewritten: RewrittenRequest, among endpoints: [Endpoint]) -> Stay? {
+        guard holds, !rewritten.isUnresolved, let provenance = AddressHold.Provenance(rewritten) else { return nil }
         let now = time.coarseNow()
-        hold.withLock { $0.answered(by: endpoint, held: held, for: HopOrigin(rewritten), provenance, at: now) }
+        return hold.withLock { hold in
+            let endpoint = hold.heldEndpoint(for: HopOrigin(rewritten), among: endpoints, provenance, at: now)
+            return Stay(endpoint: endpoint, provenance: provenance, epoch: hold.epoch)
+        }
     }
 
+    /// - Parameter held: The address of `stay`, if the request was sent there.
+    func noteAnswer(from endpoint: Endpoint, held: Endpoint?, to rewritten: RewrittenRequest, _ stay: Stay) {
+        let now = time.coarseNow()
+        hold.withLock { hold in
+            hold.answered(
+                by: endpoint,
+                held: held,
+                for: HopOrigin(rewritten),
+                stay.provenance,
+                at: now,
+                since: stay.epoch
+            )
+        }
+    }
+
+    /// Nobody stays where requests went before this, nor where those that are in flight are answered. Called when the connections
+    /// of before are used no more, and not earlier: a request that begins in between may go by one of them.
     func forgetHeld() {
         hold.withLock { $0.forgetAll() }
     }

@@ -245,7 +245,8 @@ final class Pipeline: Sendable {
         var rewritten = given
         var endpoints = given.content.resolution.endpoints
         var held: Endpoint?
-        if !given.isUnresolved, let endpoint = choice.heldEndpoint(for: given, among: endpoints),
+        let stay = choice.stay(of: given, among: endpoints)
+        if let endpoint = stay?.endpoint,
             let staying = rewriter.staying(
                 on: endpoint,
                 given,
@@ -268,7 +269,7 @@ final class Pipeline: Sendable {
         }
         context.frame?.noteSent()
         context.place?.note(answer.version)
-        if !given.isUnresolved { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten) }
+        if let stay { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten, stay) }
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)

@@ -11,7 +11,7 @@ extension Proxy {
     public init(_ text: String) throws(HTTPDNSClientError) {
         func refusal(_ reason: String) -> HTTPDNSClientError {
             .configuration(
-                "the proxy \"\(URLText.forErrors(text))\" cannot be used: \(reason)",
+                "the proxy \"\(Proxy.shown(text))\" cannot be used: \(reason)",
                 hint:
                     "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
             )
@@ -46,7 +46,9 @@ extension Proxy {
         do {
             self.init(kind, host: try Rewriter.host(String(host)), port: port)
         } catch {
-            throw refusal(error.message)
+            // The error has the host's text, which may be a user and a password.
+            let hasColon = host.utf8.contains(UInt8(ascii: ":"))
+            throw refusal(hasColon ? "its host is no name and no address; IPv6 stands in brackets" : error.message)
         }
         if let login {
             do {
@@ -57,11 +59,28 @@ extension Proxy {
         }
     }
 
+    /// The text without what may be a password. Where its at-sign is missing, or was encoded with the rest, that is what stands
+    /// behind a colon and is no port.
+    private static func shown(_ text: String) -> String {
+        let shown = URLText.forErrors(text)
+        guard !text.utf8.contains(UInt8(ascii: "@")) else { return shown }
+        var rest = shown[...]
+        if let end = rest.utf8.firstRange(of: "://".utf8), !rest[..<end.lowerBound].utf8.contains(UInt8(ascii: ":")) {
+            rest = rest[end.upperBound...]
+        }
+        if rest.hasPrefix("["), let end = rest.firstIndex(of: "]") { rest = rest[end...] }
+        guard let colon = rest.utf8.firstIndex(of: UInt8(ascii: ":")) else { return shown }
+        let port = rest[rest.utf8.index(after: colon)...].prefix { $0 != "/" }
+        guard !port.allSatisfy(\.isWholeNumber) else { return shown }
+        return shown[...colon] + "..."
+    }
+
     /// - Returns: The host, an IPv6 address without brackets, and what stands behind the colon.
     private static func split(_ text: Substring) -> (host: Substring, port: Substring?) {
         if text.hasPrefix("["), let end = text.firstIndex(of: "]") {
             let rest = text[text.index(after: end)...]
-            return (text[text.index(after: text.startIndex)..<end], rest.hasPrefix(":") ? rest.dropFirst() : nil)
+            guard rest.isEmpty || rest.hasPrefix(":") else { return (text, nil) }
+            return (text[text.index(after: text.startIndex)..<end], rest.isEmpty ? nil : rest.dropFirst())
         }
         guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
         return (text[..<colon], text[text.index(after: colon)...])

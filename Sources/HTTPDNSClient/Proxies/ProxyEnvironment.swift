@@ -9,10 +9,16 @@ struct ProxyEnvironment: Sendable {
     private let exceptions: ProxyExceptions
 
     init(_ environment: (String) -> String?) {
-        /// The first variable that is set decides, an empty one too: it means no proxy.
+        /// An empty variable is one that is not set (`curl_getenv`).
+        func value(_ name: String) -> String? {
+            guard let text = environment(name), !text.isEmpty else { return nil }
+            return text
+        }
+        /// The first variable that is set decides.
         func read(_ names: [String]) -> Reading {
-            guard let name = names.first(where: { environment($0) != nil }), let text = environment(name), !text.isEmpty
-            else { return .success(nil) }
+            guard let name = names.first(where: { value($0) != nil }), let text = value(name) else {
+                return .success(nil)
+            }
             do throws(HTTPDNSClientError) {
                 return .success(try Proxy(text))
             } catch {
@@ -23,7 +29,7 @@ struct ProxyEnvironment: Sendable {
         }
         http = read(["http_proxy", "all_proxy", "ALL_PROXY"])
         https = read(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-        exceptions = ProxyExceptions(curl: environment("no_proxy") ?? environment("NO_PROXY") ?? "")
+        exceptions = ProxyExceptions(curl: value("no_proxy") ?? value("NO_PROXY") ?? "")
     }
 
     /// The same, if both proxies can be used.

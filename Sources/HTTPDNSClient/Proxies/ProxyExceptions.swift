@@ -92,10 +92,8 @@ extension ProxyExceptions.Entry {
             self.init(place: .block(block))
             return
         }
-        if let parsed = try? AddressText(text), let port = parsed.port,
-            let block = AddressBlock("\(parsed.address)")
-        {
-            self.init(place: .block(block), port: port)
+        if let parsed = try? AddressText(text), let block = AddressBlock("\(parsed.address)") {
+            self.init(place: .block(block), port: parsed.port)
             return
         }
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)

@@ -144,11 +144,9 @@ public final class HTTPDNSTransport: Sendable {
         insteadOf held: TrustedWays? = nil
     ) async throws(HTTPDNSClientError) -> TrustedWays {
         let trusts = Set([settings.trust] + settings.trustByHost.values)
-        let lease = registry.withLock {
-            $0.lease(trusts, insteadOf: held?.trusts, maximum: limits.trustSettings) {
-                TrustedTransport(configuration($0))
-            }
-        }
+        // Making one looks at its files, which may take as long as their disk likes: nobody else is to wait for that.
+        let offer = Dictionary(uniqueKeysWithValues: trusts.map { ($0, TrustedTransport(configuration($0))) })
+        let lease = registry.withLock { $0.lease(offer, insteadOf: held?.trusts, maximum: limits.trustSettings) }
         let leased: [TrustSettings: TrustedTransport]
         switch lease {
         case .granted(let transports): leased = transports

@@ -49,6 +49,9 @@ final class TenantLane: HopSending {
         }
     }
 
+    /// A client has begun, and goes by its trust settings.
+    func noteTaken() { state.withLock { $0.ways }.noteTaken() }
+
     /// Where the hops of all clients of the transport wait; nil where nothing is limited.
     var sharedAdmission: Admission? { transport.admission }
 
@@ -131,14 +134,16 @@ final class TenantLane: HopSending {
             state.ways = ways
             // Under this lock, so that whoever is refused as one of an older cohort finds the newer ways.
             state.cohort = group.advance()
+            // So are these: a shutdown gives back what has been left, and not what is about to be.
+            transport.leave(old.0)
+            executor.follow(ways.everybody.executor)
             return old
         }
         guard let old else {
             await abandon(ways)
             throw HTTPDNSClientError.shutDown
         }
-        transport.leave(old.ways)
-        executor.follow(ways.everybody.executor)
+        ways.noteTaken()
         Task { [weak self, group] in
             await group.awaitEnd(ofCohort: old.cohort)
             await self?.end(cohort: old.cohort)

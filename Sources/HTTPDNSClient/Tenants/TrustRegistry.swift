@@ -35,25 +35,24 @@ struct TrustRegistry {
 
     /// Leases all of these or none.
     /// - Parameters:
+    ///   - offer: The settings, each with a transport to take if nobody uses them yet.
     ///   - held: What the client will give up for them, which does not count where nobody else uses it; nil: it is a new client.
-    ///   - make: Makes a transport for settings that nobody uses yet.
     mutating func lease(
-        _ trusts: Set<TrustSettings>,
+        _ offer: [TrustSettings: TrustedTransport],
         insteadOf held: Set<TrustSettings>?,
-        maximum: Int,
-        make: (TrustSettings) -> TrustedTransport
+        maximum: Int
     ) -> Lease {
         if isClosed { return .closed }
         let others = entries.count { trust, entry in
-            !trusts.contains(trust) && entry.users > (held?.contains(trust) == true ? 1 : 0)
+            offer[trust] == nil && entry.users > (held?.contains(trust) == true ? 1 : 0)
         }
         // Settings that stay are no more than before, whatever the limit is.
-        guard others + trusts.count <= maximum || held?.isSuperset(of: trusts) == true else { return .tooMany }
-        for trust in trusts {
-            entries[trust, default: Entry(transport: make(trust))].users += 1
+        guard others + offer.count <= maximum || held?.isSuperset(of: offer.keys) == true else { return .tooMany }
+        for (trust, transport) in offer {
+            entries[trust, default: Entry(transport: transport)].users += 1
         }
         if held == nil { clients += 1 }
-        return .granted(entries.filter { trusts.contains($0.key) }.mapValues(\.transport))
+        return .granted(entries.filter { offer[$0.key] != nil }.mapValues(\.transport))
     }
 
     /// A client has taken others.

@@ -30,6 +30,11 @@ final class TrustedWays: Sendable {
     /// The way to a host.
     subscript(host: ParsedURL.Host) -> TrustedTransport { byHost[host] ?? everybody }
 
+    /// Somebody's requests take these ways from now on.
+    func noteTaken() {
+        for transport in transports { transport.noteTaken() }
+    }
+
     /// Whether the configuration has the same.
     func isMade(of configuration: HTTPDNSClient.Configuration) -> Bool {
         trust == configuration.trust && trustByHost == configuration.trustByHost

@@ -6,7 +6,7 @@ import ServerRig
 import Testing
 
 /// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end.
-@Suite("Inflated bodies", .timeLimit(.minutes(2)))
+@Suite("Inflated bodies", .timeLimit(.minutes(10)))
 struct InflatedBodyTests {
     /// How the server says where the body ends.
     enum Framing: CaseIterable {

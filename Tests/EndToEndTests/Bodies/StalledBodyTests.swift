@@ -5,7 +5,7 @@ import ServerRig
 import Testing
 
 /// Bodies whose own source stands still, which is nobody's limit but that of the whole call.
-@Suite("Stalled request bodies", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(2)))
+@Suite("Stalled request bodies", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct StalledBodyTests {
     /// Where a source stops.
     enum Stall: CaseIterable {

@@ -1,12 +1,17 @@
 import HTTPDNSPrimitives
 import Logging
 
-/// Keeps what is logged at level warning and above.
+/// Keeps what is logged at a level and above, warning unless told.
 final class LogRecorder: Sendable {
     private struct Handler: LogHandler {
         let recorder: LogRecorder
         var metadata: Logger.Metadata = [:]
-        var logLevel = Logger.Level.warning
+        var logLevel: Logger.Level
+
+        init(recorder: LogRecorder, level: Logger.Level) {
+            self.recorder = recorder
+            logLevel = level
+        }
 
         subscript(metadataKey key: String) -> Logger.Metadata.Value? {
             get { metadata[key] }
@@ -23,5 +28,9 @@ final class LogRecorder: Sendable {
     private let lines = Lock<[String]>([])
 
     var warnings: [String] { lines.withLock { $0 } }
-    var logger: Logger { Logger(label: "test") { [self] _ in Handler(recorder: self) } }
+    var logger: Logger { logger(.warning) }
+
+    func logger(_ level: Logger.Level) -> Logger {
+        Logger(label: "test") { [self] _ in Handler(recorder: self, level: level) }
+    }
 }

@@ -1,6 +1,7 @@
 import CurlTransport
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
+import Logging
 import ServerRig
 import Testing
 
@@ -10,12 +11,15 @@ struct TrustedTransportTests {
     private let clock = FakeTimeSource()
     private let log = LogRecorder()
 
-    private func transport(_ folder: TemporaryFolder) async throws -> TrustedTransport {
+    private func transport(
+        _ folder: TemporaryFolder,
+        _ level: Logger.Level = .warning
+    ) async throws -> TrustedTransport {
         let rig = try await ServerRig.shared()
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
         var configuration = TransportConfiguration()
         configuration.trust.roots = .file(folder.path("ca.pem"))
-        configuration.logger = log.logger
+        configuration.logger = log.logger(level)
         return TrustedTransport(configuration, clock: clock)
     }
 
@@ -72,6 +76,25 @@ struct TrustedTransportTests {
         clock.advance(by: .seconds(1))
         #expect(try await ask(transport) && transport.generation == 2 && log.warnings.count == 2)
         await transport.shutdown()
+    }
+
+    @Test("files that are tried are no change of certificates, and the log hears of nothing; a changed file is one")
+    func firstReading() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let transport = try await transport(folder, .info)
+        try await transport.prepare()
+        #expect(log.warnings == [])
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        try await transport.reload()
+        #expect(log.warnings.count == 1 && log.warnings.first?.contains("certificates were read") == true)
+        await transport.shutdown()
+        let unprepared = try await self.transport(folder, .info)
+        #expect(try await ask(unprepared))
+        try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")
+        clock.advance(by: .seconds(1))
+        #expect(try await ask(unprepared) && log.warnings.count == 2)
+        await unprepared.shutdown()
     }
 
     @Test("the loop of the files before ends when its last transfer has")

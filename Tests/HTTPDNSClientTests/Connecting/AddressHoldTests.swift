@@ -110,6 +110,20 @@ struct AddressHoldTests {
         #expect(held(&hold, 36.4, [old]) == new)
     }
 
+    @Test("what was under way when everything was forgotten is not stayed on, and takes nothing from what is")
+    func forgotten() {
+        var hold = hold()
+        let before = hold.epoch
+        hold.forgetAll()
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1), since: before)
+        #expect(hold.count == 0)
+        hold.answered(by: first, held: nil, for: origin, provider, at: at(1))
+        #expect(held(&hold, 1.1, [new]) == nil, "one change alone")
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(1.2))
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1.3), since: before)
+        #expect(held(&hold, 1.4, [old]) == new)
+    }
+
     @Test("the table is bounded")
     func tableBound() throws {
         var hold = hold()
@@ -119,5 +133,18 @@ struct AddressHoldTests {
             hold.answered(by: old, held: nil, for: other, provider, at: at(0))
         }
         #expect(hold.count <= AddressHold.maximumEntries)
+    }
+}
+
+extension AddressHold {
+    /// A request was answered before which nothing was forgotten.
+    fileprivate mutating func answered(
+        by endpoint: Endpoint,
+        held: Endpoint?,
+        for origin: HopOrigin,
+        _ provenance: Provenance,
+        at now: MonotonicTime
+    ) {
+        answered(by: endpoint, held: held, for: origin, provenance, at: now, since: epoch)
     }
 }

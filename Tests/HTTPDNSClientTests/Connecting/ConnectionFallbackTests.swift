@@ -127,4 +127,35 @@ struct ConnectionFallbackTests {
         let moved = try await rig.client.get("https://one.test/")
         #expect(moved.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 8), "mappings move at once")
     }
+
+    @Test("what was in flight when all connections were retired says nothing of where later requests are to stay")
+    func holdAfterRetiring() async throws {
+        let (isInFlight, mayEnd) = ([OneShot<Void>(), OneShot<Void>()], [OneShot<Void>(), OneShot<Void>()])
+        let wire = ScriptedWire { request, number in
+            if number < 2 {
+                isInFlight[number].deliver(())
+                await mayEnd[number].value()
+            }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire, timeToLive: .seconds(1)) {
+            $0.resolver.cache.refreshesAhead = false
+            $0.connections.onAddressChange = .warmThenMove
+        }
+        async let first = rig.client.get("https://one.test/")
+        await isInFlight[0].value()
+        rig.client.retireConnections()
+        mayEnd[0].deliver(())
+        _ = try await first
+        let moved = IPAddress(v4: 203, 0, 113, 7)
+        rig.provider.say(.answer(.addresses([moved], timeToLive: .seconds(60))), about: try HostName("one.test"))
+        rig.clock.advance(by: .seconds(2))
+        // The first to go there. Others would stay on a warm address meanwhile, and there is none.
+        async let ahead = rig.client.get("https://one.test/")
+        await isInFlight[1].value()
+        let beside = try await rig.client.get("https://one.test/").exchanges.last
+        #expect(beside?.isHeld == false && beside?.remote.address == moved)
+        mayEnd[1].deliver(())
+        _ = try await ahead
+    }
 }

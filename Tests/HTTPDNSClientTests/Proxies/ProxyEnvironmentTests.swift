@@ -1,4 +1,5 @@
 import HTTPDNS
+import ServerRig
 import Testing
 
 @testable import HTTPDNSClient
@@ -37,11 +38,38 @@ struct ProxyEnvironmentTests {
         #expect(try proxy(names, for: url) == expected)
     }
 
-    @Test("An empty variable means no proxy, whatever the one for all says")
-    func empty() throws {
-        let variables = ["https_proxy": "", "all_proxy": "http://all.test"]
-        let url = try Canonicalizer.canonicalize("https://one.test/")
-        #expect(try ProxyEnvironment { variables[$0] }.proxy(for: url) == nil)
+    static let empties: [([String: String], Bool)] = [
+        (["http_proxy": "", "all_proxy": "*"], true), (["http_proxy": "", "ALL_PROXY": "*"], true),
+        (["http_proxy": "", "all_proxy": "", "ALL_PROXY": "*"], true),
+        (["http_proxy": "", "all_proxy": "", "ALL_PROXY": ""], false),
+        (["http_proxy": "*", "no_proxy": "", "NO_PROXY": "127.0.0.1"], false),
+        (["http_proxy": "*", "no_proxy": "192.0.2.1", "NO_PROXY": "127.0.0.1"], true),
+    ]
+
+    @Test("An empty variable counts as one that is not set", arguments: empties)
+    func empty(variables: [String: String], isProxied: Bool) throws {
+        let environment = variables.mapValues { $0 == "*" ? "http://127.0.0.1:1" : $0 }
+        let url = try Canonicalizer.canonicalize("http://127.0.0.1/")
+        #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url) != nil) == isProxied)
+    }
+
+    @Test(
+        "row 32: an empty variable is nothing to curl itself",
+        .enabled(if: ServerRig.isAvailable([.witnesses])),
+        arguments: empties
+    )
+    func emptyToCurl(variables: [String: String], isProxied: Bool) async throws {
+        let ok: [RawServer.Step] = [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]
+        let (direct, proxy) = (try RawServer { _ in ok }, try RawServer { _ in ok })
+        let given = variables.map { "\($0)=\($1 == "*" ? "http://127.0.0.1:\(proxy.port)" : $1)" }
+        let names = ["http_proxy", "all_proxy", "ALL_PROXY", "no_proxy", "NO_PROXY"]
+        // A command's own environment cannot have empty variables.
+        let curl = try await Command(
+            "env",
+            names.flatMap { ["-u", $0] } + given + ["curl", "-q", "-s", "http://127.0.0.1:\(direct.port)/"]
+        ).run()
+        #expect(curl.status == 0, "\(curl)")
+        #expect(proxy.connections.count == (isProxied ? 1 : 0) && direct.connections.count == (isProxied ? 0 : 1))
     }
 
     @Test(

@@ -21,6 +21,7 @@ struct ProxyExceptionsTests {
             ("one.test:443", "one.test", true), ("one.test:80", "one.test", false),
             ("192.0.2.1:80", "192.0.2.1", false),
             ("192.0.2.1:443", "192.0.2.1", true), ("[2001:db8::1]:443", "2001:db8::1", true),
+            ("[2001:db8::1]", "2001:db8::1", true), ("[2001:db8::1]", "2001:db8::2", false),
         ]
     )
     func written(entry: String, host: String, expected: Bool) throws {
@@ -31,6 +32,7 @@ struct ProxyExceptionsTests {
         "An entry that could never count is refused",
         arguments: [
             "", "a b", "*.one.test", "10.0.0.1/8", "10.0.0.0/33", "one.test:0", "one.test:x", "http://one.test",
+            "[2001:db8::1", "[192.0.2.1]", "[2001:db8::]/32", "[2001:db8::1]:0",
         ]
     )
     func refused(entry: String) throws {

@@ -72,11 +72,29 @@ struct ProxyTextTests {
             "", "ftp://me:hunter2@proxy.test", "http://", "http://me:hunter2@", "http://me:hunter2@proxy.test:0",
             "http://me:hunter2@proxy.test:65536", "http://me:hunter2@proxy test", "http://me:hunter2@a..b",
             "http://m%3ae:hunter2@proxy.test", "http://me:hunter2%00@proxy.test", "http://me:hunter2@[2001:db8::1",
+            "http://me:hunter2%40proxy.test:3128", "me:hunter2", "http://me:hunter2/", "http://me:hunter2/proxy.test:1",
+            "me:hunter2:http://proxy.test:3128", "http://me:hunter2\u{ff20}proxy.test", "socks5://me:hunter2:3128",
+            "http:me:hunter2", "http://[2001:db8::1]3128", "[2001:db8::1]x",
         ]
     )
     func bad(text: String) throws {
         let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
         #expect(error.code == .configuration)
         #expect(!error.description.contains("hunter2"), "\(error)")
+    }
+
+    @Test(
+        "What cannot be a password stands in the error",
+        arguments: [
+            ("http://proxy..test:3128", "http://proxy..test:3128"), ("[2001:db8::g]:3128", "[2001:db8::g]:3128"),
+            ("proxy.test:99999", "proxy.test:99999"), ("ftp://proxy.test", "ftp://proxy.test"),
+            ("http://me:hunter2@proxy..test:1/a", "http://...@proxy..test:1/a"),
+            ("http://proxy.test:port", "http://proxy.test:..."),
+            ("http://[2001:db8::1]3128", "http://[2001:db8::1]3128"), ("http://2001:db8::1", "http://2001:..."),
+        ]
+    )
+    func shown(text: String, shown: String) throws {
+        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        #expect(error.message.hasPrefix("the proxy \"\(shown)\" cannot be used"), "\(error)")
     }
 }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import HTTPDNSClient
 
-@Suite("Bodies that are ready too late", .timeLimit(.minutes(2)))
+@Suite("Bodies that are ready too late", .timeLimit(.minutes(10)))
 struct BodyOverdueTests {
     /// Bytes that do not shrink, because they repeat themselves beyond zlib's window of 32 KiB: it takes some ten thousand at once.
     private static let noise = [[UInt8]](

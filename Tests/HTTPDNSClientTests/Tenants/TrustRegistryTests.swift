@@ -15,11 +15,13 @@ struct TrustRegistryTests {
         insteadOf held: Set<TrustSettings>? = nil,
         maximum: Int = 2
     ) -> [TrustSettings: TrustedTransport]? {
-        let lease = registry.lease(trusts, insteadOf: held, maximum: maximum) { trust in
+        var offer: [TrustSettings: TrustedTransport] = [:]
+        for trust in trusts {
             var configuration = TransportConfiguration()
             configuration.trust = trust
-            return TrustedTransport(configuration)
+            offer[trust] = TrustedTransport(configuration)
         }
+        let lease = registry.lease(offer, insteadOf: held, maximum: maximum)
         guard case .granted(let transports) = lease else { return nil }
         return transports
     }
