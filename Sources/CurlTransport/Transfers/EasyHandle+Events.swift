@@ -212,16 +212,17 @@ extension EasyHandle {
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
-        guard pin.leads(to: peer, port: port) else {
+        // Before the next check: where a proxy was, whose name has moved since, is nowhere that this pin leads to.
+        if isForeign(pin, localPort: localPort) {
+            meetsForeignConnection = true
+            return false
+        }
+        guard pin.leads(to: peer, port: port, through: transfer.request.passage) else {
             failure = TransferFailure(
                 code: .wrongPeer,
                 phase: .connect,
                 message: "the connection leads to \(String(cString: peer)):\(port) and not to \(pin.key.endpoint)"
             )
-            return false
-        }
-        if isForeign(pin, localPort: localPort) {
-            meetsForeignConnection = true
             return false
         }
         if deniesHTTP2, transfer.request.versions == .http2Only {
@@ -274,31 +275,5 @@ extension EasyHandle {
         if self.phase == .receiving { return }
         self.phase = phase
         loop.deadlineMayBeEarlier(for: self)
-    }
-}
-
-extension TransferRequest {
-    var hasBody: Bool {
-        if case .none = body { false } else { true }
-    }
-
-    /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
-    var hasBytesToSend: Bool {
-        switch body {
-        case .none: false
-        case .bytes(let bytes): !bytes.isEmpty
-        case .stream(let length, _): length != 0
-        }
-    }
-
-    /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
-    var mayBeSentTwice: Bool {
-        !hasBody && (method == .get || method == .head || method == .options)
-    }
-
-    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
-    var isIdempotent: Bool {
-        if case .stream = body { return false }
-        return [.get, .head, .options, .trace, .put, .delete].contains(method)
     }
 }
