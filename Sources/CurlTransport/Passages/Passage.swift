@@ -29,6 +29,8 @@ package final class Passage: Hashable, Sendable {
 }
 
 /// A proxy on the way, as libcurl needs it: its name looked up, its password read.
+///
+/// Two are equal that differ in ``addresses`` alone: connections through a proxy serve on while its name gives others.
 package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     package var kind: ProxyKind
     package var host: ParsedURL.Host
@@ -58,6 +60,20 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         self.endpoint = endpoint
         self.login = login
         self.trust = trust
+    }
+
+    package static func == (left: ProxyPassage, right: ProxyPassage) -> Bool {
+        left.kind == right.kind && left.host == right.host && left.port == right.port && left.endpoint == right.endpoint
+            && left.login == right.login && left.trust == right.trust
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(kind)
+        hasher.combine(host)
+        hasher.combine(port)
+        hasher.combine(endpoint)
+        hasher.combine(login)
+        hasher.combine(trust)
     }
 
     /// `http://proxy.test:3128`: what errors name it by.

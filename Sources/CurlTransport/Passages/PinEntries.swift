@@ -53,8 +53,9 @@ struct PinEntries {
 
 extension Pin {
     /// Whether a connection leads where the pin says. A Unix socket has no address.
-    func leads(to peer: UnsafePointer<CChar>, port: Int32) -> Bool {
-        guard let passage = key.passage else { return leads(to: peer, port: port, key.endpoint) }
+    /// - Parameter passage: The transfer's, which equals the pin's, and knows which addresses a proxy has by now.
+    func leads(to peer: UnsafePointer<CChar>, port: Int32, through passage: Passage?) -> Bool {
+        guard let passage else { return leads(to: peer, port: port, key.endpoint) }
         if passage.unixSocket != nil { return true }
         guard let proxy = passage.proxy else { return leads(to: peer, port: port, key.endpoint) }
         guard proxy.keepsName else { return leads(to: peer, port: port, proxy.endpoint ?? key.endpoint) }

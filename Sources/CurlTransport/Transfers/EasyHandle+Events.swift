@@ -227,16 +227,17 @@ extension EasyHandle {
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
-        guard pin.leads(to: peer, port: port) else {
+        // Before the next check: where a proxy was, whose name has moved since, is nowhere that this pin leads to.
+        if isForeign(pin, localPort: localPort) {
+            meetsForeignConnection = true
+            return false
+        }
+        guard pin.leads(to: peer, port: port, through: transfer.request.passage) else {
             failure = TransferFailure(
                 code: .wrongPeer,
                 phase: .connect,
                 message: "the connection leads to \(String(cString: peer)):\(port) and not to \(pin.key.endpoint)"
             )
-            return false
-        }
-        if isForeign(pin, localPort: localPort) {
-            meetsForeignConnection = true
             return false
         }
         if deniesHTTP2, transfer.request.versions == .http2Only {

@@ -39,12 +39,21 @@ public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
         case .none: break
         case .environment: _ = try ProxyEnvironment(environment).checked()
         case .through(let proxy, _):
-            guard proxy.port > 0 else { throw .configuration("the proxy \(proxy) has port 0") }
-            do {
-                try proxy.credential?.check(for: proxy.kind)
-            } catch {
-                throw .configuration("the proxy \(proxy): \(error.message)")
-            }
+            if let fault = proxy.fault { throw .configuration(fault) }
+        }
+    }
+}
+
+extension Proxy {
+    /// Why it can be none; nil when it can.
+    var fault: String? {
+        guard port > 0 else { return "the proxy \(self) has port 0" }
+        guard let credential else { return nil }
+        do {
+            try credential.check(for: kind)
+            return nil
+        } catch {
+            return "the proxy \(self): \(error.message)"
         }
     }
 }

@@ -61,6 +61,10 @@ final class WaysOut: Sendable {
         switch (options.proxy ?? rules).content {
         case .none: return .straight
         case .through(let proxy, let exceptions):
+            // The client's own was looked at when the client was made.
+            if options.proxy != nil, let fault = proxy.fault {
+                throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
+            }
             return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)
         case .environment: return try environment.proxy(for: url).map { .proxy($0) } ?? .straight
         }

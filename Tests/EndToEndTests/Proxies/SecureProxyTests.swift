@@ -196,4 +196,20 @@ struct SecureProxyTests {
         try await second.shutdown()
         #expect(!server.connections.map(\.text).joined().contains("/b"))
     }
+
+    @Test("A proxy whose name moves is followed, and a connection to where it was is not taken for the new one")
+    func moved() async throws {
+        let rig = try await ServerRig.shared()
+        var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
+        // nginx answers a request with a whole URL as its target by itself.
+        settings.proxy = .through(try Proxy("https://one.test:\(rig.tlsPort)"))
+        try await withClient(settings) { client async throws in
+            #expect(try await client.get("http://img.shop.test/health").text() == "127.0.0.2\n")
+            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }
+            #expect(try await client.get("http://img.shop.test/health").text() == "127.0.0.3\n")
+            try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3", "127.0.0.2"]) }
+            let third = try await client.get("http://img.shop.test/health")
+            #expect(try await third.text() == "127.0.0.3\n" && third.exchanges.last?.reusedConnection == true)
+        }
+    }
 }

@@ -75,4 +75,25 @@ struct ProxyNameTests {
         let tried = rig.wire.requests.map { $0.passage?.proxy?.endpoint?.address.description }
         #expect(tried == Array(["203.0.113.7", "203.0.113.8"].prefix(attempts)))
     }
+
+    @Test(
+        "Connections through a proxy are kept while its name gives other addresses beside theirs",
+        arguments: [false, true]
+    )
+    func rotation(local: Bool) async throws {
+        let rig = try rig([:], local: local)
+        func send() async throws -> TransferRequest? {
+            _ = try await rig.client.get("http://one.test/")
+            return rig.wire.requests.last
+        }
+        let first = try await send()
+        let both = [IPAddress(v4: 203, 0, 113, 80), IPAddress(v4: 203, 0, 113, 82)]
+        rig.system.say(.success(both), about: try HostName(Self.name))
+        rig.clock.advance(by: .seconds(3600))
+        let second = try await send()
+        #expect(rig.system.questions.map(\.description) == [Self.name, Self.name])
+        #expect(first?.endpoints[0] == second?.endpoints[0])
+        // What is equal shares connections.
+        #expect(first?.passage != nil && first?.passage == second?.passage)
+    }
 }

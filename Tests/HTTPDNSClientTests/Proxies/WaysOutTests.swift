@@ -84,4 +84,21 @@ struct WaysOutTests {
             }
         )
     }
+
+    @Test("A request's own proxy is checked as the client's is: with a mistake in it nothing is sent")
+    func ownProxy() async throws {
+        let rig = try Rig()
+        var withColon = try Proxy("http://proxy.test:3128")
+        withColon.credential = ProxyCredential(user: "me:too", password: nil)
+        let withoutPort = Proxy(.socks5h, host: .address(IPAddress(v4: 192, 0, 2, 1)), port: 0)
+        for (proxy, says) in [(withColon, "colon"), (withoutPort, "port 0")] {
+            var request = ClientRequest(url: "https://one.test/")
+            request.options.proxy = .through(proxy)
+            let error = await clientError { try await rig.client.execute(request) }
+            #expect(error?.code == .invalidRequest && error?.message.contains(says) == true, "\(error as Any)")
+            request.options.proxy = .through(proxy, except: try ProxyExceptions(["one.test"]))
+            #expect(await clientError { try await rig.client.execute(request) }?.code == .invalidRequest)
+        }
+        #expect(rig.wire.requests.isEmpty)
+    }
 }
