@@ -83,29 +83,3 @@ package enum RequestBodySource: Sendable {
     /// A single-pass stream; with a nil length HTTP/1.1 uses chunked transfer coding.
     case stream(length: Int64?, any AsyncSequence<[UInt8], any Error> & Sendable)
 }
-
-extension TransferRequest {
-    var hasBody: Bool {
-        if case .none = body { false } else { true }
-    }
-
-    /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
-    var hasBytesToSend: Bool {
-        switch body {
-        case .none: false
-        case .bytes(let bytes): !bytes.isEmpty
-        case .stream(let length, _): length != 0
-        }
-    }
-
-    /// Whether a second sending does no harm (RFC 9110 section 9.2.1: safe methods), and the body is at hand.
-    var mayBeSentTwice: Bool {
-        !hasBody && (method == .get || method == .head || method == .options)
-    }
-
-    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
-    var isIdempotent: Bool {
-        if case .stream = body { return false }
-        return [.get, .head, .options, .trace, .put, .delete].contains(method)
-    }
-}

@@ -87,7 +87,9 @@ struct InspectionTests {
         }
         #expect(byUs["host"] as? String == host && byUs["sni"] as? String == name)
         #expect(byCurl["address"] as? String == first)
-        if way.address != "" { #expect(byUs["address"] as? String == first) }
+        // On a busy machine the first address may be late, and another one of the entry is asked.
+        let ours = try #require(byUs["address"] as? String)
+        #expect(way.address == "" || (shown["addresses"] as? [String])?.contains(ours) == true, "\(ours)")
     }
 
     @Test("an IPv6 address goes through curl too")
