@@ -324,12 +324,12 @@ final class Pipeline: Sendable {
         transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)
+        transfer.decodes = request.isDecoded
         if let type = request.body.contentType, !request.headerFields.contains(.contentType) {
             transfer.headerFields[.contentType] = type
         }
         if let coding = request.body.coding { transfer.headerFields[.contentEncoding] = coding.name }
         if let options = request.own?.options {
-            transfer.decodes = options.decodesBody
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
             if let maximum = options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }

@@ -24,6 +24,11 @@ public struct ClientRequest: Sendable {
         }
     }
 
+    /// Whether content codings are asked for and taken off: a part of a coded body cannot be decoded (RFC 9110 section 14.2).
+    var isDecoded: Bool {
+        own?.options.decodesBody != false && !headerFields.contains { $0.name == .range }
+    }
+
     /// Behind a reference, because a request is passed from stage to stage.
     final class SharedOptions: Sendable {
         static let none = SharedOptions(RequestOptions())

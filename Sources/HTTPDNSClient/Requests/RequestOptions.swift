@@ -30,7 +30,7 @@ public struct RequestOptions: Hashable, Sendable {
     public var maximumResponseBody: ByteCount?
     /// Whether the client asks for the content codings that libcurl knows (gzip, deflate, br and zstd on Debian 12) and takes them off
     /// the body. When false it asks for none, and the body comes as it is sent, such as a `.tar.gz` of a server that calls that a
-    /// content coding.
+    /// content coding. A request with a `Range` field asks for none in any case: its answer is a part of what is sent.
     public var decodesBody = true
     /// The HTTP versions allowed; nil means the client's.
     public var versions: HTTPVersionChoice?

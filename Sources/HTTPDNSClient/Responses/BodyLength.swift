@@ -11,7 +11,7 @@ enum BodyLength: Sendable {
         if request.method == .head || head.status == .noContent || head.status == .notModified {
             self = .known(0)
         } else {
-            self = .declared(in: head.headerFields, decodes: request.own?.options.decodesBody ?? true)
+            self = .declared(in: head.headerFields, decodes: request.isDecoded)
         }
     }
 

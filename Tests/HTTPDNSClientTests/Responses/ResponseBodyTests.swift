@@ -1,6 +1,7 @@
 import CurlTransport
 import HTTPDNSClient
 import HTTPDNSPrimitives
+import HTTPTypes
 import Testing
 
 @Suite("Response body")
@@ -47,6 +48,21 @@ struct ResponseBodyTests {
         #expect(caught?.code == .connectionLost && caught?.stage == .body)
         #expect(caught?.attempts.count == 1 && caught?.requestMayHaveBeenSent == true)
         #expect(try await iterator.next() == nil)
+    }
+
+    @Test("a part of a body is asked for without a coding, and comes as it is sent", arguments: [nil, "bytes=2-4"])
+    func part(range: String?) async throws {
+        let wire = ScriptedWire { request, _ in
+            var answer = HopAnswer.ok(from: request, status: .partialContent, chunks: [[1, 2, 3]])
+            answer.head.headerFields[.contentLength] = "3"
+            answer.head.headerFields[.contentEncoding] = "gzip"
+            return answer
+        }
+        let rig = try Rig(wire: wire)
+        let fields: HTTPFields = range.map { [.accept: "x/y", .range: $0] } ?? [.accept: "x/y"]
+        let body = try await rig.client.get("https://one.test/", headerFields: fields).body
+        #expect(rig.wire.requests.first?.decodes == (range == nil))
+        #expect(body.declaredLength == (range == nil ? nil : 3))
     }
 
     @Test("an interceptor's stream may throw its own error, which is wrapped")
