@@ -55,6 +55,17 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         case queue, connect, tls, send, firstByte, body, total
     }
 
+    /// An error of the caller's. Two are the same that read the same.
+    package struct Cause: Hashable, Sendable {
+        package let error: any Error
+        package var text: String { "\(error)" }
+
+        package init(_ error: any Error) { self.error = error }
+
+        package static func == (one: Cause, other: Cause) -> Bool { one.text == other.text }
+        package func hash(into hasher: inout Hasher) { hasher.combine(text) }
+    }
+
     package var code: Code
     package var phase: Phase
     /// Where the transfer stood when the time of the whole was over; nil for other failures.
@@ -72,8 +83,8 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var limit: Duration?
     /// libcurl's own number (`CURLcode`), 0 when libcurl was not asked.
     package var curlCode: Int32 = 0
-    /// The error that the caller's body stream threw, as text.
-    package var cause: String?
+    /// What the stream of the request body threw.
+    package var cause: Cause?
 
     package init(code: Code, phase: Phase, message: String) {
         self.code = code

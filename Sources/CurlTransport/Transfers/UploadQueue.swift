@@ -92,7 +92,7 @@ final class UploadQueue: Sendable {
         state.withLock { state in
             if let error, state.failure == nil {
                 var failure = UploadQueue.failure("the stream of the request body threw an error")
-                failure.cause = "\(error)"
+                failure.cause = TransferFailure.Cause(error)
                 state.failure = failure
             } else if let length, state.bytesPushed < length, state.failure == nil {
                 state.failure = UploadQueue.failure(

@@ -31,14 +31,15 @@ extension HTTPDNSClientError {
             host: hop.host,
             hint: HTTPDNSClientError.hint(for: failure)
         )
-        if let cause = failure.cause { message += ": \(cause.escaped(limit: 200))" }
+        if let cause = failure.cause { message += ": \(cause.text.escaped(limit: 200))" }
         proxy = failure.proxy
         self.attempts = attempts
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent
         elapsed = hop.time.elapsed
         if failure.code == .timedOut { self.limit = limit }
         isCallDeadline = isTotal
-        underlying = failure
+        // What the caller's own code threw is what the caller looks for.
+        underlying = failure.cause?.error ?? failure
     }
 
     /// How many addresses a text lists: more fill a log's line, and are in ``attempts``.

@@ -47,7 +47,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let fileFailed = Code(description: "file-failed")
         /// A download was answered with a status that is no success; nothing was saved.
         public static let unexpectedStatus = Code(description: "unexpected-status")
-        /// The stream or file that feeds the request body failed.
+        /// The stream or file that feeds the request body failed. What a stream threw is in ``HTTPDNSClientError/underlying``.
         public static let requestBodyFailed = Code(description: "request-body-failed")
         /// The body of a response was read a second time.
         public static let bodyConsumedTwice = Code(description: "body-consumed-twice")

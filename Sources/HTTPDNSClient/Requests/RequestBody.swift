@@ -47,7 +47,7 @@ public struct RequestBody: Sendable {
     ///   - length: How many bytes the stream has. With nil HTTP/1.1 uses chunked transfer coding; with a number the stream
     ///     must have exactly as many.
     ///   - chunks: The stream, in pieces of any size and kind: `[UInt8]`, `ArraySlice<UInt8>`, `Data`. An error that it throws fails
-    ///     the request.
+    ///     the request, and is in ``HTTPDNSClientError/underlying``.
     public static func stream<Chunks: AsyncSequence & Sendable>(
         length: Int64? = nil,
         _ chunks: Chunks

@@ -77,11 +77,15 @@ struct ErrorMappingTests {
         #expect(total.hint?.contains("deadline") == true)
     }
 
-    @Test("the cause of a failed body stream is told on one line")
+    @Test("the cause of a failed body stream is told on one line, and is what lies under the error")
     func cause() async throws {
+        struct Full: Error, CustomStringConvertible {
+            let description = "disk\nfull"
+        }
         var failure = TransferFailure(code: .requestBodyFailed, phase: .send, message: "the stream failed")
-        failure.cause = "disk\nfull"
-        #expect(try await error(from: failure).message.hasSuffix("the stream failed: disk\\nfull"))
+        failure.cause = TransferFailure.Cause(Full())
+        let told = try await error(from: failure)
+        #expect(told.message.hasSuffix("the stream failed: disk\\nfull") && told.underlying is Full)
     }
 
     @Test("an unknown name, a refused address and a failed provider are told apart")

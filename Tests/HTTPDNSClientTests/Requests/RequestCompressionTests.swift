@@ -25,7 +25,7 @@ struct RequestCompressionTests {
         }
     }
 
-    /// The witness is libcurl's decoder, which shares no code with the compressor but zlib's other half.
+    /// The witness is the client's decoder, which shares no code with the compressor but zlib's other half.
     private func decoded(_ bytes: [UInt8], _ coding: String) async throws -> [UInt8] {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nContent-Encoding: \(coding)\r\n\r\n"
         let server = try RawServer(.readHead, .sendText(head), .send(bytes), .readToEnd)
@@ -156,6 +156,7 @@ struct RequestCompressionTests {
         let body = RequestBody.stream(Chunks([[1, 2, 3]], endingWith: Unexpected())).compressed()
         let error = await clientError { try await client.post("http://one.test/", body: body) }
         #expect(error?.code == .requestBodyFailed && error?.message.contains("Unexpected") == true, "\(error as Any)")
+        #expect(error?.underlying is Unexpected)
         try await client.shutdown()
         #expect(server.connections.first?.text.hasSuffix("0\r\n\r\n") == false)
     }
