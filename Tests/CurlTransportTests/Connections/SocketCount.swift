@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 
 /// The sockets of this process, by where they lead.
 enum SocketCount {
@@ -8,7 +8,8 @@ enum SocketCount {
     /// Sockets of this process whose peer has a port, open descriptors of dead connections included as far as the kernel
     /// still knows the peer.
     static func descriptors(connectedTo port: UInt16) -> [Int32] {
-        (0..<4096).filter { descriptor in
+        let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
+        return open.compactMap { Int32($0) }.filter { descriptor in
             var address = sockaddr_in()
             var length = socklen_t(MemoryLayout<sockaddr_in>.size)
             let result = withUnsafeMutablePointer(to: &address) { pointer in

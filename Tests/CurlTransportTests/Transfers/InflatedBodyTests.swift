@@ -5,8 +5,9 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end.
-@Suite("Inflated bodies", .timeLimit(.minutes(10)))
+/// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end. One after the other: hundreds of
+/// servers at once would take thousands of descriptors.
+@Suite("Inflated bodies", .serialized, .timeLimit(.minutes(10)))
 struct InflatedBodyTests {
     /// How the server says where the body ends.
     enum Framing: CaseIterable {

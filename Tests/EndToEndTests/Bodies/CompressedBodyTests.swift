@@ -101,6 +101,23 @@ struct CompressedBodyTests {
         }
     }
 
+    @Test(
+        "a POST without a body says that it has none, over both versions",
+        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+    )
+    func none(versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        try await withClient(settings(rig)) { client in
+            for (method, length) in [(.post, "0"), (.get, nil)] as [(HTTPRequest.Method, String?)] {
+                var request = ClientRequest(method: method, url: "https://one.test:\(rig.tlsPort)/echo")
+                request.options.versions = versions
+                let headers = try await Echo(client.execute(request)).headers
+                let found = headers.first { $0.key.lowercased() == "content-length" }?.value
+                #expect(found == length.map { .one($0) })
+            }
+        }
+    }
+
     @Test("HTTP/1.0 has no bodies of unknown length: a stream is refused, memory goes through")
     func oldVersion() async throws {
         let rig = try await ServerRig.shared()

@@ -86,6 +86,29 @@ struct DownloadTests {
         }
     }
 
+    @Test(
+        "the rights of a group that the program may not give go to no other group",
+        .enabled("only root becomes somebody else") { getuid() == 0 }
+    )
+    func foreignGroup() async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nnew"))
+        let folder = try TemporaryFolder()
+        try folder.write("a", "old")
+        let path = folder.path("a")
+        #expect(chmod(path, 0o664) == 0 && chown(path, 65_534, 12_346) == 0 && chown(folder.path, 65_534, 65_534) == 0)
+        let result = try await Command(
+            "setpriv",
+            [
+                "--reuid=65534", "--regid=65534", "--clear-groups", try BuiltProduct.path("resolve-test"), "fetch",
+                "http://one.test:\(server.port)/", "--map", "one.test=127.0.0.1", "-o", path,
+            ]
+        ).run(within: .seconds(60))
+        #expect(result.status == 0, "\(result)")
+        var status = stat()
+        #expect(try stat(path, &status) == 0 && folder.text(of: path) == "new")
+        #expect(status.st_gid == 65_534 && status.st_mode & 0o777 == 0o644, "\(String(status.st_mode, radix: 8))")
+    }
+
     /// The measured program is the command line: its standard output is the consumer's pipe, and nothing else is in the process.
     @Test("1 GiB through a slow consumer: the process grows by less than 16 MiB, over HTTP/1.1")
     func slowConsumer() async throws {
