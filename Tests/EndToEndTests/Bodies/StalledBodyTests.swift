@@ -5,7 +5,12 @@ import ServerRig
 import Testing
 
 /// Bodies whose own source stands still, which is nobody's limit but that of the whole call.
-@Suite("Stalled request bodies", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+@Suite(
+    "Stalled request bodies",
+    .enabled(if: ServerRig.isAvailable([.nginx])),
+    .serialized,
+    .timeLimit(.minutes(10))
+)
 struct StalledBodyTests {
     /// Where a source stops.
     enum Stall: CaseIterable {
@@ -52,7 +57,7 @@ struct StalledBodyTests {
     func ends(_ it: Case) async throws {
         let rig = try await ServerRig.shared()
         let source = StallingSource(it.stall == .afterBytes ? [UInt8](repeating: 7, count: 100_000) : nil)
-        let total = Duration.seconds(3)
+        let total = Duration.seconds(1)
         var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = it.versions
         request.options.deadline = it.end == .deadline ? total : nil
@@ -96,7 +101,7 @@ extension StalledBodyTests {
         }
         var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = versions
-        request.options.deadline = end == .deadline ? .seconds(3) : nil
+        request.options.deadline = end == .deadline ? .seconds(1) : nil
         request.body = .stream(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = versions

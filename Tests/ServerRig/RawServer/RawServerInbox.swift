@@ -42,7 +42,8 @@ final class RawServerInbox: Sendable {
             }
         } else {
             var byte: UInt8 = 0
-            write(bell.number, &byte, 1)
+            // The server may have ended meanwhile.
+            send(bell.number, &byte, 1, Int32(MSG_NOSIGNAL))
         }
     }
 
