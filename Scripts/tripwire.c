@@ -4,6 +4,8 @@
 //
 //   cc -shared -fPIC -O2 -o tripwire.so tripwire.c
 //   TRIPWIRE_LOG=FILE LD_PRELOAD=./tripwire.so PROGRAM
+//
+// With TRIPWIRE_SOCKETS=1 every socket that the program opens is written there too, and not refused.
 #define _GNU_SOURCE
 #include <arpa/inet.h>
 #include <dlfcn.h>
@@ -127,6 +129,13 @@ int gethostbyname2_r(const char *restrict name, int family, struct hostent *rest
   *result = NULL;
   *error = NO_RECOVERY;
   return 0;
+}
+
+int socket(int domain, int type, int protocol) {
+  NEXT(socket);
+  if(getenv("TRIPWIRE_SOCKETS"))
+    write_down("socket", domain == AF_INET ? "IPv4" : domain == AF_INET6 ? "IPv6" : "other");
+  return next(domain, type, protocol);
 }
 
 // The C library declares these with a union of all address types, where the compiler is GNU C.

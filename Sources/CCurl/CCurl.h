@@ -74,6 +74,12 @@ static inline CURLcode ccurl_get_long(CURL *handle, CURLINFO info, long *value) 
 static inline CURLcode ccurl_get_offset(CURL *handle, CURLINFO info, curl_off_t *value) { return curl_easy_getinfo(handle, info, value); }
 static inline CURLcode ccurl_get_string(CURL *handle, CURLINFO info, const char **value) { return curl_easy_getinfo(handle, info, (char **)value); }
 static inline CURLcode ccurl_get_pointer(CURL *handle, CURLINFO info, void **value) { return curl_easy_getinfo(handle, info, value); }
+// The SSL object of the connection that the transfer has, where libcurl's TLS is OpenSSL.
+static inline void *ccurl_get_openssl(CURL *handle) {
+  struct curl_tlssessioninfo *info = NULL;
+  if(curl_easy_getinfo(handle, CURLINFO_TLS_SSL_PTR, &info) || !info) return NULL;
+  return info->backend == CURLSSLBACKEND_OPENSSL ? info->internals : NULL;
+}
 static inline CURLcode ccurl_get_certificates(CURL *handle, CURLINFO info, struct curl_certinfo **value) { return curl_easy_getinfo(handle, info, value); }
 
 static inline CURLMcode ccurl_multi_set_long(CURLM *multi, CURLMoption option, long value) { return curl_multi_setopt(multi, option, value); }

@@ -10,6 +10,13 @@ package enum CurlLibrary {
         return String(cString: text)
     }
 
+    /// Whether a connection can carry one request only over HTTP/2 in clear text: libcurl 7.88 begins HTTP/2 again for each further one,
+    /// inside the streams of the first, and the request fails (`Curl_http`; corrected in 8.0).
+    package static let limitsClearTextHTTP2: Bool = {
+        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
+        return (0x075800..<0x080000).contains(information.pointee.version_num)
+    }()
+
     /// Whether it looks for each piece of a body whether it is to take a content coding off (7.88.1), and not once, in the head.
     static let decodesByThePiece: Bool = {
         guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }

@@ -39,8 +39,9 @@ package struct TransportConfiguration: Sendable {
     package var idleLimit = Duration.seconds(60)
     /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
     package var maximumAge = Duration.seconds(600)
-    /// How long sent bytes may go without the other side's acknowledgement, before the kernel gives the connection up
-    /// (TCP_USER_TIMEOUT, Linux); nil means about 15 minutes, the kernel's own limit.
+    /// How long sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a transfer's
+    /// connect limit, and of the kernel (TCP_USER_TIMEOUT, Linux) beside its idle and head limits; nil means about 15 minutes, the
+    /// kernel's own limit.
     package var unacknowledgedLimit: Duration? = .seconds(30)
     /// Whether the certificates that servers show are kept with each connection: 2 to 8 KB for each endpoint.
     package var keepsPeerCertificates = false
@@ -148,7 +149,7 @@ package final class Transport: Sendable {
         mailbox.health.withLock { $0.records(at: SystemTimeSource().now()) }
     }
 
-    /// The connections that are open, in no order.
+    /// The connections that are open, and the endpoints without one that requests were sent to, in no order.
     package var connectionPools: [ConnectionPoolRecord] {
         mailbox.pools.withLock { $0.records }
     }

@@ -16,6 +16,7 @@ struct LinkageProbe {
         let words = Array(arguments)
         var service = DoHProvider.Configuration(name: "doh", url: words[0], bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
         service.trustRoots = .file(words[1])
+        service.answers = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(words[1])
         configuration.resolver.providers = [try DoHProvider(service)]

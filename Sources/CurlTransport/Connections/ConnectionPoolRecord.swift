@@ -1,6 +1,6 @@
 public import HTTPDNSPrimitives
 
-/// The open connections that requests for one host to one endpoint share.
+/// The connections that requests for one host to one endpoint share, and how many requests went there.
 public struct ConnectionPoolRecord: Hashable, Sendable {
     /// The host of the URL; an address without brackets.
     public var host: String
@@ -10,4 +10,6 @@ public struct ConnectionPoolRecord: Hashable, Sendable {
     public var endpoint: Endpoint
     /// How many sockets are open: in use, idle, or being connected.
     public var connections: Int
+    /// How many requests were sent there, repetitions and hedged requests included.
+    public var requests: Int
 }

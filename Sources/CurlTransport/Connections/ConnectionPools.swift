@@ -1,6 +1,8 @@
 internal import HTTPDNSPrimitives
+internal import Synchronization
 
-/// How many connections a loop has open, by what they are for. The loop writes it, anybody reads it.
+/// The connections that a loop has open and the requests that it sent on them, by host, port and endpoint. The loop writes it, any
+/// thread reads it.
 struct ConnectionPools {
     private struct Key: Hashable {
         var host: ParsedURL.Host
@@ -8,44 +10,78 @@ struct ConnectionPools {
         var endpoint: Endpoint
     }
 
-    private var counts: [Key: Int] = [:]
+    private struct Entry {
+        var connections: Int
+        let requests: RequestCount
+    }
 
-    mutating func opened(_ pin: PinKey) {
-        counts[Key(host: pin.host, port: pin.port, endpoint: pin.endpoint), default: 0] += 1
+    /// How many endpoints without an open connection are remembered with their count of requests.
+    private static let maximumClosed = 1024
+
+    private var open: [Key: Entry] = [:]
+    /// Servers may close the connection after each response; the count of requests goes on.
+    private var closed = RecentTable<Key, RequestCount>(limit: ConnectionPools.maximumClosed)
+
+    /// - Returns: What counts the requests of the pin's endpoint.
+    mutating func opened(_ pin: PinKey) -> RequestCount {
+        let key = Key(host: pin.host, port: pin.port, endpoint: pin.endpoint)
+        let requests = open[key]?.requests ?? closed.remove(key) ?? RequestCount()
+        open[key, default: Entry(connections: 0, requests: requests)].connections += 1
+        return requests
     }
 
     mutating func closed(_ pin: PinKey) {
         let key = Key(host: pin.host, port: pin.port, endpoint: pin.endpoint)
-        guard let count = counts[key] else { return }
-        counts[key] = count > 1 ? count - 1 : nil
+        guard let entry = open[key] else { return }
+        guard entry.connections == 1 else { return open[key, default: entry].connections -= 1 }
+        open[key] = nil
+        if entry.requests.value > 0 { closed.set(entry.requests, for: key) }
     }
 
+    /// One record for each endpoint with an open connection, then those without that requests were sent to.
     var records: [ConnectionPoolRecord] {
-        counts.map { key, count in
-            let host =
-                switch key.host {
-                case .name(let name): name
-                case .address(let address): address.description
-                }
-            return ConnectionPoolRecord(host: host, port: key.port, endpoint: key.endpoint, connections: count)
-        }
+        open.map { ConnectionPools.record($0, connections: $1.connections, $1.requests) }
+            + closed.all.map { ConnectionPools.record($0, connections: 0, $1) }
     }
+
+    private static func record(_ key: Key, connections: Int, _ requests: RequestCount) -> ConnectionPoolRecord {
+        let host =
+            switch key.host {
+            case .name(let name): name
+            case .address(let address): address.description
+            }
+        return ConnectionPoolRecord(
+            host: host,
+            port: key.port,
+            endpoint: key.endpoint,
+            connections: connections,
+            requests: requests.value
+        )
+    }
+}
+
+/// The number of requests that were sent to one endpoint.
+final class RequestCount: Sendable {
+    private let count = Atomic<Int>(0)
+
+    var value: Int { count.load(ordering: .relaxed) }
+
+    /// Counts one more. Only the loop's thread calls it, so that a plain load and store are enough.
+    func add() { count.store(count.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
 extension [ConnectionPoolRecord] {
     /// Those of several loops as one list, the largest first, then by host, port and endpoint.
     package func merged() -> [ConnectionPoolRecord] {
-        var merged: [ConnectionPoolRecord: Int] = [:]
+        var merged: [ConnectionPoolRecord: ConnectionPoolRecord] = [:]
         for record in self {
             var key = record
             key.connections = 0
-            merged[key, default: 0] += record.connections
+            key.requests = 0
+            merged[key, default: key].connections += record.connections
+            merged[key, default: key].requests += record.requests
         }
-        return merged.map { key, count in
-            var record = key
-            record.connections = count
-            return record
-        }.sorted { left, right in
+        return merged.values.sorted { left, right in
             if left.connections != right.connections { return left.connections > right.connections }
             if left.host != right.host { return left.host < right.host }
             if left.port != right.port { return left.port < right.port }

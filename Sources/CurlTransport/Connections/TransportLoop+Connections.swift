@@ -9,18 +9,16 @@ extension TransportLoop {
 
     // MARK: sockets
 
-    func socketOpened(_ descriptor: Int32, for pin: Pin) {
+    func connectionOpened(_ descriptor: Int32, for pin: Pin) -> Connection {
         scheduleSweep()
-        // The number was given again: the one before is closed, and nobody has told.
-        if pins.pin(of: descriptor) != nil { socketClosed(descriptor) }
-        pins.socketOpened(descriptor, for: pin, identity: socketIdentity(descriptor))
-        mailbox.pools.withLock { $0.opened(pin.key) }
+        // The number was given again: the connection before is closed, and libcurl did not report it.
+        if pins.connection(descriptor) != nil { connectionClosed(descriptor) }
+        pin.requests = mailbox.pools.withLock { $0.opened(pin.key) }
+        return pins.opened(descriptor, for: pin, inode: socketIdentity(descriptor), at: now)
     }
 
-    func socketClosed(_ descriptor: Int32) {
-        if configuration.keepsPeerCertificates { pins.pin(of: descriptor)?.chains.socketClosed(descriptor) }
-        if let pin = pins.socketClosed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
-        shutSockets.remove(descriptor)
+    func connectionClosed(_ descriptor: Int32) {
+        if let pin = pins.closed(descriptor) { mailbox.pools.withLock { $0.closed(pin.key) } }
         driver?.socketClosed(descriptor)
     }
 
@@ -28,9 +26,11 @@ extension TransportLoop {
     /// that of anything else in the process.
     /// - Returns: Whether the descriptor is no longer the socket that it was opened as.
     @discardableResult
-    func forgetIfClosed(_ descriptor: Int32) -> Bool {
-        guard let identity = pins.identity(of: descriptor), identity != socketIdentity(descriptor) else { return false }
-        socketClosed(descriptor)
+    func forgetIfClosed(_ connection: Connection) -> Bool {
+        let descriptor = connection.descriptor
+        guard descriptor >= 0 else { return true }
+        guard connection.inode != socketIdentity(descriptor) else { return false }
+        connectionClosed(descriptor)
         return true
     }
 
@@ -38,15 +38,13 @@ extension TransportLoop {
 
     /// Connections made so far are not used for new transfers. See ``Transport/retireConnections(host:)``.
     func retireConnections(of host: ParsedURL.Host?) {
-        let retired = pins.retire { host == nil || $0.host == host }
-        let used = usedPorts
-        for pin in retired { shutIdle(pin, besides: used) }
+        for pin in pins.retire(where: { host == nil || $0.host == host }) { shutIdle(pin) }
     }
 
     /// A time limit has passed on a connection that was made for an earlier request. Over HTTP/1.1 it goes with its transfer;
     /// over HTTP/2 others would be sent on it. The limit of the whole says that only if nothing came at all.
     func retireIfSilent(_ handle: EasyHandle, _ phase: TransferFailure.Phase) {
-        guard let pin = handle.pin, handle.mayHaveBeenSent, handle.socket < 0 else { return }
+        guard let pin = handle.pin, handle.mayHaveBeenSent, !handle.hasOpenedConnection else { return }
         switch phase {
         case .firstByte, .send, .body: break
         case .total where pin.heardAt < handle.activeAt: break
@@ -55,50 +53,29 @@ extension TransportLoop {
         leaveSilent(pin)
     }
 
-    /// A kept connection says nothing: later requests get another one, and its endpoint is tried last.
+    /// A kept connection says nothing: later requests get another one, and its endpoint is tried last. Once is enough, however
+    /// many requests find out.
     func leaveSilent(_ pin: Pin) {
+        guard !pin.isRetired else { return }
         let key = pin.key
         if key.isConnectedTo {
             mailbox.health.withLock { [time] in $0.suspected(key.endpoint, for: key.host, inTLS: false, at: time) }
         }
         pins.retire(pin)
-        shutIdle(pin, besides: usedPorts)
+        shutIdle(pin)
     }
 
-    /// Many requests share the connection that brought a head over HTTP/2.
-    func noteShared(_ handle: EasyHandle) {
-        guard let pin = handle.pin, pin.sharedUntil == .max, handle.head.starts(with: TransportLoop.sharedVersion),
-            handle.socket >= 0
-        else { return }
-        let (until, overflow) = handle.socketOpenedAt.addingReportingOverflow(
-            configuration.maximumAge.wholeNanoseconds
-        )
-        if !overflow { pin.sharedUntil = until }
-    }
-
-    private static let sharedVersion = Array("HTTP/2".utf8)
-
-    /// The local ports of connections that carry a request, or are being made for one.
-    private var usedPorts: Set<Int32> {
-        var ports: Set<Int32> = []
-        for handle in active {
-            if handle.localPort > 0 { ports.insert(handle.localPort) }
-            if handle.socket >= 0 { ports.insert(localPort(of: handle.socket)) }
-        }
-        return ports
-    }
-
-    private func shutIdle(_ pin: Pin, besides used: Set<Int32>) {
-        // Unix sockets have no ports to tell those in use by. All go with the last transfer.
+    private func shutIdle(_ pin: Pin) {
+        // Of several Unix sockets it is not known which one carries a request. All go with the last transfer.
         guard pin.key.passage?.unixSocket == nil || pin.transfersInFlight == 0 else { return }
-        shut(pin.sockets.filter { !used.contains(localPort(of: $0)) })
+        shut(pin.connections.all.filter { $0.transfers == 0 })
     }
 
-    /// Ends connections that nobody uses. libcurl finds them dead when it looks at them next, and closes them.
-    func shut(_ sockets: [Int32]) {
-        guard !sockets.isEmpty else { return }
-        for socket in sockets where !forgetIfClosed(socket) && shutSockets.insert(socket).inserted {
-            shutdownSocket(socket)
+    /// Ends connections that no request uses. libcurl finds them dead when it looks at them next, and closes them.
+    func shut(_ connections: [Connection]) {
+        guard !connections.isEmpty else { return }
+        for connection in connections where !forgetIfClosed(connection) && pins.shut(connection) {
+            shutdownSocket(connection.descriptor)
         }
         sweepAt = min(sweepAt, now + TransportLoop.shortestSweep)
     }
@@ -110,7 +87,7 @@ extension TransportLoop {
     }
 
     private var sweepInterval: Int64 {
-        if !shutSockets.isEmpty { return TransportLoop.shortestSweep }
+        if pins.shutCount > 0 { return TransportLoop.shortestSweep }
         let quarter = configuration.idleLimit.wholeNanoseconds / 4
         return min(max(quarter, TransportLoop.shortestSweep), TransportLoop.longestSweep)
     }
@@ -118,7 +95,7 @@ extension TransportLoop {
     /// Once no connection is open there is nothing to wake up for.
     func sweepIfDue() {
         guard now >= sweepAt else { return }
-        guard pins.hasSockets else {
+        guard pins.hasConnections else {
             sweepAt = .max
             return
         }

@@ -1,29 +1,46 @@
-/// The length that a head declares for its body, said once or several times.
+/// The length that a response head declares for its body, once or several times.
 ///
-/// libcurl believes the last `Content-Length`. Two that differ are an error for good (RFC 9112 section 6.3): whoever
-/// believes the other one finds the next answer on the connection at another place.
+/// libcurl reads a `Content-Length` as `strtol` reads a number: `12abc` and `+12` are 12, `0xC` is 0. Of two fields it takes the last.
+/// Both are errors (RFC 9110 section 8.6, RFC 9112 section 6.3): a recipient that reads the value in another way finds the next
+/// response on the connection at another place.
 struct DeclaredLength {
-    private var length: UInt64?
+    enum Violation {
+        case notDecimal, differs
+    }
 
-    /// Takes note of a line of the head, with its end.
-    /// - Returns: False when the line contradicts one before it, or itself.
-    mutating func agrees(with line: UnsafeRawBufferPointer) -> Bool {
-        guard let value = line.value(of: DeclaredLength.name) else { return true }
-        var digits: UInt64 = 0
+    /// Nil when there is none.
+    private(set) var length: UInt64?
+
+    /// Reads a line of the head, with its end.
+    /// - Returns: The rule that the line breaks; nil when it breaks none, or is another field's.
+    mutating func read(_ line: UnsafeRawBufferPointer) -> Violation? {
+        guard let value = line.value(of: DeclaredLength.name) else { return nil }
+        var member = Member()
         for byte in value {
             switch byte {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
-                // A number that runs over is no length; libcurl refuses it.
-                digits = digits &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
+                guard !member.isClosed else { return .notDecimal }
+                // libcurl does not take a number that overflows for a length.
+                member.number = (member.number ?? 0) &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
+            case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
+                member.isClosed = member.number != nil
             case UInt8(ascii: ","), UInt8(ascii: "\n"):
-                if let length, length != digits { return false }
-                length = digits
-                digits = 0
+                guard let number = member.number else { return .notDecimal }
+                if let length, length != number { return .differs }
+                length = number
+                member = Member()
             default:
-                break
+                return .notDecimal
             }
         }
-        return true
+        return nil
+    }
+
+    /// A number between two commas, as far as it is read.
+    private struct Member {
+        var number: UInt64?
+        /// Whether white space follows it.
+        var isClosed = false
     }
 
     private static let name: StaticString = "content-length:"

@@ -16,6 +16,8 @@ final class EpollDriver: LoopDriver {
         var registered: UInt8 = 0
         /// What libcurl wants to know.
         var wanted: UInt8 = 0
+        /// The wait in or after which libcurl took its interest back.
+        var unwantedSince: UInt64 = 0
     }
 
     private static let eventCapacity = 256
@@ -30,6 +32,10 @@ final class EpollDriver: LoopDriver {
     /// When libcurl's next timer is due; `Int64.max` when it has none.
     private var timerDeadline = Int64.max
     private var now: Int64 = 0
+    /// The number of the last wait.
+    private var lastWait: UInt64 = 0
+    /// The number of the last wait that reported all sockets, and whose events are handled.
+    private var lastWholeWait: UInt64 = 0
     private var room: IdleRoom
 
     /// - Throws: ``TransferFailure`` when the system gives no descriptor.
@@ -84,6 +90,7 @@ final class EpollDriver: LoopDriver {
     func wait(timeout: Int64?, now: Int64) {
         let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
         let limit = min(timeout ?? .max, untilTimer)
+        lastWait += 1
         let count = epoll_wait(
             descriptor,
             events,
@@ -92,6 +99,16 @@ final class EpollDriver: LoopDriver {
         )
         self.now = clock()
         for index in 0..<Int(max(0, count)) { handle(events[index]) }
+        if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
+    }
+
+    /// A socket stays registered while libcurl does not want it, and what arrives takes it out. So one that is still there had received
+    /// nothing when the last wait ended that it was watched for.
+    func isSilent(_ descriptor: Int32) -> Bool {
+        guard Int(descriptor) < registrations.count else { return false }
+        let registration = registrations[Int(descriptor)]
+        return registration.wanted == 0 && registration.registered & UInt8(CURL_POLL_IN) != 0
+            && registration.unwantedSince < lastWholeWait
     }
 
     func socketClosed(_ descriptor: Int32) {
@@ -131,6 +148,7 @@ final class EpollDriver: LoopDriver {
         while registrations.count <= index { registrations.append(Registration()) }
         let wanted = what == CURL_POLL_REMOVE ? 0 : UInt8(truncatingIfNeeded: what & (CURL_POLL_IN | CURL_POLL_OUT))
         registrations[index].wanted = wanted
+        if wanted == 0 { registrations[index].unwantedSince = lastWait }
         let registered = registrations[index].registered
         if wanted == 0 || registered == wanted { return }
         var event = epoll_event()

@@ -7,6 +7,9 @@ protocol LoopDriver: AnyObject {
     /// limit), and lets libcurl act on the sockets. The clock is read after the wait and before libcurl acts.
     func wait(timeout: Int64?, now: Int64)
 
+    /// Whether nothing had arrived on a socket that libcurl does not wait for when the last wait ended; false where that is not known.
+    func isSilent(_ descriptor: Int32) -> Bool
+
     /// libcurl is about to close a descriptor; its number may soon mean another socket.
     func socketClosed(_ descriptor: Int32)
 

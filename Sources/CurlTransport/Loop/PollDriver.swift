@@ -29,6 +29,8 @@ final class PollDriver: LoopDriver {
         _ = clock()
     }
 
+    func isSilent(_ descriptor: Int32) -> Bool { false }
+
     func socketClosed(_ descriptor: Int32) {}
 
     func detach() {}

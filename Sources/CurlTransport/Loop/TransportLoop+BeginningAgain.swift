@@ -4,8 +4,9 @@ internal import CCurl
 extension TransportLoop {
     /// - Returns: Whether the transfer is under way again.
     func beginAgain(_ handle: EasyHandle, after code: CURLcode) -> Bool {
-        if handle.meetsForeignConnection { return beginAgainApart(handle) }
-        if code == CURLE_PARTIAL_FILE { return beginAgainOnNewConnection(handle) }
+        if handle.rejectsConnection { return beginAgainApart(handle) }
+        if handle.isUnprocessed { return sendUnprocessed(handle) }
+        if TransportLoop.connectionEnds.contains(code) { return beginAgainOnNewConnection(handle) }
         guard code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_RESOLVE_PROXY else { return false }
         return beginAgainWithEntry(handle)
     }
@@ -20,24 +21,59 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// libcurl took a connection that was made for somebody else: the transfer gets one of its own.
+    /// libcurl took a kept connection that must not carry the request. It was closed, or stays for the requests that it is for: the
+    /// transfer gets one of its own.
     private func beginAgainApart(_ handle: EasyHandle) -> Bool {
-        handle.meetsForeignConnection = false
+        handle.rejectsConnection = false
         guard let pin = handle.pin, !handle.hasFailed else { return false }
         curl_multi_remove_handle(multi, handle.curl)
-        handle.set(CURLOPT_FRESH_CONNECT, 1)
+        handle.setConnectsFresh(true)
         handle.setResolveList(removals: [], pin)
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
+
+    /// How many connections to an endpoint may refuse a request one after the other while nothing comes from the endpoint.
+    private static let maximumRefusals = 5
+
+    /// The server processed nothing of a request over HTTP/2: it is sent again, whatever its method is. Its connection takes no more
+    /// requests.
+    private func sendUnprocessed(_ handle: EasyHandle) -> Bool {
+        guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed, handle.isBodyAtHand else {
+            return false
+        }
+        // Where other requests are answered meanwhile, this one will be: a server may take a few on each connection.
+        transfer.refusals = old.heardAt < handle.sentAt ? transfer.refusals + 1 : 0
+        guard transfer.refusals <= TransportLoop.maximumRefusals else { return false }
+        curl_multi_remove_handle(multi, handle.curl)
+        guard handle.renew() else { return false }
+        // The pin stays: it may have other connections, and libcurl uses this one no more.
+        let pin = old.isRetired ? pins.acquire(old.key, at: now) : old
+        let removals = pins.takeRemovals()
+        defer { if pin !== old { shut(pins.release(old)) } }
+        do {
+            try handle.prepare(transfer, pin: pin, removals: removals)
+        } catch {
+            pins.restoreRemovals(removals)
+            return false
+        }
+        handle.noteRedial()
+        return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
+    }
+
+    /// How libcurl ends a transfer whose HTTP/2 connection has ended (7.88.1).
+    private static let connectionEnds = [
+        CURLE_OK, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
+    ]
 
     /// A kept connection ended without a byte of an answer. Over HTTP/1.1 libcurl sends the request again by itself; over HTTP/2 it
     /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). Once, for
     /// a server may end each connection.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
-        guard handle.mayHaveBeenSent, !handle.isHeadBegun, !handle.hasFailed, handle.socket < 0, !handle.isRedialled,
-            handle.transfer?.mayBeSentTwice == true, let old = handle.pin
+        guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.hasOpenedConnection,
+            !handle.isRepeated, handle.transfer?.mayBeSentTwice == true, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
+        handle.isRepeated = true
         // By the old pin libcurl would find the connection that has ended, for as long as others' requests are on it. They all come
         // to the new one, and wait for the connection that the first of them makes.
         pins.retire(old)

@@ -30,6 +30,7 @@ extension TransportLoop {
                 }
             }
         }
+        moveWaiters()
     }
 
     func bound(of handle: EasyHandle) -> PhaseBound {

@@ -38,6 +38,8 @@ final class TransportLoop {
     var active: [EasyHandle] = []
     /// Races without a winner.
     var races: [RaceRun] = []
+    /// Endpoints that failed in this turn, see ``moveWaiters()``.
+    var failedKeys: Set<PinKey> = []
     /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
     var decidedRaces: [RaceRun] = []
     /// What is remembered of endpoints to put the next request's in order.
@@ -51,8 +53,7 @@ final class TransportLoop {
     var sweeper: Sweeper?
     /// When it is to look next; `Int64.max` when there is nothing to look at.
     var sweepAt = Int64.max
-    /// Sockets that were shut down and that libcurl has yet to close.
-    var shutSockets: Set<Int32> = []
+    var uncounted = UncountedConnections()
     /// There with the first body that needs it.
     private(set) lazy var decodingRoom = DecodingRoom()
     /// Whether callers' tasks were run among the last jobs.
@@ -93,7 +94,10 @@ final class TransportLoop {
         self.configuration = configuration
         self.mailbox = mailbox
         self.multi = multi
-        pins = PinTable(maximumPins: configuration.maximumIdleConnections)
+        pins = PinTable(
+            maximumPins: configuration.maximumIdleConnections,
+            maximumAge: configuration.maximumAge
+        )
         routeProbe = RouteProbe(configuration.hasRoute)
         probing = configuration.activeProbing.map { ProbeSchedule($0) }
         trust = Result { () throws(TransferFailure) in
@@ -131,6 +135,7 @@ final class TransportLoop {
             driver.act(now: now)
             collectFinished()
             expire()
+            uncounted.count(at: now)
             sweepIfDue()
             probeIfDue()
             deliverTouched()
@@ -159,6 +164,7 @@ final class TransportLoop {
         spares.removeAll()
         sweeper?.stop(multi)
         curl_multi_cleanup(multi)
+        pins.closeAll()
         driver = nil
     }
 
@@ -166,6 +172,7 @@ final class TransportLoop {
         let first = min(
             deadlines.first?.heapKey ?? .max,
             sweepAt,
+            uncounted.nextAt,
             isDraining ? .max : probing?.nextAt ?? .max,
             isDraining ? drainDeadline : .max
         )
@@ -309,17 +316,23 @@ final class TransportLoop {
                 continue
             }
             let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
-            if code != CURLE_OK, beginAgain(handle, after: code) { continue }
+            if code != CURLE_OK || !handle.isHeadComplete, beginAgain(handle, after: code) { continue }
             finish(handle, result(of: handle, code))
         }
+        moveWaiters()
     }
 
     private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
         if handle.hasFailed, let failure = handle.failure { return .failure(completed(failure, handle)) }
-        guard code == CURLE_OK else {
+        guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
         }
         guard handle.isHeadComplete else {
+            // Not CURLE_GOT_NOTHING when another request of the connection is just being repeated (7.88.1: `bits.retry`).
+            if handle.stream != nil {
+                let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
+                return .failure(withTrail(failure, handle))
+            }
             return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
         }
         if let failure = handle.cutShort { return .failure(completed(failure, handle)) }
@@ -336,6 +349,7 @@ final class TransportLoop {
             return attemptEnded(handle, of: run, result, isAdded: isAdded)
         }
         if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
+        if case .success = result { handle.isSuccess = true }
         deliver(handle, end: result)
         if let transfer = handle.transfer { noteHedgesOver(transfer) }
         handle.transfer?.race = nil
@@ -347,14 +361,14 @@ final class TransportLoop {
         // libcurl closes the connection of a transfer that is removed while it says that it only connects.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
         if isAdded { curl_multi_remove_handle(multi, handle.curl) }
-        forgetIfClosed(handle.socket)
+        if handle.hasOpenedConnection, let connection = handle.connection { forgetIfClosed(connection) }
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
         if let pin = handle.pin { shut(pins.release(pin)) }
         // Asked first, because a target is large and nearly no transfer has one.
         if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
         removeFromActive(handle)
-        let isSpare = !handle.mayRewindNext && spares.count < TransportLoop.maximumSpareHandles
+        let isSpare = !handle.spoilsNext && spares.count < TransportLoop.maximumSpareHandles
         handle.reset()
         if isSpare { spares.append(handle) }
     }
@@ -368,22 +382,24 @@ final class TransportLoop {
         handle.activeIndex = -1
     }
 
+    /// A result comes from one handle: what another has for the transfer is not delivered.
     private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
+        guard let transfer = handle.transfer, transfer.handle === handle else { return }
         var head: RawHead?
         if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
             head = RawHead(
                 bytes: handle.head,
                 endpoint: endpoint,
-                failedAttempts: handle.transfer?.race?.trail ?? [],
+                failedAttempts: transfer.race?.trail ?? [],
                 reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
-                hedges: handle.transfer?.hedges ?? 0,
+                hedges: transfer.hedges,
                 timings: handle.timings(isComplete: end != nil)
             )
             if configuration.keepsPeerCertificates {
-                head?.peerCertificates = handle.pin?.chains.chain(behind: handle.localPort) ?? []
+                head?.peerCertificates = handle.connection?.chain ?? []
             }
             handle.isHeadDelivered = true
-            noteShared(handle)
+            handle.noteVersionOfHead()
             if configuration.ejection != nil { noteStatus(handle) }
         }
         let (chunks, chunk) = (handle.chunks, handle.chunk)
@@ -391,7 +407,6 @@ final class TransportLoop {
         handle.chunk = []
         handle.unreadBytes += handle.pendingBytes
         handle.pendingBytes = 0
-        guard let transfer = handle.transfer else { return }
         resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
     }
 
@@ -431,7 +446,11 @@ final class TransportLoop {
     private func deliverTouched() {
         for handle in touched where handle.isTouched {
             handle.isTouched = false
-            deliver(handle, end: nil)
+            if handle.isAnsweredWhole {
+                finish(handle, result(of: handle, CURLE_OK))
+            } else {
+                deliver(handle, end: nil)
+            }
         }
         touched.removeAll(keepingCapacity: true)
     }

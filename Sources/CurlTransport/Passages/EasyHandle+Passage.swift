@@ -37,10 +37,7 @@ extension EasyHandle {
 
     /// Whether a kept connection is not the pin's, for which libcurl took it: it knows connections to a proxy by the proxy's name,
     /// and not by whose login they were made with or where on this machine they begin.
-    func isForeign(_ pin: Pin, localPort: Int32) -> Bool {
-        guard pin.sharesName, socket < 0 else { return false }
-        return !pin.sockets.contains { CurlTransport.localPort(of: $0) == localPort }
-    }
+    func isForeign(_ pin: Pin) -> Bool { pin.sharesName && connection == nil }
 }
 
 extension ProxyPassage {

@@ -51,17 +51,14 @@ final class Pin {
     var isEntered = false
     /// Transfers that libcurl may still look the name up for.
     var transfersInFlight = 0
-    /// The sockets of connections, in use or idle, that libcurl could still find by the name.
-    var sockets: [Int32] = []
-    /// The certificates that the servers of its connections showed, as far as that is kept.
-    var chains = PeerChains()
+    /// The connections, in use or idle, that libcurl could still find by the name.
+    var connections = PinConnections()
     /// Sessions that its connections may resume.
     var sessions = TLSSessionPool()
+    /// Counts the requests that were sent to its endpoint; nil before its first socket.
+    var requests: RequestCount?
     /// Whether the table has dropped the pin.
     var isRetired = false
-    /// When a connection that many requests share is too old for new ones, on the loop's clock. One that serves a request
-    /// at a time is left to libcurl, which looks at the age of those that are idle: one that is shared may never be.
-    var sharedUntil = Int64.max
     /// When bytes of an answer last came.
     var heardAt = Int64.min
 

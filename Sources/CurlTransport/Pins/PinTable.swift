@@ -12,6 +12,8 @@ struct PinTable {
     static let maximumEntries = 256
 
     private let maximumPins: Int
+    /// How old a connection that requests share may become before new ones get another pin.
+    private let maximumAge: Int64
     private var pins: [PinKey: Pin] = [:]
     private var slots: [Pin?] = []
     private var freeSlots: [Int] = []
@@ -21,24 +23,32 @@ struct PinTable {
     private var lastSerial: UInt64 = 0
     /// Numbers of retired pins that no connection is known by any more.
     private var freeNumbers: [UInt64] = []
-    private var pinsBySocket: [Int32: (pin: Pin, identity: UInt64)] = [:]
+    /// The open connections by descriptor.
+    private var connections: [Int32: Connection] = [:]
+    /// Connections that were shut down and that libcurl has yet to close.
+    private(set) var shutCount = 0
     /// Lines that take entries out of libcurl's table, for the next transfer to carry.
     private var removals: [String] = []
 
-    init(maximumPins: Int) {
+    init(maximumPins: Int, maximumAge: Duration? = nil) {
         self.maximumPins = max(maximumPins, PinTable.maximumEntries)
+        self.maximumAge = maximumAge?.wholeNanoseconds ?? .max
     }
 
     var count: Int { pins.count }
     var entryCount: Int { entriesByUse.count }
 
     /// Whether connections are open.
-    var hasSockets: Bool { !pinsBySocket.isEmpty }
+    var hasConnections: Bool { !connections.isEmpty }
 
     /// The pin for a key, new if need be; it counts as in flight until ``release(_:)``.
     /// - Parameter now: The moment on the loop's clock, for connections that have become too old.
     mutating func acquire(_ key: PinKey, at now: Int64 = 0) -> Pin {
-        if let old = pins[key], old.sharedUntil <= now { retire(old) }
+        if let old = pins[key], old.connections.multiplexedSince < .max,
+            now - old.connections.multiplexedSince >= maximumAge
+        {
+            retire(old)
+        }
         let pin = pins[key] ?? make(key)
         pin.transfersInFlight += 1
         pinsByUse.touch(pin.slot)
@@ -48,14 +58,14 @@ struct PinTable {
     }
 
     /// A transfer is over.
-    /// - Returns: Sockets that nobody will use any more, to be shut down.
+    /// - Returns: Connections that no request will use any more, to be shut down.
     @discardableResult
-    mutating func release(_ pin: Pin) -> [Int32] {
+    mutating func release(_ pin: Pin) -> [Connection] {
         pin.transfersInFlight -= 1
         guard pin.isRetired, pin.transfersInFlight == 0 else { return [] }
         removals += pin.removals
         recycleName(of: pin)
-        return pin.sockets
+        return pin.connections.all
     }
 
     /// Drops all pins that a condition holds for: transfers in flight end as they began, later ones get new pins, and so new
@@ -79,27 +89,41 @@ struct PinTable {
     }
 
     /// libcurl got a socket for a connection under the pin's name.
-    /// - Parameter identity: What tells it from a later socket with the same number, see ``socketIdentity(_:)``.
-    mutating func socketOpened(_ descriptor: Int32, for pin: Pin, identity: UInt64) {
-        pinsBySocket[descriptor] = (pin, identity)
-        if pin.sockets.isEmpty { pin.sharedUntil = .max }
-        pin.sockets.append(descriptor)
+    /// - Parameter inode: Tells it from a later socket with the same number, see ``socketIdentity(_:)``.
+    @discardableResult
+    mutating func opened(_ descriptor: Int32, for pin: Pin, inode: UInt64, at now: Int64 = 0) -> Connection {
+        let connection = Connection(descriptor, inode: inode, openedAt: now, pin: pin)
+        connections[descriptor] = connection
+        pin.connections.opened(connection)
+        return connection
     }
 
-    /// The pin whose connection has a socket.
-    func pin(of descriptor: Int32) -> Pin? { pinsBySocket[descriptor]?.pin }
+    /// The open connection with a descriptor.
+    func connection(_ descriptor: Int32) -> Connection? { connections[descriptor] }
 
-    /// What the socket with a number was when libcurl got it; nil for a number that no connection is known by.
-    func identity(of descriptor: Int32) -> UInt64? { pinsBySocket[descriptor]?.identity }
+    /// A connection was shut down.
+    /// - Returns: Whether it was open before.
+    mutating func shut(_ connection: Connection) -> Bool {
+        guard !connection.isShut else { return false }
+        connection.isShut = true
+        shutCount += 1
+        return true
+    }
 
-    /// libcurl gives a socket back; its connection is no longer in the pool.
-    /// - Returns: What it was opened for.
+    /// libcurl closes a descriptor; its connection is no longer in the pool.
+    /// - Returns: The pin that the connection was made for.
     @discardableResult
-    mutating func socketClosed(_ descriptor: Int32) -> Pin? {
-        guard let pin = pinsBySocket.removeValue(forKey: descriptor)?.pin else { return nil }
-        pin.sockets.removeAll { $0 == descriptor }
+    mutating func closed(_ descriptor: Int32) -> Pin? {
+        guard let connection = connections.removeValue(forKey: descriptor), let pin = connection.pin else { return nil }
+        if connection.isShut { shutCount -= 1 }
+        pin.connections.closed(connection)
         recycleName(of: pin)
         return pin
+    }
+
+    /// The loop ends: records that no close was reported for go, too.
+    mutating func closeAll() {
+        for descriptor in Array(connections.keys) { closed(descriptor) }
     }
 
     /// The pending removals; they are handed out once.
@@ -132,7 +156,7 @@ struct PinTable {
     /// The pool finds connections by name alone, so a name must have none before it may stand for another address. An entry
     /// of the old pin that is still in libcurl's table is replaced, for a new pin's first transfer brings its own.
     private mutating func recycleName(of pin: Pin) {
-        if pin.isRetired, pin.sockets.isEmpty, pin.transfersInFlight == 0 { freeNumbers.append(pin.number) }
+        if pin.isRetired, pin.connections.isEmpty, pin.transfersInFlight == 0 { freeNumbers.append(pin.number) }
     }
 
     private mutating func evict() {

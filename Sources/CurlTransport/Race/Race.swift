@@ -4,14 +4,17 @@
 /// which they are tried. The gate is the last moment before bytes of the request go out: the first attempt that gets there
 /// wins, and no other passes.
 ///
-/// A request that does no harm when it is sent twice may open its race again: when its kept connection died and has to be
-/// made anew, and when it has no answer for too long (a hedge). In the latter case the gate lets several through, and the
+/// A request that does no harm when it is sent twice may open its race again: when its kept connection died and another one is
+/// dialed, and when it has no answer for too long (a hedge). In the latter case the gate lets several through, and the
 /// first that is answered wins.
+///
+/// An attempt is `running` or `sent` for exactly as long as libcurl has it. So an attempt that is to begin is never one that libcurl
+/// still has, whatever the race came to meanwhile.
 struct Race: Equatable {
     enum Attempt: UInt8 {
         /// Not begun.
         case waiting
-        /// Connecting.
+        /// Connecting, or waiting for a connection.
         case running
         /// It waited for another request's connection to an endpoint that became suspect, and was taken out; it is begun again
         /// when nothing else is left.
@@ -79,6 +82,21 @@ struct Race: Equatable {
         return step
     }
 
+    /// An attempt was taken out of libcurl without a verdict about its endpoint: another one had won, or it came to the gate while
+    /// another was the winner. The race may be open again by then; the endpoint is tried again as one that was not begun.
+    mutating func takenOut(_ index: Int) -> Step {
+        switch attempts[index] {
+        // Where the request went, it does not go again.
+        case .sent: attempts[index] = .failed
+        case .running: attempts[index] = .waiting
+        case .waiting, .withdrawn, .failed, .won: return .nothing
+        }
+        guard winner == nil, index == latest || isLatestOverdue || !isAnyRunning else { return .nothing }
+        var step = next()
+        step.isLost = step.begins == nil && !isAnyRunning
+        return step
+    }
+
     /// An attempt is at the gate.
     /// - Returns: Whether it passes.
     mutating func passesGate(_ index: Int) -> Bool {
@@ -100,11 +118,13 @@ struct Race: Equatable {
     }
 
     /// The connection of an attempt that had passed the gate died without a byte of an answer, and libcurl dials its endpoint
-    /// anew. The others, but for those that failed, may be tried again.
+    /// again. The race goes on: attempts that libcurl still has run on, and the others, but for those that failed, may begin.
     /// - Returns: Whether the race is open.
     mutating func redials(_ index: Int) -> Bool {
-        guard attempts[index] == .won || attempts[index] == .sent else { return false }
-        if winner == index { reopen() }
+        guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
+            return false
+        }
+        winner = nil
         attempts[index] = .running
         latest = index
         isLatestOverdue = false
@@ -113,14 +133,7 @@ struct Race: Equatable {
 
     /// Whether there is an endpoint that the request could go to besides those where it went.
     var hasMore: Bool {
-        attempts.contains { attempt in
-            switch attempt {
-            case .waiting, .withdrawn: true
-            // Once the race is decided the others have been taken out.
-            case .running: winner != nil
-            case .sent, .failed, .won: false
-            }
-        }
+        attempts.contains { $0 == .waiting || $0 == .withdrawn }
     }
 
     /// One more place at the end of the order, for an endpoint that is tried once more.
@@ -128,8 +141,10 @@ struct Race: Equatable {
 
     /// The request has no answer for too long: it goes out once more, besides.
     mutating func hedge(besides index: Int) -> Step {
-        guard attempts[index] == .won || attempts[index] == .sent else { return .nothing }
-        if winner == index { reopen() }
+        guard winner == nil || winner == index, attempts[index] == .won || attempts[index] == .sent else {
+            return .nothing
+        }
+        winner = nil
         isHedged = true
         attempts[index] = .sent
         return next()
@@ -145,13 +160,6 @@ struct Race: Equatable {
     private mutating func win(_ index: Int) {
         winner = index
         attempts[index] = .won
-    }
-
-    private mutating func reopen() {
-        winner = nil
-        for index in attempts.indices where attempts[index] != .failed && attempts[index] != .sent {
-            attempts[index] = .waiting
-        }
     }
 
     private mutating func next() -> Step {

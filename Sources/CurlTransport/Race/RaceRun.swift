@@ -50,12 +50,22 @@ final class RaceRun {
         return nil
     }
 
+    /// The handle that waits for another transfer's connection to one of several endpoints.
+    func waiter(at keys: Set<PinKey>) -> EasyHandle? {
+        guard index >= 0, race.winner == nil else { return nil }
+        for case let handle? in handles
+        where !handle.hasOpenedConnection && race.attempts[handle.raceIndex] == .running {
+            if let key = handle.pin?.key, keys.contains(key) { return handle }
+        }
+        return nil
+    }
+
     /// The trail of what failed so far.
     var trail: [TransferAttempt] { failures.compactMap(TransferAttempt.init(ending:)) }
 
     /// What the caller is told when no attempt passed the gate: the failure that says most, with the trail of all.
     func verdict(at now: Int64) -> TransferFailure {
-        var verdict = failures[0]
+        var verdict = failures.first ?? EasyHandle.lostRace
         for failure in failures.dropFirst() where failure.weight > verdict.weight { verdict = failure }
         verdict.attempts = trail
         verdict.elapsed = .nanoseconds(max(0, now - startedAt))

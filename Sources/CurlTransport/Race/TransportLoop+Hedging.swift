@@ -9,22 +9,24 @@ extension TransportLoop {
     /// How often a request goes out at most, whatever becomes of its connections.
     private static let maximumSendings = 4
 
-    /// A request goes out. On a kept connection it may go nowhere: packets to a host that has gone are dropped without a word.
+    /// A request goes out. Its connection is looked at while it has no response.
     func watch(_ handle: EasyHandle) {
         handle.sentAt = now
         guard let transfer = handle.transfer else { return }
-        // A connection that was just made is alive.
-        handle.looksAt = handle.socket < 0 ? now + configuration.attemptDelay.wholeNanoseconds : .max
+        // A kept connection may lead nowhere: packets to a host that has gone are dropped without a word. One that was just made is
+        // alive, and may die under an upload.
+        let delay = handle.hasOpenedConnection ? deadPathLimit(of: transfer) : lookInterval(transfer)
+        handle.looksAt = moment(delay, after: now)
         if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
             handle.hedgesAt = (time + delay).nanoseconds
         }
     }
 
-    /// The time has come to see why a request has no answer.
+    /// The time has come to see why a request has no response, or why its response does not go on.
     func look(at handle: EasyHandle) {
-        if now >= handle.looksAt { lookAtConnection(of: handle) }
-        // The transfer may have ended meanwhile, here and below.
-        if handle.transfer != nil, now >= handle.hedgesAt {
+        if now >= handle.looksAt, !isCarried(by: handle) { return }
+        // Its connection may have been left meanwhile, and the transfer ended.
+        if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {
             handle.hedgesAt = .max
             let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
             if hedgesRunning < limit, let transfer = handle.transfer {
@@ -37,20 +39,68 @@ extension TransportLoop {
         deadlines.move(handle, to: PhaseBound.next(for: handle, limits).deadline)
     }
 
-    /// A slow server acknowledges what it gets; a host that has gone does not. Then the connection is left, and a request that
-    /// does no harm when it is sent twice goes out once more, on another one.
-    private func lookAtConnection(of handle: EasyHandle) {
+    // MARK: dead paths
+
+    /// Looks at the connection of a request. A slow server acknowledges what it gets; a host that has gone does not. After the first
+    /// retransmission in vain the connection is left, and a request that does no harm when it is sent twice goes out once more, on
+    /// another one. Once nothing was acknowledged for as long as connecting may take, the path is dead, and the transfer ends.
+    /// - Returns: Whether the handle still has its transfer.
+    private func isCarried(by handle: EasyHandle) -> Bool {
         handle.looksAt = .max
-        guard let pin = handle.pin, let socket = pin.sockets.first(where: { localPort(of: $0) == handle.localPort })
-        else { return }
-        switch sentBytes(of: socket) {
-        case .acknowledged: break
-        case .underWay: handle.looksAt = now + configuration.attemptDelay.wholeNanoseconds
-        case .sentAgain:
-            leaveSilent(pin)
-            if handle.transfer?.mayBeSentTwice == true { _ = sendAgain(handle) }
+        guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
+            let state = sendingState(of: connection.descriptor)
+        else { return true }
+        connection.note(state, sentAt: handle.sentAt, at: now)
+        let since = connection.unansweredSince
+        guard since < .max else {
+            // Bytes may be under way at any time while a body is sent; else the kernel is the next to find out, by its probes.
+            let isSending = handle.phase == .sending || state.hasUnacknowledged
+            let delay = isSending ? lookInterval(transfer) : .seconds(EasyHandle.keepaliveSeconds)
+            handle.looksAt = moment(delay, after: now)
+            return true
         }
+        let limit = deadPathLimit(of: transfer)
+        let end = moment(limit, after: since)
+        if state.retransmissions > 0 || now >= end {
+            leaveSilent(pin)
+            if transfer.mayBeSentTwice, handle.phase != .receiving, !handle.isSentElsewhere {
+                handle.isSentElsewhere = true
+                _ = sendAgain(handle)
+                guard handle.transfer === transfer else { return false }
+            }
+        }
+        guard now >= end, let limit else {
+            handle.looksAt = end
+            return true
+        }
+        noteUnanswered(handle)
+        let message =
+            "the path is dead: nothing that was sent was acknowledged for \(Int64(limit.inSeconds * 1_000)) ms"
+        finish(handle, .failure(failure(.connectionLost, handle.phaseOfFailure, message, handle)))
+        return false
     }
+
+    /// How long a path may acknowledge nothing: as long as the connection could have taken to stand, or the shorter bound of the
+    /// transport. A second at least, which the kernel may need for the first retransmission.
+    private func deadPathLimit(of transfer: Transfer) -> Duration? {
+        guard let connect = transfer.limits.connect else {
+            return configuration.unacknowledgedLimit.map { max($0, .seconds(1)) }
+        }
+        return max(min(connect, configuration.unacknowledgedLimit ?? connect), .seconds(1))
+    }
+
+    private func lookInterval(_ transfer: Transfer) -> Duration {
+        max(min(configuration.attemptDelay, deadPathLimit(of: transfer) ?? .seconds(1)), .milliseconds(10))
+    }
+
+    /// The moment when a time is over; `Int64.max` without one.
+    private func moment(_ duration: Duration?, after start: Int64) -> Int64 {
+        guard let duration else { return .max }
+        let (moment, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
+        return overflow ? .max : moment
+    }
+
+    // MARK: sending once more
 
     /// Sends a request once more, besides: to its next endpoint, or to the same one when there is none.
     /// - Returns: Whether it goes out.

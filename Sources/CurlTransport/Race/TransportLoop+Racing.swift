@@ -58,13 +58,18 @@ extension TransportLoop {
     private func letGo(of handle: EasyHandle, in run: RaceRun) {
         handle.delayedUntil = .max
         deadlines.move(handle, to: PhaseBound.next(for: handle, run.transfer.limits).deadline)
-        follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.socket >= 0), of: run)
+        follow(run.race.delayPassed(handle.raceIndex, hasConnection: handle.hasOpenedConnection), of: run)
     }
 
-    /// An endpoint has failed. Those who waited for the connection that failed would each try it again.
-    private func moveWaiters(from key: PinKey) {
-        for run in races {
-            if let waiting = run.attempt(at: key), waiting.socket < 0 { letGo(of: waiting, in: run) }
+    /// Endpoints have failed in this turn. Attempts that waited for a connection to one of them would each try it again, as soon as
+    /// libcurl goes on. One walk over the races serves all failures of a turn.
+    func moveWaiters() {
+        while !failedKeys.isEmpty {
+            let keys = failedKeys
+            failedKeys.removeAll()
+            for run in races {
+                if let waiting = run.waiter(at: keys) { letGo(of: waiting, in: run) }
+            }
         }
     }
 
@@ -77,9 +82,10 @@ extension TransportLoop {
     ) {
         let index = handle.raceIndex
         run.handles[index] = nil
-        // Late at the gate or taken out: no verdict about the endpoint.
-        guard run.race.winner == nil, case .failure(let error) = result else {
-            return takeOut(handle, isAdded: isAdded)
+        // Late at the gate or taken out: no verdict about the endpoint. The race may be open again by now.
+        guard run.race.winner == nil, !handle.hasLostRace, case .failure(let error) = result else {
+            takeOut(handle, isAdded: isAdded)
+            return follow(run.race.takenOut(index), of: run)
         }
         noteFailure(of: handle, error)
         let key = handle.pin?.key
@@ -102,12 +108,13 @@ extension TransportLoop {
         }
         takeOut(handle, isAdded: isAdded)
         follow(run.race.failed(index), of: run)
-        if let key { moveWaiters(from: key) }
+        if let key { failedKeys.insert(key) }
     }
 
-    /// Whether a request that may be sent twice goes on after one of its sendings came to nothing.
+    /// Whether a request that may be sent twice goes on after one of its sendings came to nothing. Without a hedge the second one is
+    /// the last.
     private func transfer(of run: RaceRun, outlives failure: TransferFailure) -> Bool {
-        failure.requestMayHaveBeenSent && failure.isAttemptsOwn
+        failure.requestMayHaveBeenSent && failure.isAttemptsOwn && (run.race.isHedged || run.transfer.sendings < 2)
     }
 
     private func unfinished(_ handle: EasyHandle) -> TransferFailure {
@@ -136,12 +143,16 @@ extension TransportLoop {
     func noteGatePassed(_ handle: EasyHandle) {
         guard let transfer = handle.transfer, let pin = handle.pin else { return }
         let host = transfer.request.url.host
-        if handle.socket >= 0, pin.key.isConnectedTo {
-            let connectTime = Duration.nanoseconds(max(0, now - handle.socketOpenedAt))
-            mailbox.health.withLock { [time] in $0.connected(pin.key.endpoint, for: host, in: connectTime, at: time) }
-        }
-        if handle.socket >= 0, configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
-            pin.chains.connected(handle.socket, localPort: handle.localPort, handle.peerCertificates)
+        if handle.hasOpenedConnection, let connection = handle.connection {
+            if pin.key.isConnectedTo {
+                let time = Duration.nanoseconds(max(0, now - connection.openedAt))
+                mailbox.health.withLock { [now = self.time] in
+                    $0.connected(pin.key.endpoint, for: host, in: time, at: now)
+                }
+            }
+            if configuration.keepsPeerCertificates, transfer.request.url.scheme == .https {
+                pin.connections.showed(handle.peerCertificates, on: connection)
+            }
         }
         transfer.upload?.open()?.resume()
         // A race with several sendings is decided by the first answer.
@@ -165,6 +176,7 @@ extension TransportLoop {
                 run.handles[index] = nil
                 noteUnanswered(handle)
                 takeOut(handle)
+                _ = run.race.takenOut(index)
             }
         }
     }

@@ -7,19 +7,26 @@ internal import HTTPTypes
 extension EasyHandle {
     /// A line of the head, with its end.
     func receiveHeaderLine(_ line: UnsafeRawBufferPointer) -> Int {
+        let isEnd = line.count <= 2 && line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         // Lines after the head are trailers, which are not delivered.
         if isHeadComplete {
+            // libcurl reads a chunk size of 0x5 as 0, and the chunk as trailers.
+            guard isEnd || line.isField else {
+                failure = EasyHandle.trailerViolation
+                return 0
+            }
             markActive(.receiving)
             return line.count
         }
-        let isEnd = line.count <= 2 && line.allSatisfy { $0 == UInt8(ascii: "\r") || $0 == UInt8(ascii: "\n") }
         if !isEnd {
-            guard declaredLength.agrees(with: line) else {
+            if let violation = declaredLength.read(line) {
                 // Ended here, inside libcurl, so that the connection is not kept.
                 failure = TransferFailure(
                     code: .protocolViolation,
                     phase: .firstByte,
-                    message: "the answer declares two lengths that differ"
+                    message: violation == .differs
+                        ? "the response declares two lengths that differ"
+                        : "the response has a Content-Length that is no decimal number (RFC 9110 section 8.6)"
                 )
                 return 0
             }
@@ -32,7 +39,7 @@ extension EasyHandle {
         }
         if phase == .receiving || !isInterim {
             if phase != .receiving, !loop.noteAnswer(self) {
-                failure = EasyHandle.lostRace
+                loseRace()
                 return 0
             }
             markActive(.receiving)
@@ -166,19 +173,20 @@ extension EasyHandle {
 
     /// A connection for this transfer begins; later ones may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
-        socket = descriptor
-        socketOpenedAt = loop.now
-        if let pin { loop.socketOpened(descriptor, for: pin) }
-        if mayHaveBeenSent, !isHeadBegun { noteRedial() }
+        if let pin { use(loop.connectionOpened(descriptor, for: pin), isOpenedHere: true) }
+        if phase != .connecting, phase != .securing, !isHeadBegun { noteRedial() }
     }
 
     /// A kept connection died without a byte of an answer, and the request is to go out on another.
     func noteRedial() {
         isRedialled = true
+        // libcurl adds up the repetitions of all transfers of a handle, and fails the sixth (7.88.1: `retrycount`).
+        needsReset = true
         phase = .connecting
         dialledAt = loop.now
         activeAt = loop.now
         looksAt = .max
+        isSentElsewhere = false
         hedgesAt = .max
         loop.noteRedial(self)
     }
@@ -189,27 +197,49 @@ extension EasyHandle {
     /// A reused connection died without a byte of an answer, or the server refused the stream: libcurl would send any request
     /// once more.
     private func refusesSecondSending() -> Bool {
-        guard mayHaveBeenSent, transfer?.mayBeSentTwice == false else { return false }
+        guard mayHaveBeenSent, !takesSendingBack() else { return false }
+        if noteRepetition() { return true }
+        guard transfer?.mayBeSentTwice == false || repeatsLastSending else { return false }
         failure = TransferFailure(
             code: .connectionLost,
             phase: .firstByte,
             message: status == 417
                 ? "the server refused the expectation (417), and the request was not sent again without it"
-                : refusal.isCertain
+                : isUnprocessed
                     ? EasyHandle.streamRefused
                     : "the server closed the kept connection without an answer; the request was not sent again"
         )
         return true
     }
 
+    /// Whether libcurl repeats a second sending: after one over HTTP/2 the next may take a kept connection of HTTP/1.x.
+    private var repeatsLastSending: Bool {
+        guard isSentOverHTTP1, let transfer, transfer.sendings > 1 else { return false }
+        return transfer.race?.race.isHedged != true
+    }
+
+    /// The first `send` on a kept connection failed: the request is as one that was never sent.
+    private func takesSendingBack() -> Bool {
+        // Over HTTP/2 the size is that of what libcurl has kept for the stream.
+        guard isSentOverHTTP1, long(CURLINFO_REQUEST_SIZE) == 0, sentBytes == 0 else { return false }
+        mayHaveBeenSent = false
+        transfer?.sendings -= 1
+        return true
+    }
+
     /// A line of libcurl's trace (CURLOPT_DEBUGFUNCTION): the pin of the server's key, the version that TLS negotiated, what
     /// becomes of an HTTP/2 stream, or nothing that is wanted here.
     func trace(_ line: UnsafeRawBufferPointer) {
-        if mayHaveBeenSent { return refusal.read(line) }
+        if stream != nil, let connection {
+            if let trace = StreamTrace(line) { stream?.read(trace, lastStream: &connection.lastStream) }
+            return
+        }
         if line.starts(with: "ALPN".utf8) {
             // "ALPN: server accepted h2", "ALPN: server did not agree on a protocol. Uses default." (7.88: vtls.h)
             let text = String(decoding: line.prefix(80).prefix { $0 >= 0x20 }, as: UTF8.self)
-            if text.contains("server") { deniesHTTP2 = !text.hasSuffix(" h2") }
+            guard text.contains("server") else { return }
+            // With a proxy of its own TLS the last one is that of the server.
+            negotiated = text.hasSuffix(" h2") ? .http2 : .http11
             return
         }
         let mark = " public key hash: "
@@ -219,6 +249,8 @@ extension EasyHandle {
 
     /// TCP stands and TLS begins (CURLOPT_SSL_CTX_FUNCTION).
     func beginSecuring() {
+        // libcurl reports the version that TLS negotiates, and the key of a server that is refused, only in its trace.
+        setTracing(true)
         markActive(.securing)
     }
 
@@ -227,9 +259,14 @@ extension EasyHandle {
     func approve(peer: UnsafePointer<CChar>, port: Int32, localPort: Int32) -> Bool {
         guard let transfer, let pin else { return false }
         if refusesSecondSending() { return false }
+        identifyConnection(localPort: localPort)
         // Before the next check: where a proxy was, whose name has moved since, is nowhere that this pin leads to.
-        if isForeign(pin, localPort: localPort) {
-            meetsForeignConnection = true
+        if isForeign(pin) {
+            rejectsConnection = true
+            return false
+        }
+        if meetsStrayBytes {
+            rejectsConnection = true
             return false
         }
         guard pin.leads(to: peer, port: port, through: transfer.request.passage) else {
@@ -240,24 +277,38 @@ extension EasyHandle {
             )
             return false
         }
-        if deniesHTTP2, transfer.request.versions == .http2Only {
+        if hasOpenedConnection, let negotiated { noteVersion(negotiated) }
+        if transfer.request.versions == .http2Only, transfer.request.url.scheme == .http { noteVersion(.http2) }
+        if transfer.request.versions == .http2Only, let version = connection?.version, version != .http2 {
             failure = TransferFailure(code: .tlsFailed, phase: .tls, message: "the server does not speak HTTP/2 (ALPN)")
             return false
         }
         if let race = transfer.race, !race.race.passesGate(raceIndex) {
-            failure = EasyHandle.lostRace
+            loseRace()
             return false
         }
-        self.localPort = localPort
         loop.noteGatePassed(self)
         guard !transfer.request.stopsBeforeSending else {
             failure = TransferFailure(code: .heldBack, phase: .send, message: "the request was held back")
+            if hasOpenedConnection, transfer.request.isOverTLS, let connection {
+                loop.uncounted.append(connection, at: loop.now)
+            }
             return transfer.request.keepsConnection && endsWithoutSending()
         }
+        if !hasOpenedConnection { limitUnacknowledgedTime() }
         mayHaveBeenSent = true
-        transfer.wasSent = true
+        pin.requests?.add()
+        transfer.sendings += 1
+        isSentOverHTTP1 = isOverHTTP1
+        if isSentOverHTTP1 {
+            connection?.expectedBytes = 0
+            // libcurl reads this when it looks for another connection. Its repetition is the last then, for it repeats what it sent
+            // on a kept one.
+            if !hasOpenedConnection { setConnectsFresh(true) }
+        }
         loop.watch(self)
         pin.isEntered = true
+        openStream()
         markActive(transfer.hasBytesToSend ? .sending : .awaitingHead)
         loop.deadlineMayBeEarlier(for: self)
         return true
@@ -273,9 +324,6 @@ extension EasyHandle {
         onlyConnects = true
         return ccurl_set_long(curl, CURLOPT_CONNECT_ONLY, 1) == CURLE_OK
     }
-
-    /// The end of an attempt that was late at the gate. Nobody is told.
-    private static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
 
     /// Something moved: idle time counts from here, and a new phase has its own bound.
     private func markActive(_ phase: Phase) {

@@ -1,5 +1,6 @@
 internal import CCurl
 internal import HTTPDNSPrimitives
+internal import HTTPTypes
 
 extension EasyHandle {
     /// Phases as libcurl measured them; `connect` and `tls` are nil on a reused connection.
@@ -31,6 +32,29 @@ extension EasyHandle {
         )
     }
 
+    /// Whether the response is whole by its head (RFC 9112 section 6.3, which counts the same over HTTP/2).
+    var isResponseWhole: Bool {
+        // While reading is paused libcurl may have bytes that it has counted and not handed over.
+        guard isHeadComplete, !isReadingPaused, let status, let transfer else { return false }
+        if transfer.request.method == .head || status == 204 || status == 304 { return true }
+        return declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
+    }
+
+    /// Whether a response over HTTP/2 is whole although libcurl ended its transfer with a code, which was about the rest of the
+    /// request (RFC 9113 section 8.1).
+    func isWholeResponse(endedBy code: CURLcode) -> Bool {
+        guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
+        switch code {
+        case CURLE_HTTP2_STREAM where errorBuffer[0] == 0:
+            // libcurl had seen the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
+            return true
+        case CURLE_HTTP2_STREAM, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+            return isResponseWhole
+        default:
+            return false
+        }
+    }
+
     /// What libcurl's code means here. Its own texts name the pin, so they are used only where they cannot.
     func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
         var failure = describe(code)
@@ -49,6 +73,13 @@ extension EasyHandle {
             message: "the answer is longer than the \(limit) bytes allowed"
         )
     }
+
+    static let trailerViolation = TransferFailure(
+        code: .protocolViolation,
+        phase: .body,
+        message:
+            "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
+    )
 
     static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
 
@@ -106,8 +137,14 @@ extension EasyHandle {
                 return failure(.protocolViolation, .body, text)
             }
             return failure(.connectionLost, phaseOfFailure, "the connection broke")
+        case CURLE_BAD_FUNCTION_ARGUMENT where isHeadComplete:
+            // libcurl's code for a trailer without a colon (7.88: `readwrite_data`).
+            return EasyHandle.trailerViolation
         case CURLE_HTTP2_STREAM:
-            return failure(.connectionLost, phaseOfFailure, "the server reset the HTTP/2 stream")
+            return failure(.connectionLost, phaseOfFailure, curlText ?? "the server reset the HTTP/2 stream")
+        case CURLE_HTTP2 where mayHaveBeenSent:
+            // The session has no streams left after a GOAWAY.
+            return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_BAD_CONTENT_ENCODING:
             return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
         case CURLE_WRITE_ERROR:

@@ -22,9 +22,11 @@ extension EasyHandle {
             try configure(for: scheme, versions)
         }
         if scheme == .https { try setPins(for: transfer.request.url.hostText) }
-        if scheme == .https, versions == .http2Only {
+        let hasOwnConnection = scheme == .http && versions == .http2Only && CurlLibrary.limitsClearTextHTTP2
+        if hasOwnConnection {
             needsReset = true
-            trace()
+            set(CURLOPT_FORBID_REUSE, 1)
+            set(CURLOPT_PIPEWAIT, 0)
         }
         if !transfer.request.decodes {
             needsReset = true
@@ -35,8 +37,13 @@ extension EasyHandle {
         if transfer.hasBody || transfer.request.method != .get {
             needsReset = true
             try prepareMethod(transfer.request)
-            if scheme == .https, versions == .automatic, !transfer.mayBeSentTwice { trace() }
         }
+        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared connection
+        // of HTTP/2 ended share the next one, too, at whichever endpoint that is.
+        let isLastSending =
+            transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
+            && pin.connections.multiplexedSince == .max
+        setConnectsFresh(hasOwnConnection || isLastSending)
         headerList = try HeaderLines.list(
             transfer.request.headerFields,
             host: transfer.request.hostHeader,
@@ -47,7 +54,7 @@ extension EasyHandle {
         if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
             // A connection that is kept proves nothing about the next one, and neither does a session.
             needsReset = true
-            set(CURLOPT_FRESH_CONNECT, 1)
+            setConnectsFresh(true)
             set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
     }
@@ -65,7 +72,7 @@ extension EasyHandle {
         giveBackSessions()
         freeRemovalList()
         self.pin = pin
-        localPort = 0
+        use(nil, isOpenedHere: false)
         try set(pin, removals: removals)
     }
 
@@ -95,6 +102,8 @@ extension EasyHandle {
         set(CURLOPT_HEADERDATA, pointer: me)
         _ = ccurl_set_prerequest_function(curl, approveCallback)
         set(CURLOPT_PREREQDATA, pointer: me)
+        set(CURLOPT_DEBUGDATA, pointer: me)
+        _ = ccurl_set_debug_function(curl, traceCallback)
         _ = ccurl_set_open_socket_function(curl, openSocketCallback)
         set(CURLOPT_OPENSOCKETDATA, pointer: me)
         _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
@@ -113,8 +122,8 @@ extension EasyHandle {
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
         }
-        switch versions {
-        case .automatic:
+        switch versions.kind {
+        case .automatic, .inherited:
             set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
             // Many first requests to one server wait for the first connection, which will carry them all.
             set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
@@ -132,23 +141,11 @@ extension EasyHandle {
         configuredFor = (scheme, versions)
     }
 
-    /// Which public keys the host's server may have. libcurl names the key that it found only among its trace lines.
+    /// Which public keys the host's server may have.
     private func setPins(for host: String) throws(TransferFailure) {
         let trust = try loop.trust.get()
         guard trust.settings.hasPins else { return }
-        let pins = trust.pinText(for: host)
-        _ = ccurl_set_string(curl, CURLOPT_PINNEDPUBLICKEY, pins)
-        set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-        _ = ccurl_set_debug_function(curl, traceCallback)
-        set(CURLOPT_VERBOSE, pins == nil ? 0 : 1)
-    }
-
-    /// Listens for what libcurl tells nowhere else: what the server says of an HTTP/2 stream, which is whether a request that must
-    /// not be sent twice was sent at all, and which version TLS negotiated.
-    private func trace() {
-        set(CURLOPT_DEBUGDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
-        _ = ccurl_set_debug_function(curl, traceCallback)
-        set(CURLOPT_VERBOSE, 1)
+        _ = ccurl_set_string(curl, CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
     }
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
@@ -255,8 +252,8 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
         handle.socketError = error
         guard descriptor >= 0 else { return true }
         guard handle.bind(descriptor, family: address.pointee.family) else { return false }
-        handle.limitUnacknowledgedTime(descriptor)
         handle.socketOpened(descriptor)
+        handle.limitUnacknowledgedTime()
         return true
     }
     guard isUsable else {
@@ -267,6 +264,6 @@ private let openSocketCallback: ccurl_open_socket_function = { pointer, _, addre
 }
 
 private let closeSocketCallback: ccurl_close_socket_function = { pointer, descriptor in
-    if let pointer { Unmanaged<TransportLoop>.fromOpaque(pointer).takeUnretainedValue().socketClosed(descriptor) }
+    if let pointer { Unmanaged<TransportLoop>.fromOpaque(pointer).takeUnretainedValue().connectionClosed(descriptor) }
     return closeSocket(descriptor)
 }

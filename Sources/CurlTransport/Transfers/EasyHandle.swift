@@ -17,7 +17,8 @@ final class EasyHandle: HeapMember {
         case connecting, securing, sending, awaitingHead, receiving
     }
 
-    let curl: UnsafeMutableRawPointer
+    /// Unchecked, as ``head``.
+    @exclusivity(unchecked) private(set) var curl: UnsafeMutableRawPointer
     /// Where libcurl writes why a transfer failed; it must outlive each transfer (CURLOPT_ERRORBUFFER).
     let errorBuffer: UnsafeMutablePointer<CChar>
     /// The loop frees its handles before it goes itself, so the reference needs no check.
@@ -47,19 +48,23 @@ final class EasyHandle: HeapMember {
     var delayedUntil = Int64.max
     /// When its connection is looked at, because its request has no answer yet; `Int64.max` when it need not be.
     var looksAt = Int64.max
+    /// Whether its request was sent once more, because its connection fell silent.
+    var isSentElsewhere = false
     /// When its request is sent once more, besides; `Int64.max` when it is not.
     var hedgesAt = Int64.max
     /// Whether its kept connection died, and libcurl dials anew.
     var isRedialled = false
+    /// Whether it was stopped because another attempt carries the request.
+    private(set) var hasLostRace = false
     /// Whether it was told not to send, see ``endsWithoutSending()``.
     var onlyConnects = false
     /// The scheduled probe that it carries.
     var probe: ProbeTarget?
-    /// The socket that was opened for it last; -1 when it found a connection, or waits for one.
-    var socket: Int32 = -1
-    var socketOpenedAt: Int64 = 0
-    /// The local port of the connection that carries the request; 0 before the gate.
-    var localPort: Int32 = 0
+    /// The connection that is being made for it, and from the pre-request callback on the one that carries its request; nil
+    /// before that, for a transfer that found a connection or waits for one.
+    var connection: Connection?
+    /// Whether that connection was opened for it.
+    var hasOpenedConnection = false
     /// The lists that libcurl does not copy; freed when the transfer is over.
     var headerList: UnsafeMutablePointer<curl_slist>?
     /// RESOLVE lines ahead of the pin's own; its last node points into the pin's list.
@@ -67,8 +72,8 @@ final class EasyHandle: HeapMember {
 
     /// Whether the RESOLVE list holds the pin's entry.
     var bringsEntry = false
-    /// Whether libcurl took a kept connection for it that is not its pin's.
-    var meetsForeignConnection = false
+    /// Whether libcurl took a kept connection that must not carry the request: it is not of the pin, or has stray bytes.
+    var rejectsConnection = false
 
     var phase = Phase.connecting
     var startedAt: Int64 = 0
@@ -81,10 +86,23 @@ final class EasyHandle: HeapMember {
     /// When the pin was last told that its server is heard.
     var heardAt: Int64 = 0
     var mayHaveBeenSent = false
-    /// What the server said of the stream.
-    var refusal = StreamRefusal()
-    /// Whether the server may have done something of the request, for what is known.
-    var mayHaveArrived: Bool { mayHaveBeenSent && !(refusal.isCertain && head.isEmpty && !isHeadComplete) }
+    /// Whether it was sent over HTTP/1.x.
+    var isSentOverHTTP1 = false
+    /// Whether libcurl makes a connection when it needs one, whatever it has kept.
+    private var connectsFresh = false
+    /// The stream that it was sent on; nil over HTTP/1.x.
+    var stream: RequestStream?
+    /// Whether it is counted in ``Connection/unrepeatable``.
+    var isCounted = false
+    var isTracing = false
+    /// Whether libcurl repeats the request only when its stream was refused.
+    var repeatsOnlyRefused = false
+    /// Whether its transfer ended well.
+    var isSuccess = false
+    /// Whether it was sent before, and may have been processed then.
+    var isRepeated = false
+    /// Whether the server may have processed something of the request, as far as is known.
+    var mayHaveArrived: Bool { isRepeated || mayHaveBeenSent && !isUnprocessed }
     /// Why the system gave no socket; 0 when it did.
     var socketError: Int32 = 0
     /// The pin of the server's public key, as libcurl compared it.
@@ -121,8 +139,8 @@ final class EasyHandle: HeapMember {
     /// Whether libcurl hands over what it has kept while reading was paused.
     var isTakingKept = false
     var isSendingPaused = false
-    /// Whether TLS negotiated another version than HTTP/2, as far as that is listened to.
-    var deniesHTTP2 = false
+    /// The version that TLS negotiated, for the transfer that its connection was opened for.
+    var negotiated: HTTPVersion?
     /// How much of the request body is sent.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
@@ -141,10 +159,13 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
-    /// Whether libcurl may have got ready to send the body again, and was stopped. It would begin the handle's next transfer with
-    /// taking that one's body back, which fails, and unsetting all options does not make it forget (7.88: `rewindbeforesend`).
-    var mayRewindNext: Bool {
-        mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed)
+    /// Whether libcurl may keep a state of this transfer that spoils the handle's next one. Unsetting all options does not take it away.
+    ///
+    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer with taking that body
+    /// back, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would take an end
+    /// of the next transfer's connection for a refusal (7.88: `refused_stream`).
+    var spoilsNext: Bool {
+        mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed) || stream != nil && !isSuccess
     }
 
     /// Keeps TLS sessions there from now on.
@@ -177,8 +198,40 @@ final class EasyHandle: HeapMember {
     /// Unsets all options. Connections, and what else a handle has besides options, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
+        isTracing = false
+        repeatsOnlyRefused = false
         isConfigured = false
         configuredFor = nil
+        connectsFresh = false
+    }
+
+    /// Sets CURLOPT_FRESH_CONNECT.
+    func setConnectsFresh(_ connectsFresh: Bool) {
+        guard connectsFresh != self.connectsFresh else { return }
+        set(CURLOPT_FRESH_CONNECT, connectsFresh ? 1 : 0)
+        self.connectsFresh = connectsFresh
+    }
+
+    /// The end of an attempt that was late. No caller sees it.
+    static let lostRace = TransferFailure(code: .heldBack, phase: .send, message: "another endpoint was faster")
+
+    /// Stops it: another attempt carries the request.
+    func loseRace() {
+        failure = EasyHandle.lostRace
+        hasLostRace = true
+    }
+
+    /// The old handle is freed.
+    func replaceHandle(with handle: UnsafeMutableRawPointer) {
+        curl_easy_cleanup(curl)
+        curl = handle
+        giveBackSessions()
+        sessions = nil
+        isConfigured = false
+        configuredFor = nil
+        connectsFresh = false
+        isTracing = false
+        repeatsOnlyRefused = false
     }
 
     /// Forgets the last transfer. Connections stay in the loop's pool.
@@ -198,16 +251,21 @@ final class EasyHandle: HeapMember {
         raceIndex = -1
         delayedUntil = .max
         looksAt = .max
+        isSentElsewhere = false
         hedgesAt = .max
         isRedialled = false
+        hasLostRace = false
         onlyConnects = false
-        meetsForeignConnection = false
-        socket = -1
-        localPort = 0
+        rejectsConnection = false
+        use(nil, isOpenedHere: false)
         heardAt = 0
         phase = .connecting
         mayHaveBeenSent = false
-        refusal = StreamRefusal()
+        isSentOverHTTP1 = false
+        closeStream()
+        setTracing(false)
+        isRepeated = false
+        isSuccess = false
         socketError = 0
         serverKeyPin = nil
         if hasFailed { failure = nil }
@@ -224,7 +282,7 @@ final class EasyHandle: HeapMember {
         bodyBytes = 0
         isReadingPaused = false
         isSendingPaused = false
-        deniesHTTP2 = false
+        negotiated = nil
         sentBytes = 0
         isTouched = false
     }

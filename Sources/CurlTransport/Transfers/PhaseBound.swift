@@ -15,7 +15,7 @@ struct PhaseBound {
         case ends
         /// The delay of the race is over: the next endpoint is tried as well.
         case triesNext
-        /// The request has no answer yet: its connection is looked at, or it is sent once more.
+        /// The connection is looked at, or the request, which has no response yet, is sent once more.
         case looks
     }
 
@@ -52,6 +52,7 @@ struct PhaseBound {
         case .receiving:
             // While the caller does not read, nothing can arrive.
             if !handle.isReadingPaused { consider(.body, limits.idle, since: handle.activeAt) }
+            consider(.looks, .body, at: handle.looksAt)
         }
         return bound
     }

@@ -4,7 +4,7 @@ internal import Synchronization
 /// One transfer, as its caller and its loop share it.
 ///
 /// Safe to share: `request`, `mailbox`, `upload` and `group` never change, `response` is behind its lock, `isCancelled` and
-/// `wasCut` are atomic, `groupIndex` and `cohort` are read and written under the group's lock only, `handle`, `race`, `wasSent`,
+/// `wasCut` are atomic, `groupIndex` and `cohort` are read and written under the group's lock only, `handle`, `race`, `sendings`,
 /// `hedges` and `isProbe` on the loop's thread only.
 final class Transfer: @unchecked Sendable {
     /// How many bytes of a body may wait for the caller before the loop stops reading. Four chunks of 64 KiB keep a reader
@@ -35,8 +35,13 @@ final class Transfer: @unchecked Sendable {
     var handle: EasyHandle?
     /// The race of its endpoints; nil when it has one only. Loop thread only.
     var race: RaceRun?
-    /// Whether any attempt has let the request go out. Loop thread only.
-    var wasSent = false
+    /// How often the request went out, in all attempts. Loop thread only.
+    var sendings = 0
+    var wasSent: Bool { sendings > 0 }
+    /// Whether it went out over HTTP/2, in any attempt. Loop thread only.
+    var wasSentOverHTTP2 = false
+    /// How many connections to its endpoint refused it one after the other. Loop thread only.
+    var refusals = 0
     /// How often it was sent besides, because the first sending had no answer in time. Loop thread only.
     var hedges = 0
     /// Whether it is a probe of the loop's own, which nobody waits for. Loop thread only.
@@ -53,7 +58,7 @@ final class Transfer: @unchecked Sendable {
         hasBytesToSend = request.hasBytesToSend
         mayBeSentTwice = request.mayBeSentTwice
         order = request.order
-        hedgeAfter = request.hedgeAfter.flatMap { request.isIdempotent ? $0 : nil }
+        hedgeAfter = request.hedgeAfter.flatMap { request.mayBeHedged ? $0 : nil }
         limits = request.limits
         if case .stream(let length, _) = request.body {
             upload = UploadQueue(length: length)

@@ -5,6 +5,9 @@ extension TransferRequest {
         if case .none = body { false } else { true }
     }
 
+    /// Whether TLS is on its connection, with the server or with a proxy.
+    var isOverTLS: Bool { url.scheme == .https || passage?.proxy?.kind == .https }
+
     /// Whether libcurl will ask for bytes: for a body known to be empty it does not.
     var hasBytesToSend: Bool {
         switch body {
@@ -19,10 +22,11 @@ extension TransferRequest {
         !hasBody && (method == .get || method == .head || method == .options)
     }
 
-    /// Whether two sendings leave the server as one does (RFC 9110 section 9.2.2), and the body is at hand.
-    var isIdempotent: Bool {
+    /// Whether it may be in flight twice: its method is safe (RFC 9110 section 9.2.1), and its body is at hand. Idempotent methods
+    /// such as PUT are not enough: of two that are in flight together the older one may be executed last, after a later request.
+    var mayBeHedged: Bool {
         if case .stream = body { return false }
-        return [.get, .head, .options, .trace, .put, .delete].contains(method)
+        return [.get, .head, .options, .trace].contains(method)
     }
 
     /// Whether its server expects a body, and is to be told when there is none (RFC 9110 section 8.6). Some answer 411 else.

@@ -21,7 +21,7 @@ package struct TransferRequest: Sendable {
     /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
     package var place: (any AnyObject & Sendable)?
     /// After how long without an answer the request is sent once more, besides, to the next endpoint: the first answer counts,
-    /// the other sending is given up. Only for idempotent methods (RFC 9110 section 9.2.2) without a stream as body; nil
+    /// the other sending is given up. Only for safe methods (RFC 9110 section 9.2.1) without a stream as body; nil
     /// means never.
     package var hedgeAfter: Duration?
     /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the

@@ -264,14 +264,26 @@ struct DeadConnectionTests {
         await pair.transport.shutdown()
     }
 
-    @Test("a POST is never hedged", arguments: Driver.allCases)
-    func noHedge(driver: Driver) async throws {
-        let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
-        var request = try pair.request(.post) { $0.firstByte = .milliseconds(300) }
+    @Test("A method that is not safe is never hedged", arguments: [HTTPRequest.Method.put, .delete, .post, .patch])
+    func noHedge(method: HTTPRequest.Method) async throws {
+        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        var request = try pair.request(method) { $0.firstByte = .milliseconds(300) }
         try await pair.fetch(pair.request())
         request.hedgeAfter = .milliseconds(10)
         #expect(try await pair.failure(of: request).requestMayHaveBeenSent)
         #expect(pair.sentToGood == 0)
+        await pair.transport.shutdown()
+    }
+
+    @Test("A safe method is hedged", arguments: [HTTPRequest.Method.get, .head, .options, .trace])
+    func hedgedMethods(method: HTTPRequest.Method) async throws {
+        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        var request = try pair.request(method)
+        try await pair.fetch(pair.request())
+        request.hedgeAfter = .milliseconds(10)
+        let response = try await pair.fetch(request)
+        #expect(response.hedges == 1 && response.endpoint == request.endpoints[1])
+        #expect(pair.sentToOld == 2 && pair.sentToGood == 1)
         await pair.transport.shutdown()
     }
 

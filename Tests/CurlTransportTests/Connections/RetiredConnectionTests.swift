@@ -196,4 +196,23 @@ struct RetiredSharedConnectionTests {
         held.cancel()
         await fixture.transport.shutdown()
     }
+
+    @Test("The age of a connection that was made ahead counts from its opening", arguments: Driver.allCases)
+    func ageOfPreconnected(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = fixture(rig, driver, maximumAge: .seconds(2))
+        let url = "https://age-\(driver).wild.test:\(rig.tlsPort)"
+        let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
+        var ahead = request
+        (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
+        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        // libcurl looks at the age of idle connections only: this response keeps it from that.
+        let slow = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")
+        let held = Task { try await fixture.fetch(slow) }
+        let end = ContinuousClock.now + .seconds(60)
+        while try await fixture.fetch(request).response.reusedConnection, .now < end {}
+        #expect(.now < end)
+        held.cancel()
+        await fixture.transport.shutdown()
+    }
 }

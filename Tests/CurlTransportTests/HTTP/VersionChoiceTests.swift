@@ -46,6 +46,27 @@ struct VersionChoiceTests {
         #expect(!failure.requestMayHaveBeenSent && server.connections.isEmpty)
     }
 
+    @Test(
+        "requests over HTTP/2 in clear text succeed, one after the other and concurrently",
+        .enabled(if: ServerRig.isAvailable([.nginx])),
+        arguments: [1, 20]
+    )
+    func clearText(inFlight: Int) async throws {
+        var load = RequestLoad(origin: try await NginxOrigin(nil), transport: Transport(TransportConfiguration()))
+        load.scheme = "http"
+        load.versions = .http2Only
+        load.inFlight = inFlight
+        load.methods = [.get, .post]
+        let outcome = try await load.run(20)
+        #expect(
+            outcome.failures.isEmpty && outcome.processed.count == 20 && outcome.processedTwice.isEmpty,
+            "\(outcome)"
+        )
+        // With a libcurl of 7.88 each has a connection to itself.
+        #expect(CurlLibrary.limitsClearTextHTTP2 == (outcome.connections == 20), "\(outcome)")
+        await load.transport.shutdown(drainingFor: .zero)
+    }
+
     /// Frames of RFC 9113: empty SETTINGS, then HEADERS of stream 1 with `:status: 200`, which end it.
     private static let frames: [UInt8] = [0, 0, 0, 4, 0, 0, 0, 0, 0, 0, 0, 1, 1, 5, 0, 0, 0, 1, 0x88]
 

@@ -68,15 +68,15 @@ struct PinTableTests {
     func namesOfOpenConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
-        table.socketOpened(10, for: first, identity: 1)
-        table.socketOpened(11, for: first, identity: 1)
+        table.opened(10, for: first, inode: 1)
+        table.opened(11, for: first, inode: 1)
         table.release(first)
         var names = Set((1..<1_000).map { number in name(in: &table, number) })
         #expect(!names.contains(first.name))
-        table.socketClosed(10)
+        table.closed(10)
         names = Set((1_000..<2_000).map { number in name(in: &table, number) })
         #expect(!names.contains(first.name))
-        table.socketClosed(11)
+        table.closed(11)
         names = Set((2_000..<3_000).map { number in name(in: &table, number) })
         #expect(names.contains(first.name))
     }
@@ -85,9 +85,9 @@ struct PinTableTests {
     func nameOutlivesConnections() {
         var table = PinTable(maximumPins: 256)
         let first = table.acquire(key(0))
-        table.socketOpened(10, for: first, identity: 1)
+        table.opened(10, for: first, inode: 1)
         table.release(first)
-        table.socketClosed(10)
+        table.closed(10)
         let other = table.acquire(key(1))
         #expect(other.name != first.name)
         let again = table.acquire(key(0))
@@ -104,12 +104,12 @@ struct PinTableTests {
             let holders = pool.filter { $0.pin.name == pin.name }
             #expect(holders.isEmpty)
             names.insert(pin.name)
-            table.socketOpened(Int32(number), for: pin, identity: 1)
+            table.opened(Int32(number), for: pin, inode: 1)
             pool.append((Int32(number), pin))
             table.release(pin)
             // A pool of 300 closes connections in no particular order.
             if pool.count > 300 {
-                table.socketClosed(pool.remove(at: Int.random(in: 0..<pool.count)).descriptor)
+                table.closed(pool.remove(at: Int.random(in: 0..<pool.count)).descriptor)
             }
         }
         #expect(names.count <= 256 + 300 + 1)

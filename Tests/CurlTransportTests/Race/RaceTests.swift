@@ -81,7 +81,9 @@ struct RaceTests {
         #expect(race.delayPassed(1, hasConnection: false) == .nothing)
         #expect(race.attempts == [.running, .running])
         // As a winner whose connection ended, and whose connection to be is another's.
-        #expect(race.passesGate(0) && race.redials(0))
+        #expect([race.passesGate(0)] == [true])
+        #expect([race.takenOut(1)] == [.nothing])
+        #expect([race.redials(0)] == [true])
         #expect(race.delayPassed(0, hasConnection: false) == Race.Step(begins: 1, withdraws: 0))
         #expect(race.delayPassed(1, hasConnection: false) == Race.Step(begins: 0, withdraws: 1))
     }
@@ -95,14 +97,16 @@ struct RaceTests {
         #expect(race.attempts == [.withdrawn, .running, .waiting])
     }
 
-    @Test("when the winner's kept connection is dialled anew, the race is open again, but for those that failed")
+    @Test("When the winner's connection is dialed again, attempts that were taken out may begin again")
     func redial() {
         var race = Race(count: 3)
         _ = race.begin()
         _ = race.failed(0)
         _ = race.delayPassed(1, hasConnection: true)
         #expect([race.redials(1)] == [false], "it has not passed the gate")
-        #expect([race.passesGate(1), race.redials(1)] == [true, true])
+        #expect([race.passesGate(1)] == [true])
+        #expect([race.takenOut(2)] == [.nothing])
+        #expect([race.redials(1)] == [true])
         #expect(race.winner == nil && race.attempts == [.failed, .running, .waiting])
         #expect([race.failed(1)] == [Race.Step(begins: 2)])
         #expect([race.passesGate(2), race.passesGate(1)] == [true, false])
@@ -112,6 +116,38 @@ struct RaceTests {
         _ = alone.passesGate(0)
         #expect([alone.redials(0)] == [true])
         #expect([alone.failed(0)] == [Race.Step(isLost: true)])
+    }
+
+    @Test("An attempt that still runs when the winner's connection is dialed again is not begun again")
+    func redialBesideRunning() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.redials(1)] == [true, true])
+        #expect(race.winner == nil && race.attempts == [.running, .running])
+        #expect([race.failed(1)] == [.nothing])
+        #expect([race.passesGate(0)] == [true])
+    }
+
+    @Test("An attempt that was late at the gate begins again when the race is open by then")
+    func lateAtGate() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.passesGate(0), race.redials(1)] == [true, false, true])
+        #expect([race.takenOut(0)] == [.nothing])
+        #expect([race.failed(1)] == [Race.Step(begins: 0)])
+    }
+
+    @Test("A connection that dies after another sending was answered opens nothing")
+    func redialAfterAnswer() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        _ = race.hedge(besides: 0)
+        #expect([race.passesGate(1), race.isAnswered(by: 1)] == [true, true])
+        #expect([race.redials(0)] == [false])
+        #expect(race.winner == 1)
     }
 
     @Test("a hedge lets the gate through to several, and the first answer wins")
@@ -151,6 +187,7 @@ struct RaceTests {
         _ = race.delayPassed(0, hasConnection: true)
         _ = race.passesGate(1)
         #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect([race.takenOut(0)] == [.nothing])
         #expect(race.hasMore, "the loser was taken out, and may be tried again")
     }
 }

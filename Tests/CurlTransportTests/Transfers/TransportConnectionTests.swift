@@ -152,6 +152,19 @@ struct TransportConnectionTests {
         #expect(server.connections.count == 2)
     }
 
+    @Test(
+        "a Content-Length that is no decimal number is a protocol violation",
+        arguments: ["0xC", "12abc", "+12", "-12", "1 2", "12,", ",12", "", "twelve", "12;", "12.0"]
+    )
+    func lengthSyntax(value: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head + "hello, world"), .hang)
+        let fixture = TransportFixture(.platformDefault)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        #expect(await fixture.failure(of: request)?.code == .protocolViolation)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
     @Test("refused, broken and nonsensical answers each have their code", arguments: Driver.allCases)
     func failures(driver: Driver) async throws {
         let fixture = TransportFixture(driver)
@@ -170,6 +183,20 @@ struct TransportConnectionTests {
                 .protocolViolation
             ),
             ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc")], .protocolViolation),
+            (
+                [
+                    .readHead,
+                    .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n"),
+                ],
+                .protocolViolation
+            ),
+            (
+                [
+                    .readHead,
+                    .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\n\"a\":1\r\n0\r\n\r\n"),
+                ],
+                .protocolViolation
+            ),
             ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .undecodable),
         ]
         for (steps, code) in cases {

@@ -31,6 +31,17 @@ final class FileDescriptor: Sendable {
         return (FileDescriptor(file), name)
     }
 
+    /// Writes a new file, or replaces one.
+    static func write(_ text: String, to path: String) throws {
+        let file = FileDescriptor(
+            try checked("open \(path)", open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644))
+        )
+        let bytes = Array(text.utf8)
+        guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else {
+            throw SystemCallError("write \(path)")
+        }
+    }
+
     /// What the file holds from `offset` on. For regular files.
     func contents(from offset: Int = 0) -> [UInt8] {
         var bytes: [UInt8] = []

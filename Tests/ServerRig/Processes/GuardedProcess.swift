@@ -30,9 +30,14 @@ final class GuardedProcess: Sendable {
         return folder
     }
 
-    /// A port on 127.0.0.1 that is free now.
+    /// A port on 127.0.0.1 that is free now. It is below the range that the system chooses ports from (32768 to 60999): no other server
+    /// of the tests takes it before the program does.
     static func freePort() throws -> UInt16 {
-        try SocketAddress.port(of: try SocketAddress("127.0.0.1", 0).listeningSocket(backlog: 1))
+        for _ in 0..<100 {
+            let port = UInt16.random(in: 16_000..<32_000)
+            if (try? SocketAddress("127.0.0.1", port).listeningSocket(backlog: 1)) != nil { return port }
+        }
+        throw RigError("no free port between 16000 and 32000")
     }
 
     /// Starts a program, and returns when its port takes connections.

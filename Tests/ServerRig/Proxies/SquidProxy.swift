@@ -29,11 +29,7 @@ public final class SquidProxy: Sendable {
         let folder = try GuardedProcess.newFolder()
         port = try GuardedProcess.freePort()
         func write(_ name: String, _ text: String) throws {
-            let file = FileDescriptor(
-                try checked("open \(name)", open("\(folder)/\(name)", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644))
-            )
-            let bytes = Array(text.utf8)
-            guard Glibc.write(file.number, bytes, bytes.count) == bytes.count else { throw SystemCallError("write") }
+            try FileDescriptor.write(text, to: "\(folder)/\(name)")
         }
         try write("hosts", hosts.map { "\($0.value) \($0.key)\n" }.joined())
         var lines = [

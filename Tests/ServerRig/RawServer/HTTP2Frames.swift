@@ -5,16 +5,43 @@ public enum HTTP2Frames {
 
     /// At least the beginning of a client's first request is there when it has sent so many bytes: its preface, SETTINGS and
     /// WINDOW_UPDATE, and the head of a frame, as libcurl sends them.
-    public static let firstRequest = 24 + 27 + 13 + 9
+    public static let firstRequest = preface + 27 + 13 + 9
 
-    /// RST_STREAM of stream 1.
-    public static func reset(_ code: UInt8) -> [UInt8] { frame(3, 1, [0, 0, 0, code]) }
+    /// The length of a client's preface.
+    static let preface = 24
+
+    /// RST_STREAM.
+    public static func reset(_ code: UInt8, stream: UInt8 = 1) -> [UInt8] { frame(3, stream, [0, 0, 0, code]) }
+
+    /// Whether a client has sent HEADERS on a stream.
+    public static func hasRequest(on stream: UInt8, in received: [UInt8]) -> Bool {
+        var start = preface
+        while start + 9 <= received.count {
+            if received[start + 3] == 1, received[start + 8] == stream { return true }
+            start += 9 + Int(received[start]) << 16 + Int(received[start + 1]) << 8 + Int(received[start + 2])
+        }
+        return false
+    }
 
     /// GOAWAY without an error, after the stream `last`.
     public static func goAway(last: UInt8) -> [UInt8] { frame(7, 0, [0, 0, 0, last, 0, 0, 0, 0]) }
 
-    /// A frame of section 4.1, on a stream below 256, without flags.
-    private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8]) -> [UInt8] {
-        [0, 0, UInt8(payload.count), type, 0, 0, 0, 0, stream] + payload
+    /// HEADERS of stream 1, without the end of the stream unless `endsStream`.
+    /// - Parameters:
+    ///   - status: Three digits.
+    ///   - length: The value of its `content-length`; nil: none.
+    public static func head(_ status: String, length: String? = nil, endsStream: Bool) -> [UInt8] {
+        // Literal fields without indexing (RFC 7541 section 6.2.2), with names of the static table: 8 is :status, 28 content-length.
+        var block: [UInt8] = [0x08, 3] + Array(status.utf8)
+        if let length { block += [0x0f, 28 - 15, UInt8(length.utf8.count)] + Array(length.utf8) }
+        return frame(1, 1, block, flags: endsStream ? 5 : 4)
+    }
+
+    /// DATA of stream 1 that ends the stream.
+    public static func data(_ text: String) -> [UInt8] { frame(0, 1, Array(text.utf8), flags: 1) }
+
+    /// A frame of section 4.1, on a stream below 256.
+    private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8], flags: UInt8 = 0) -> [UInt8] {
+        [0, 0, UInt8(payload.count), type, flags, 0, 0, 0, stream] + payload
     }
 }

@@ -29,4 +29,9 @@ enum PacketFilter {
             precondition(result == 0, "SO_ATTACH_FILTER: \(String(cString: strerror(errno)))")
         }
     }
+
+    static func remove(from socket: Int32) {
+        var unused: Int32 = 0
+        setsockopt(socket, SOL_SOCKET, SO_DETACH_FILTER, &unused, socklen_t(MemoryLayout<Int32>.size))
+    }
 }

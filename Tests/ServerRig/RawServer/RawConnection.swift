@@ -26,7 +26,11 @@ struct RawConnection {
     }
 
     private var holdsReading: Bool {
-        if case .hangWithoutReading = steps.first { true } else { false }
+        switch steps.first {
+        case .hangWithoutReading: true
+        case .waitWithoutReading(let gate): !gate.isOpen
+        default: false
+        }
     }
 
     /// Takes what has arrived.
@@ -76,6 +80,13 @@ struct RawConnection {
                 gate.whenOpen(wake)
             }
             return endIfClientIsGone()
+        case .waitWithoutReading(let gate):
+            guard !gate.isOpen else { return true }
+            if !gatesAsked {
+                gatesAsked = true
+                gate.whenOpen(wake)
+            }
+            return false
         case .pause(let duration):
             guard let end = pausedUntil else {
                 pausedUntil = .now + duration

@@ -34,6 +34,8 @@ public final class RawServer: Sendable {
         case hang
         /// Does nothing more and reads nothing, so that the client's sending stalls.
         case hangWithoutReading
+        /// Reads nothing until the test opens the gate, so that the client's sending stalls.
+        case waitWithoutReading(Gate)
         /// These steps over and over.
         case repeatForever([Step])
     }
@@ -135,6 +137,12 @@ public final class RawServer: Sendable {
     /// Drops packets from now on, as a host does that has gone without a word. Returns when it does.
     public func swallow(_ packets: Packets) async throws {
         inbox.post(.swallow(packets))
+        try await awaitConnections { _ in true }
+    }
+
+    /// Lets packets of new connections through again after ``swallow(_:)``. Returns when it does.
+    public func restore() async throws {
+        inbox.post(.restore)
         try await awaitConnections { _ in true }
     }
 

@@ -14,6 +14,7 @@ final class RawServerInbox: Sendable {
         case stop
         case refuse
         case swallow(RawServer.Packets)
+        case restore
         case wake
         case wait(RawServerWaiter)
     }

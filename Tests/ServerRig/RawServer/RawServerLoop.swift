@@ -77,6 +77,7 @@ struct RawServerLoop: Sendable {
                 for connection in connections where !connection.record.isClosed {
                     PacketFilter.dropEverything(sentTo: connection.socket)
                 }
+            case .restore: PacketFilter.remove(from: listener.number)
             case .wake: break
             case .wait(let waiter): waiters.append(waiter)
             }

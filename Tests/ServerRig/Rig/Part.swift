@@ -16,6 +16,8 @@ extension ServerRig {
         case squid
         /// The SOCKS 5 proxy.
         case microsocks
+        /// A server with time limits of its own.
+        case haproxy
         /// A C compiler, for ``Tripwire`` and ``SystemAnswers``.
         case compiler
 
@@ -29,6 +31,7 @@ extension ServerRig {
             case .witnesses: Command.find("curl") != nil && Command.find("dig") != nil
             case .squid: Command.find("squid") != nil
             case .microsocks: Command.find("microsocks") != nil
+            case .haproxy: Command.find("haproxy") != nil
             case .compiler: PreloadedLibrary.compiler != nil
             }
         }
@@ -41,6 +44,7 @@ extension ServerRig {
             case .witnesses: "curl bind9-dnsutils"
             case .squid: "squid"
             case .microsocks: "microsocks"
+            case .haproxy: "haproxy"
             case .compiler: "gcc libc6-dev"
             }
         }

@@ -13,8 +13,15 @@ public final class TLSRelay: Sendable {
     ///   - certificate: The PEM file of its certificate; what else is in it is sent along.
     ///   - key: The PEM file of its key.
     ///   - protocols: What it chooses by ALPN, such as `h2`.
+    ///   - options: More options of `openssl s_server`, such as `-tls1_2`.
     /// - Throws: ``RigError`` with what it said, when it does not begin.
-    public init(to server: UInt16, certificate: String, key: String, protocols: String) async throws {
+    public init(
+        to server: UInt16,
+        certificate: String,
+        key: String,
+        protocols: String,
+        options: [String] = []
+    ) async throws {
         guard let program = Command.find("openssl") else { throw RigError("openssl is not installed") }
         let upstream = try SocketAddress("127.0.0.1", server).connectingSocket()
         // A program that knows nothing of sockets reads and writes it.
@@ -31,7 +38,7 @@ public final class TLSRelay: Sendable {
             [
                 "s_server", "-accept", "127.0.0.1:\(port)", "-quiet", "-alpn", protocols, "-cert", certificate, "-key",
                 key, "-cert_chain", certificate,
-            ],
+            ] + options,
             input: upstream,
             output: upstream,
             error: error
@@ -51,23 +58,5 @@ public final class TLSRelay: Sendable {
     deinit {
         child.send(SIGKILL)
         _ = child.waitForExit(within: .seconds(5))
-    }
-}
-
-/// Which ports the kernel has listeners on. Asking by a connection would be the one connection that the relay has.
-enum SocketTable {
-    static func isListening(on port: UInt16) -> Bool {
-        guard let table = fopen("/proc/net/tcp", "r") else { return false }
-        defer { fclose(table) }
-        let hexadecimal = String(port, radix: 16, uppercase: true)
-        let local = "0100007F:" + String(repeating: "0", count: 4 - hexadecimal.utf8.count) + hexadecimal
-        var line = [CChar](repeating: 0, count: 512)
-        while fgets(&line, Int32(line.count), table) != nil {
-            let text = String(decoding: line.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }, as: UTF8.self)
-            let words = text.split(separator: " ")
-            // State 0A is TCP_LISTEN.
-            if words.count > 3, words[1] == local, words[3] == "0A" { return true }
-        }
-        return false
     }
 }

@@ -16,10 +16,12 @@ public struct Tripwire: Sendable {
     }
 
     /// Runs a command with the tripwire in front.
+    /// - Parameter recordsSockets: Whether the sockets that it opens are among the look-ups, such as `socket IPv4`.
     /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test` or
     ///   `connect 127.0.0.1 port 53`.
     public func run(
         _ command: Command,
+        recordsSockets: Bool = false,
         within limit: Duration = .seconds(60)
     ) async throws -> (result: CommandResult, lookups: [String]) {
         let log = try FileDescriptor.newFile("lookups", ".log").name
@@ -27,6 +29,7 @@ public struct Tripwire: Sendable {
         var guarded = command
         guarded.environment["LD_PRELOAD"] = library
         guarded.environment["TRIPWIRE_LOG"] = log
+        if recordsSockets { guarded.environment["TRIPWIRE_SOCKETS"] = "1" }
         let result = try await guarded.run(within: limit)
         try PreloadedLibrary.check(result)
         return (result, try LogFile(path: log).lines(since: .beginning).map(String.init))

@@ -1,0 +1,39 @@
+internal import Glibc
+
+/// HAProxy as a server of clear text on a free port of 127.0.0.1: each request gets a 200.
+public final class HAProxyServer: Sendable {
+    /// The port, on 127.0.0.1.
+    public let port: UInt16
+    private let process: GuardedProcess
+
+    /// Starts it.
+    /// - Parameter settings: Lines of its `defaults` section, such as `timeout http-request 1s`.
+    /// - Throws: ``RigError`` with its output, when it does not begin.
+    public init(settings: [String]) async throws {
+        let folder = try GuardedProcess.newFolder()
+        port = try GuardedProcess.freePort()
+        let lines =
+            [
+                "global", "maxconn 2000", "defaults", "mode http", "timeout connect 2s", "timeout client 60s",
+                "timeout server 60s",
+            ] + settings + [
+                "frontend origin", "bind 127.0.0.1:\(port)",
+                "http-request return status 200 content-type text/plain string haproxy",
+            ]
+        let file = FileDescriptor(
+            try checked(
+                "open haproxy.cfg",
+                open("\(folder)/haproxy.cfg", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+            )
+        )
+        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
+        guard write(file.number, bytes, bytes.count) == bytes.count else { throw SystemCallError("write") }
+        // In the foreground (-db).
+        process = try await GuardedProcess(
+            "haproxy",
+            ["-db", "-f", "\(folder)/haproxy.cfg"],
+            folder: folder,
+            port: port
+        )
+    }
+}
