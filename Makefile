@@ -30,12 +30,13 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	swift build --build-tests
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^(CurlTransport|HTTPDNSClient|HTTPDNSControl)Tests\.'
+	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^CurlTransportTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(Client|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
 		--skip '^(HTTPDNS|CurlTransport|HTTPDNSClient|HTTPDNSControl|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter NeverWaitingTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'NeverWaitingTests|ProviderOutageTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
@@ -72,11 +73,13 @@ signing: traits ## The same
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds, and those that measure it (a quiet machine)
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --filter NeverWaitingTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --filter 'NeverWaitingTests|ProviderOutageTests|SwitchUnderLoadTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter RotatingAnswerTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter QuietClientTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter ReloadStormTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter GoAwayTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
+	HTTPDNS_TEST_LONG=1 swift test --skip-build --filter 'RaceModelTests|SlowReaderTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 /// Answers at once with two addresses for an hour, which the measured calls then find in the cache.
 final class FixedProvider: Provider {
     let name = "bench"
-    let serviceScope = AddressScope.public
+    let answerScope = AddressScope.public
 
     func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
         ProviderAnswer(

@@ -48,8 +48,12 @@ extension HTTPDNSClient {
             /// How old a connection may become before new requests get another one; whole seconds, 2 at least. Over HTTP/2 a
             /// connection may be too busy for ever to be idle.
             public var maximumAge: Duration = .seconds(600)
-            /// How long sent bytes may go without acknowledgement before the kernel gives a connection up (TCP_USER_TIMEOUT,
-            /// Linux); nil means the kernel's own limit of about 15 minutes.
+            /// How long sent bytes may go without acknowledgment before a connection is given up; 1 ms at least.
+            ///
+            /// A path is dead once bytes were sent again and nothing was acknowledged for this time or for `timeouts.connect`,
+            /// whichever is shorter, and for 1 s at least (TCP_INFO, Linux). A server that only does not read acknowledges probes
+            /// of its closed window: it is bounded by `timeouts.idle` and `timeouts.firstByte`. So the kernel's own bound
+            /// (TCP_USER_TIMEOUT, RFC 5482) is the largest of this and those two; nil means its default of about 15 minutes.
             public var unacknowledged: Duration? = .seconds(30)
             /// For how long after it last stood in an answer requests stay on an address which newer answers no longer have,
             /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
@@ -84,9 +88,10 @@ extension HTTPDNSClient {
             /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
             /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
             ///
-            /// Only for GET, HEAD, OPTIONS, TRACE, PUT and DELETE (RFC 9110 section 9.2.2) without a stream as body, once for each
-            /// request, and for a tenth of the requests in flight at a time (4 at least), so that a slow service does not
-            /// get twice the load. A time near the slowest hundredth of answers suits.
+            /// Only for safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body: of two PUT or
+            /// DELETE requests that are in flight together the older one may be executed last. Once for each request, and for a
+            /// tenth of the requests in flight at a time (4 at least), so that a slow service does not get twice the load. A time
+            /// near the slowest hundredth of answers suits.
             public var hedgeAfter: Duration?
             /// When an address whose server answers with errors is left for a while; nil means never.
             public var ejection: OutlierEjection?
@@ -164,18 +169,20 @@ extension HTTPDNSClient {
         /// Nil means that the policy decides alone.
         public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
         /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
-        public var retries = RetryPolicy.none
+        public var retries = RetryPolicy.never
         /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded only when
         /// this says so. Providers are asked without it.
-        public var proxy = ProxyRules.none
+        public var proxy = ProxyRules.direct
         /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own; nil for
         /// addresses. The stage has nothing to do then.
         public var unixSocket: String?
+        /// The networks that requests may reach; ``RequestOptions/reachableNetworks`` is one request's own.
+        public var reachableNetworks = ReachableNetworks.any
         /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that the
         /// system chooses.
         public var localSource: LocalSource?
-        /// The longest body, after decoding; nil means no limit. It also stops a decompression bomb.
-        public var maximumResponseBody: ByteCount?
+        /// The longest response body, after decoding. It also stops a decompression bomb.
+        public var maximumResponseBody = ByteLimit.unlimited
         /// The HTTP versions allowed.
         public var versions: HTTPVersionChoice = .automatic
         /// How many connections are kept open for later requests, at least 1.
@@ -254,9 +261,18 @@ extension HTTPDNSClient.Configuration {
                 hint: "1 is the least"
             )
         }
+        guard reachableNetworks != .inherited else {
+            throw .inheritedInSettings("reachableNetworks", instead: "ReachableNetworks.any is the default")
+        }
         try headers.validate()
         try redirects.validate()
         try retries.validate()
+        if versions == .inherited {
+            throw .inheritedInSettings("versions", instead: "HTTPVersionChoice.automatic is the default")
+        }
+        if maximumResponseBody.isInherited {
+            throw .inheritedInSettings("maximumResponseBody", instead: "ByteLimit.unlimited is the default")
+        }
         try validateWaysOut()
         for trust in [trust] + trustByHost.values {
             guard case .file(let path) = trust.roots.source, access(path, R_OK) != 0 else { continue }

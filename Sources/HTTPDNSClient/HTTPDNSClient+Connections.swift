@@ -22,7 +22,9 @@ extension HTTPDNSClient {
 
     /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too, with
     /// the same trust settings, tells theirs as well: they share these.
-    public var connectionPools: [ConnectionPoolRecord] { sender.connectionPools }
+    public var connectionPools: [ConnectionPoolRecord] {
+        sender.connectionPools.filter { $0.connections > 0 }
+    }
 
     /// How often requests went elsewhere than to the first address they were given.
     public var connectionCounters: ConnectionCounters { pipeline.choice.counters }

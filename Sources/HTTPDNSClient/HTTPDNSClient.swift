@@ -139,8 +139,8 @@ public final class HTTPDNSClient: Sendable {
     /// Sends a request that a stage, of this client or another, has already rewritten. While its tag holds it goes to the
     /// addresses in it, without a question to any provider; afterwards it is rewritten anew.
     ///
-    /// Another client's addresses must pass this client's address policy. Options for the rewriting (`pinnedTo`, `bypass`,
-    /// `families`, `hostHeader`) are those it was rewritten with unless `options` has its own; with other addresses asked
+    /// Another client's addresses must pass this client's address policy, and all of them its ``Configuration/reachableNetworks``.
+    /// Options for the rewriting (`pinnedTo`, `bypass`, `families`, `hostHeader`, `reachableNetworks`) are those it was rewritten with unless `options` has its own; with other addresses asked
     /// for, or with the stage of this client switched off, the tag does not count.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
@@ -156,6 +156,10 @@ public final class HTTPDNSClient: Sendable {
         options.bypass = options.bypass || content.bypass
         options.families = options.families ?? content.families
         options.hostHeader = options.hostHeader ?? content.hostHeader
+        // What another client's request may reach does not widen what this client's may.
+        if options.reachableNetworks == .inherited, content.reachableNetworks == .publicInternet {
+            options.reachableNetworks = .publicInternet
+        }
         let request = ClientRequest(
             method: method,
             url: content.originalText,
@@ -174,8 +178,16 @@ public final class HTTPDNSClient: Sendable {
         defer { pipeline.gate.leave() }
         let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
         let request = ClientRequest(url: url, options: options)
-        if let unresolved = try pipeline.unresolved(request) { return unresolved }
-        return try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
+        let rewritten: RewrittenRequest
+        if let unresolved = try pipeline.unresolved(request) {
+            rewritten = unresolved
+        } else {
+            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: deadline)
+        }
+        let networks = pipeline.reachableNetworks(of: request, in: options.reachableNetworks)
+        if networks == .any { return rewritten }
+        let way = try pipeline.waysOut.way(of: request, for: rewritten.content.url)
+        return try pipeline.limited(rewritten, to: networks, for: request, by: way)
     }
 
     /// Resolves a name or an address literal, as the stage would for a URL with this host and port.
@@ -189,7 +201,12 @@ public final class HTTPDNSClient: Sendable {
         defer { pipeline.gate.leave() }
         let question = try rewriter.question(about: Rewriter.host(host), port: port, options: options)
         let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
-        return try await rewriter.resolve(question, deadline: deadline)
+        var resolution = try await rewriter.resolve(question, deadline: deadline)
+        let networks = options.reachableNetworks == .inherited ? pipeline.clientNetworks : options.reachableNetworks
+        if networks != .any {
+            resolution.endpoints = try networks.reachable(of: resolution.endpoints, question.host)
+        }
+        return resolution
     }
 
     /// Looks at the files of ``Configuration/trust`` now, and returns when changed ones are in use: new requests get new

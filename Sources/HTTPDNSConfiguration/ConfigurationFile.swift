@@ -36,6 +36,16 @@ extension ConfigurationFile {
         try FileConfigurationSource.read(path)
     }
 
+    /// Reads settings from a file for a program that works beside the service, such as resolve-test.
+    ///
+    /// They are those of ``read(_:)`` without everything that changes the service's files, or asks providers before the
+    /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That holds after a change
+    /// of the file too.
+    /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
+    package static func inspect(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+        try FileConfigurationSource.read(path, isInspecting: true)
+    }
+
     /// Reads settings from text, as ``read(_:)`` does.
     /// - Parameters:
     ///   - text: The text of the file.

@@ -1,4 +1,5 @@
 #if LocalProvider
+public import HTTPDNS
 public import HTTPDNSPrimitives
 
 extension LocalProvider {
@@ -80,6 +81,9 @@ extension LocalProvider {
         public let certificate: String?
         /// How many mappings are served.
         public let ruleCount: Int
+        /// The most private scope among the mappings' addresses when serving began: a client uses all of them when its settings for
+        /// this provider have such `answers`. ``AddressScope/special`` ones need an allowed block besides.
+        public let answers: AddressScope
     }
 }
 #endif

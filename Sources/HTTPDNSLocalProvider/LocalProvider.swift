@@ -23,6 +23,7 @@ public final class LocalProvider: Sendable {
     private let file: FollowedFile?
     private let name: String
     private let ruleCount: Int
+    private let answers: AddressScope
 
     /// Reads the file and the certificate. Nothing listens yet.
     /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a
@@ -38,6 +39,7 @@ public final class LocalProvider: Sendable {
         }
         let zone = try Self.zone(text, name: name)
         ruleCount = zone.ruleCount
+        answers = zone.widestScope
         core = ServiceCore(zone, clock: configuration.clock)
         certificate = try configuration.tls.map { tls in
             switch tls.kind {
@@ -155,7 +157,8 @@ public final class LocalProvider: Sendable {
             port: port,
             url: "\(scheme)://\(configuration.address.bracketed):\(port)",
             certificate: certificate?.text,
-            ruleCount: ruleCount
+            ruleCount: ruleCount,
+            answers: answers
         )
     }
 

@@ -42,8 +42,8 @@ public final class ScriptedProvider: Provider {
 
     /// The provider's name.
     public let name: String
-    /// How private it claims its service to be.
-    public let serviceScope: AddressScope
+    /// The most private scope of addresses that its answers may have.
+    public let answerScope: AddressScope
     /// How many names one batch may have.
     public let batchLimit: Int
     private let isStubborn: Bool
@@ -53,21 +53,21 @@ public final class ScriptedProvider: Provider {
     /// Creates a provider.
     /// - Parameters:
     ///   - name: The provider's name.
-    ///   - serviceScope: How private it claims its service to be.
+    ///   - answerScope: The most private scope of addresses that its answers may have.
     ///   - scripts: What it says, by name.
     ///   - isStubborn: Whether it passes over time limit and cancellation while it waits, as a bad provider would.
     ///   - batchLimit: How many names one batch may have.
     ///   - timeSource: The clock of its time limits and of its latency.
     public init(
         name: String = "scripted",
-        serviceScope: AddressScope = .public,
+        answerScope: AddressScope = .public,
         scripts: [HostName: Script] = [:],
         isStubborn: Bool = false,
         batchLimit: Int = 1,
         timeSource: any TimeSource = SystemTimeSource()
     ) {
         self.name = name
-        self.serviceScope = serviceScope
+        self.answerScope = answerScope
         self.isStubborn = isStubborn
         self.batchLimit = max(1, batchLimit)
         self.timeSource = timeSource

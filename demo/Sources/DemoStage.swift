@@ -44,6 +44,8 @@ struct DemoStage: Sendable {
     func newClient() async throws -> HTTPDNSClient {
         var provider = DoHProvider.Configuration(name: "doh", url: rig.dohURL, bootstrap: [try address("127.0.0.1")])
         provider.trustRoots = .file(rig.certificateAuthorityFile)
+        // The origins of the demo are on loopback. A provider that the internet sees needs no such permission.
+        provider.answers = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [try DoHProvider(provider)]
@@ -73,7 +75,10 @@ struct DemoStage: Sendable {
 
     /// The flags that give resolve-test the same settings.
     var resolveTestFlags: [String] {
-        ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+        [
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            rig.certificateAuthorityFile,
+        ]
     }
 
     /// The program's path as someone in the package's folder would type it.

@@ -14,7 +14,7 @@ enum Hops {
 
     static func oneRequest(_ client: HTTPDNSClient, token: String) async throws {
         var request = ClientRequest(url: "https://img.shop.example/old.jpg")
-        request.options.redirects = RedirectPolicy.none
+        request.options.redirects = .never
         let moved = try await client.execute(request)
         print(moved.status, moved.headerFields[.location] ?? "-")
 

@@ -15,10 +15,31 @@ struct SecondChance: Interceptor {
     }
 }
 
+/// Adds a credential to the requests of one origin, and to no other.
+struct Signing: Interceptor {
+    let origin: URLOrigin
+    let token: @Sendable () async throws -> String
+
+    func intercept(
+        _ request: ClientRequest,
+        context: InterceptionContext,
+        next: Next
+    ) async throws -> ClientResponse {
+        guard URLOrigin(request.url) == origin, !context.isCrossOrigin else { return try await next(request, context) }
+        var request = request
+        request.headerFields[.authorization] = "Bearer \(try await token())"
+        return try await next(request, context)
+    }
+}
+
 enum Interceptors {
     static func install() async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.applicationInterceptors = [SecondChance()]
+
+        if let origin = URLOrigin("https://api.shop.example") {
+            configuration.networkInterceptors = [Signing(origin: origin) { "today's token" }]
+        }
 
         return try await HTTPDNSClient(configuration: configuration)
     }

@@ -13,7 +13,7 @@ enum Proxies {
 
     static func ways(_ client: HTTPDNSClient) async throws {
         var past = ClientRequest(url: "https://img.shop.example/a.jpg")
-        past.options.proxy = ProxyRules.none
+        past.options.proxy = .direct
 
         var info = ClientRequest(url: "http://localhost/containers/json")
         info.options.unixSocket = "/run/engine.sock"

@@ -6,7 +6,7 @@ internal import Synchronization
 ///
 /// Answers and questions of one name share a shard: looking, finding nothing and taking a place in a flight is one step.
 package struct AnswerCache: Sendable {
-    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, Task<Void, Never>>
+    typealias Flights = FlightTable<AnswerKey, OneShot<Delivery>, FlightWork>
 
     final class Shard: Sendable {
         struct State: Sendable {

@@ -16,7 +16,7 @@ struct AnswerOrigins: Sendable {
         staleLimit = configuration.cache.staleLimit
         var known: [Key: AnswerOrigin] = [:]
         let scopes = Dictionary(
-            configuration.providers.map { ($0.name, $0.serviceScope) },
+            configuration.providers.map { ($0.name, $0.answerScope) },
             uniquingKeysWith: { first, _ in first }
         )
         for route in configuration.routes.map(Optional.some) + [nil] {
@@ -26,7 +26,7 @@ struct AnswerOrigins: Sendable {
                 known[Key(provider: name, pattern: route?.pattern)] = AnswerOrigin(
                     source: name == nil ? .system : .provider,
                     provider: name,
-                    providerScope: name.flatMap { scopes[$0] },
+                    providerScope: name == nil ? route?.fallbackScope { scopes[$0] } : name.flatMap { scopes[$0] },
                     route: route,
                     basis: routes.basis(of: route?.pattern),
                     policy: policy,
@@ -43,7 +43,7 @@ struct AnswerOrigins: Sendable {
             ?? AnswerOrigin(
                 source: .provider,
                 provider: provider.name,
-                providerScope: provider.serviceScope,
+                providerScope: provider.answerScope,
                 route: route,
                 policy: policy,
                 staleLimit: route?.staleLimit ?? staleLimit
@@ -53,6 +53,13 @@ struct AnswerOrigins: Sendable {
     /// Answers of the system resolver for names of a route, or of none.
     func system(_ route: Route?) -> AnswerOrigin {
         known[Key(provider: nil, pattern: route?.pattern)]
-            ?? AnswerOrigin(source: .system, route: route, policy: policy, staleLimit: route?.staleLimit ?? staleLimit)
+            ?? AnswerOrigin(
+                source: .system,
+                // Providers that are not among the settings count as public.
+                providerScope: route?.fallbackScope { _ in nil },
+                route: route,
+                policy: policy,
+                staleLimit: route?.staleLimit ?? staleLimit
+            )
     }
 }

@@ -1,18 +1,18 @@
 internal import HTTPDNSPrimitives
 
-/// What is known of the providers by their names, also of those that were replaced: their kind, and how private they are. It
-/// keeps no provider alive.
+/// What is known of the providers by their names, also of those that were replaced: their kind, and how private their
+/// answers may be. It keeps no provider alive.
 package final class ProviderDirectory: Sendable {
     private let known = Lock<[String: (kind: String, scope: AddressScope)]>([:])
 
     init() {}
 
     func add(_ providers: [any Provider]) {
-        let new = providers.map { ($0.name, ($0.kind, $0.serviceScope)) }
+        let new = providers.map { ($0.name, ($0.kind, $0.answerScope)) }
         known.withLock { $0.merge(new) { _, newer in newer } }
     }
 
-    /// How private the service of a provider is.
+    /// The most private scope that a provider may answer.
     package func scope(of name: String) -> AddressScope? { known.withLock { $0[name]?.scope } }
 
     /// What kind of provider a name stands for: `doh`, `json`; nil for one that was never there.

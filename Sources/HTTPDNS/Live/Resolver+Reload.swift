@@ -35,6 +35,7 @@ extension Resolver {
         // The clock of all that is cached cannot change under it.
         settings.timeSource = fixed.timeSource
         let base = try HostMappings(settings: settings)
+        retryRefusedAccounts()
         let needsRestart = fixed.differencesThatNeedARestart(from: settings)
         defer { settleSwitch() }
         while true {
@@ -79,6 +80,15 @@ extension Resolver {
         }
     }
 
+    /// Asks vendors again that refused an account: what its owner did about that in the vendor's console shows in no setting.
+    private func retryRefusedAccounts() {
+        let resolving = live.current.resolving
+        let providers = resolving.configuration.providers.filter {
+            ($0 as? any AccountHolding)?.forgetRefusal() ?? false
+        }
+        resolving.team.endRests(of: providers.map(\.name))
+    }
+
     /// Lets the file's word about the switch be that of the settings in use. Of several reloads at once the last one in place
     /// has the last word, whoever comes here last.
     private func settleSwitch() {
@@ -119,6 +129,7 @@ extension ResolverConfiguration {
         if cache.bytes != other.cache.bytes { names.append("cache.bytes") }
         if snapshotPath != other.snapshotPath { names.append("cache.snapshot") }
         if (store == nil) != (other.store == nil) { names.append("store") }
+        if systemThreads != other.systemThreads { names.append("resolver.system_threads") }
         if preresolve != other.preresolve { names.append("preresolve") }
         if logger?.label != other.logger?.label || logger?.logLevel != other.logger?.logLevel { names.append("logger") }
         return names.sorted()

@@ -1,13 +1,14 @@
 internal import HTTPDNSPrimitives
 
 extension HostMapping {
-    /// A rule from address texts: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is thrown by `apply`.
+    /// A rule from address texts, tried in this order: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is thrown
+    /// by `apply`.
     public static func addresses(_ texts: [String]) -> HostMapping {
-        reading(texts.map { ($0, 1) })
+        reading(texts.map { ($0, nil) })
     }
 
-    /// A rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`. Bad text is thrown by
-    /// `apply`.
+    /// A rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`. Equal weights share
+    /// equally. Bad text is thrown by `apply`.
     public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HostMapping {
         reading(shares.map { ($0.key, $0.value) })
     }
@@ -15,7 +16,7 @@ extension HostMapping {
     /// A rule of last resort from address texts: the name goes its way, and these serve when no source has an address. Bad
     /// text is thrown by `apply`.
     public static func lastResort(_ texts: [String]) -> HostMapping {
-        reading(texts.map { ($0, 1) }) { .lastResort($0) }
+        reading(texts.map { ($0, nil) }) { .lastResort($0) }
     }
 
     /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
@@ -31,7 +32,7 @@ extension HostMapping {
     public static var bypass: HostMapping { HostMapping(.bypass) }
 
     private static func reading(
-        _ shares: [(text: String, weight: Int)],
+        _ shares: [(text: String, weight: Int?)],
         as action: ([Target]) -> Action = { .addresses($0) }
     ) -> HostMapping {
         var targets: [Target] = []

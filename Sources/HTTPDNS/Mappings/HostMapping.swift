@@ -8,11 +8,12 @@ public struct HostMapping: Hashable, Sendable {
         public var address: IPAddress
         /// The port to dial; nil means the URL's.
         public var port: UInt16?
-        /// The share, from 1; it counts against the sum of all.
-        public var weight: Int
+        /// The share of the requests, 1 to 1,000,000; it counts against the sum of all. `nil` means that the rule has no weights:
+        /// its addresses are tried in the given order. Either all addresses of a rule have a weight, or none has.
+        public var weight: Int?
 
         /// Creates a target.
-        public init(_ address: IPAddress, port: UInt16? = nil, weight: Int = 1) {
+        public init(_ address: IPAddress, port: UInt16? = nil, weight: Int? = nil) {
             self.address = address
             self.port = port
             self.weight = weight
@@ -21,7 +22,8 @@ public struct HostMapping: Hashable, Sendable {
 
     /// What the rule does.
     public enum Action: Hashable, Sendable {
-        /// Dial one of these. With equal weights the given order is kept.
+        /// Dial one of these: in the given order, or, if they have weights, each first as often as its weight says. Equal
+        /// weights share equally.
         case addresses([Target])
         /// Dial the addresses of another name, found by that name's own mapping or route. Host, SNI and certificate stay
         /// those of the request, unless `takesIdentity`: then URL, SNI and certificate name are those of the other name

@@ -107,13 +107,19 @@ public struct HostMappings: Sendable {
         var seen: Set<AddressAndPort> = []
         for target in targets {
             if target.port == 0 { return "port 0 of \(target.address) cannot be dialled; ports are 1 to 65535" }
-            guard (1...WeightedOrder.maximumWeight).contains(target.weight) else {
-                return "the weight of \(target.address) is \(target.weight), and weights are 1 to 1000000; "
-                    + "leave the address out to send nothing there"
-            }
             guard targets.count == 1 || seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted
             else {
                 return "it lists \(target.address) twice; give it once, with a weight for a larger share"
+            }
+            guard let weight = target.weight else {
+                if targets.contains(where: { $0.weight != nil }) {
+                    return "\(target.address) has no weight, and another address has one; give each a weight, or none"
+                }
+                continue
+            }
+            guard (1...WeightedOrder.maximumWeight).contains(weight) else {
+                return "the weight of \(target.address) is \(weight), and weights are 1 to 1000000; "
+                    + "leave the address out to send nothing there"
             }
         }
         return nil

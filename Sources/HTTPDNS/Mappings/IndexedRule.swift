@@ -6,8 +6,8 @@ final class IndexedRule: Sendable {
     let mapping: HostMapping
     /// Which set it is in.
     let origin: MappingOrigin
-    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets of different
-    /// weights, which have too many orders.
+    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets with weights,
+    /// which have too many orders.
     private let answers: [MappedAddresses]
     private let weights: [UInt64]
     /// The families among its addresses.
@@ -19,7 +19,7 @@ final class IndexedRule: Sendable {
         self.key = key
         self.mapping = mapping
         self.origin = origin
-        guard case .addresses(let targets) = mapping.action, let first = targets.first else {
+        guard case .addresses(let targets) = mapping.action, !targets.isEmpty else {
             (answers, weights, families, widestScope) = ([], [], [], .special)
             return
         }
@@ -28,14 +28,13 @@ final class IndexedRule: Sendable {
         let rule = AppliedRule(key: key, origin: origin, location: mapping.location, targets: targets)
         let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
         let orders: [[HostMapping.Target]]
-        if targets.allSatisfy({ $0.weight == first.weight }) {
+        if targets.count == 1 || !targets.areWeighted {
             orders = [targets]
         } else {
             orders = targets.count == 2 ? [targets, targets.reversed()] : []
         }
         answers = orders.map { MappedAddresses($0, details: details, timeToLive: mapping.timeToLive) }
-        // Clamped, because a set is indexed before its rules are checked.
-        weights = targets.map { UInt64(clamping: $0.weight) }
+        weights = targets.map(\.share)
     }
 
     /// Whether there is a prepared answer.

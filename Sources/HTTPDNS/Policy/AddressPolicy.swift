@@ -1,51 +1,57 @@
 public import HTTPDNSPrimitives
 
-/// Which addresses may be dialled, by where they came from. It is asked at use time about the exact list.
+/// The addresses that may be dialed, by the source of each. It is applied when an address is used, to the exact list.
 ///
 /// | source | public | private | loopback | special |
 /// |---|---|---|---|---|
-/// | provider | yes | if the provider's own service is private or loopback | if its service is loopback | no |
-/// | mapping, request, system, literal | yes | yes | yes | no |
+/// | provider | yes | with `answers: private` or `loopback` | with `answers: loopback` | no |
+/// | system resolver in place of a route's providers | yes | as the route's providers | as the route's providers | no |
+/// | mapping, request, literal, system resolver otherwise | yes | yes | yes | no |
 ///
-/// A provider speaks for strangers: whoever controls a name there could point it at a service inside the network (DNS
-/// rebinding). Mappings, `pinnedTo`, the system resolver and the URL's own literal speak for the operator or the caller.
-/// Special addresses lead to the cloud's credentials or to nothing, so nobody may name them without ``allowed``.
+/// A provider also answers names that attackers own, and these may point at a service inside the network (DNS rebinding). So
+/// its answers are public, unless its settings (``Provider/answerScope``) allow more. Mappings, `pinnedTo`, the system
+/// resolver's own names and the URL's literal are the operator's or the caller's choice. Special addresses lead to the cloud's
+/// credentials or nowhere, so that every source needs ``allowed`` for them.
 ///
-/// A route can widen this for its names (``Route/allowed``), and narrow it (``Route/only``).
+/// A route can widen this for its names (``Route/allowed``), and narrow it (``Route/only``). What ``denied`` lists is refused
+/// whatever else allows it.
 public struct AddressPolicy: Hashable, Sendable {
-    /// Blocks that are allowed whoever names them. IPv4 blocks do not cover IPv4-mapped IPv6 addresses: name those apart.
+    /// Blocks that are allowed from every source. IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
     public var allowed: [AddressBlock]
-    /// The most private scope that providers may answer, in place of the rule above; nil means that rule.
-    /// ``AddressScope/special`` means no more than ``AddressScope/loopback`` here.
-    public var providersMayAnswer: AddressScope?
+    /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies. They win over ``allowed``
+    /// and ``Route/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses: IPv4-mapped and IPv4-translated
+    /// ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are not covered.
+    public var denied: [AddressBlock]
 
     /// Creates a policy.
-    public init(allowed: [AddressBlock] = [], providersMayAnswer: AddressScope? = nil) {
+    public init(allowed: [AddressBlock] = [], denied: [AddressBlock] = []) {
         self.allowed = allowed
-        self.providersMayAnswer = providersMayAnswer
+        self.denied = denied
     }
 
-    /// Why `address` may not be dialled, or nil when it may.
+    /// The reason why `address` may not be dialed; nil when it may.
     /// - Parameters:
-    ///   - address: The address that is about to be dialled.
-    ///   - source: Who named it.
-    ///   - scope: The service scope of the provider that answered; only used for provider answers. Nil counts as public,
-    ///     and special (a service on a link-local address) as private.
-    ///   - route: The route that the name falls under, whoever answered; nil when there is none. Its ``Route/allowed`` blocks
-    ///     are added to those of the policy. Its ``Route/only`` blocks hold for every source but two: a request that names its
-    ///     addresses itself (`pinnedTo`) speaks for this one request alone, and an address in the URL has no name.
+    ///   - address: The address that is about to be dialed.
+    ///   - source: The source of the address.
+    ///   - scope: The most private scope that the provider may answer (``Provider/answerScope``); nil counts as public. For an
+    ///     answer of the system resolver in place of a route's providers: the most public of their scopes; nil for its other
+    ///     answers. Other sources do not use it.
+    ///   - route: The route of the name, for every source; nil when there is none. Its ``Route/allowed`` blocks are added to
+    ///     those of the policy. Its ``Route/only`` blocks hold for every source but two: a request that names its addresses
+    ///     itself (`pinnedTo`), and an address in the URL, which has no name.
     public func refusal(
         of address: IPAddress,
         from source: Resolution.Source,
         providerScope scope: AddressScope?,
         route: Route? = nil
     ) -> String? {
+        if let denial = denial(of: address) { return denial }
         let purpose = SpecialPurpose.of(address)
         if let purpose, purpose.scope > limit(for: source, providerScope: scope),
             !allowed.contains(where: { $0.contains(address) }),
             route?.allowed.contains(where: { $0.contains(address) }) != true
         {
-            return refusal(of: address, purpose, providerScope: scope)
+            return refusal(of: address, purpose, from: source, providerScope: scope)
         }
         guard let route, Self.isBound(source, by: route), !route.only.contains(where: { $0.contains(address) }) else {
             return nil
@@ -53,12 +59,12 @@ public struct AddressPolicy: Hashable, Sendable {
         return refusal(of: address, by: route)
     }
 
-    /// Whether every address up to `scope` may be dialled, so that none of them has to be looked at.
+    /// Whether every address up to `scope` may be dialed, so that none of them has to be looked at.
     ///
-    /// False does not mean that any address is refused: blocks that are allowed apart are not considered.
+    /// False does not mean that any address is refused: blocks that are allowed separately are not considered.
     /// - Parameters:
     ///   - scope: The most private scope among the addresses.
-    ///   - source: Who named them.
+    ///   - source: The source of the addresses.
     ///   - providerScope: As for ``refusal(of:from:providerScope:route:)``.
     ///   - route: As for ``refusal(of:from:providerScope:route:)``.
     public func admits(
@@ -67,8 +73,17 @@ public struct AddressPolicy: Hashable, Sendable {
         providerScope: AddressScope?,
         route: Route? = nil
     ) -> Bool {
-        scope <= limit(for: source, providerScope: providerScope)
+        denied.isEmpty && scope <= limit(for: source, providerScope: providerScope)
             && !(route.map { Self.isBound(source, by: $0) } ?? false)
+    }
+
+    /// The reason why ``denied`` refuses `address`; nil when it does not.
+    package func denial(of address: IPAddress) -> String? {
+        if denied.isEmpty { return nil }
+        let readings = [address] + SpecialPurpose.embeddedIPv4(in: address)
+        guard let block = denied.first(where: { readings.contains(where: $0.contains) }) else { return nil }
+        return "\(address) is in the block \(block) of policy.deny, which wins over every allow; "
+            + "allow it by removing the block there"
     }
 
     private static func isBound(_ source: Resolution.Source, by route: Route) -> Bool {
@@ -78,15 +93,18 @@ public struct AddressPolicy: Hashable, Sendable {
     private func refusal(
         of address: IPAddress,
         _ purpose: SpecialPurpose,
+        from source: Resolution.Source,
         providerScope scope: AddressScope?
     ) -> String {
         let what = "\(address) is \(purpose.text)"
-        let remedy = "allow it with policy.allow or --allow \(address)"
-        if purpose.scope == .special { return "\(what), which no source may name; \(remedy)" }
+        let remedy = "policy.allow, the route's allow or --allow \(address)"
+        if purpose.scope == .special { return "\(what), which no source may name; allow it with \(remedy)" }
+        let limit = limit(for: source, providerScope: scope)
         let reason =
-            providersMayAnswer.map { "providers_may_answer is \($0)" }
-            ?? "the provider's own service is \(scope ?? .public), and its answers may be no more private"
-        return "\(what), and \(reason); \(remedy)"
+            source == .system
+            ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
+            : "the provider's answers may be no more private than \(limit)"
+        return "\(what), and \(reason); allow it with the provider's answers: \(purpose.scope), \(remedy)"
     }
 
     private func refusal(of address: IPAddress, by route: Route) -> String {
@@ -100,14 +118,17 @@ public struct AddressPolicy: Hashable, Sendable {
 
     /// The most private scope that a source may name.
     private func limit(for source: Resolution.Source, providerScope: AddressScope?) -> AddressScope {
-        guard source == .provider else { return .loopback }
-        if let providersMayAnswer { return min(providersMayAnswer, .loopback) }
-        return providerScope == .special ? .private : providerScope ?? .public
+        switch source {
+        case .provider: min(providerScope ?? .public, .loopback)
+        // The system resolver without a scope does not stand in for any provider.
+        case .system: min(providerScope ?? .loopback, .loopback)
+        default: .loopback
+        }
     }
 }
 
 extension AddressPolicy {
-    /// The most private scope whose addresses may all be dialled; nil when each must be looked at.
+    /// The most private scope whose addresses may all be dialed; nil when each must be looked at.
     func admittedScope(from source: Resolution.Source, providerScope: AddressScope?, route: Route?) -> AddressScope? {
         [.special, .loopback, .private, .public].first {
             admits(everythingOfScope: $0, from: source, providerScope: providerScope, route: route)

@@ -8,8 +8,10 @@ public protocol Provider: Sendable {
     /// The name by which routes, answers and logs call it; unique among the providers of a resolver.
     var name: String { get }
 
-    /// How private the provider's own service addresses are. Its answers may be as private, but no more.
-    var serviceScope: AddressScope { get }
+    /// The most private scope of addresses that its answers may have; all others are refused (``AddressPolicy``).
+    /// ``AddressScope/special`` means no more than ``AddressScope/loopback``. The default is ``AddressScope/public``, wherever
+    /// the service itself is: a stub on loopback that forwards to public DNS says nothing about the names it forwards.
+    var answerScope: AddressScope { get }
 
     /// Answers for all families of the query, each with its own outcome: a failed AAAA does not fail the A.
     ///
@@ -63,6 +65,9 @@ public struct ProviderQuery: Hashable, Sendable {
 }
 
 extension Provider {
+    /// Public addresses alone.
+    public var answerScope: AddressScope { .public }
+
     /// Whether both are one object.
     public func isEquivalent(to other: any Provider) -> Bool {
         guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }

@@ -19,8 +19,8 @@ public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let refused = Code(description: "refused")
         /// The service wants fewer queries (HTTP 429), or the budget that the settings give it is used up.
         public static let rateLimited = Code(description: "rate-limited")
-        /// The service refuses the account or its signature, and will until somebody changes them. The provider sends
-        /// nothing more until its settings or its secrets are others.
+        /// The service refuses the account or its signature. The provider sends nothing more for 5 minutes, doubled up to an
+        /// hour while the account stays refused. A reload of its settings, or a new secret, ends the pause.
         public static let accountRefused = Code(description: "account-refused")
         /// The vendor has switched the service off for the account. The provider sends no queries until that is taken back.
         public static let serviceDisabled = Code(description: "service-disabled")

@@ -8,7 +8,8 @@ public struct AppliedRule: Hashable, Sendable {
     public var origin: MappingOrigin
     /// Where it was written.
     public var location: SourceLocation?
-    /// All targets of the rule with their weights; empty for `via` and `bypass`, and for last resorts that are not needed.
+    /// All targets of the rule, or of the rule that `via` led to, with their weights; empty for `bypass`, for `via` to a name
+    /// without addresses of its own, and for last resorts that are not needed.
     public var targets: [HostMapping.Target]
     /// The names that `via` rules led through, in order.
     public var via: [HostName]

@@ -5,4 +5,6 @@ enum Delivery: Sendable {
     case timedOut
     case cancelled
     case shutDown
+    /// The name was switched off.
+    case switchedOff
 }

@@ -8,6 +8,17 @@ enum FlightResult: Sendable {
     case fallback(KnownAnswer, ResolutionError)
     /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
     case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
+    /// The machine had no thread for the lookup: nothing is known about the name, and nothing is remembered.
+    case busy(ResolutionError, sentAt: MonotonicTime)
+}
+
+/// The work of a flight.
+struct FlightWork: Sendable {
+    let task: Task<Void, Never>
+    /// Delivered when the system resolver is to be asked now, where it stands in for providers.
+    let hurry: OneShot<Void>
+
+    func cancel() { task.cancel() }
 }
 
 extension FlightResult {
@@ -15,7 +26,7 @@ extension FlightResult {
     var answer: KnownAnswer? {
         switch self {
         case .answer(let answer), .fallback(let answer, _): answer
-        case .failure: nil
+        case .failure, .busy: nil
         }
     }
 }

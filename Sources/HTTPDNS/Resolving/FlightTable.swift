@@ -85,6 +85,14 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return flight
     }
 
+    /// The work of a flight that was started.
+    func work(of flight: FlightID) -> Work? { flights[flight]?.work }
+
+    /// All who wait in flights for such keys. They stay in their places.
+    func waiters(where isMeant: (Key) -> Bool) -> [Waiter] {
+        flights.values.filter { !$0.waiters.isEmpty && isMeant($0.key) }.flatMap { $0.waiters.values }
+    }
+
     /// Notes the work of a flight that was started.
     /// - Returns: The work when nobody waits for it any more, to be cancelled.
     mutating func attach(_ work: Work, to flight: FlightID) -> Work? {

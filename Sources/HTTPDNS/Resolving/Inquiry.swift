@@ -12,6 +12,15 @@ struct Inquiry: Sendable {
     var bypassReason: BypassReason?
 
     var host: HostName { key.host }
+
+    /// Whether the system resolver stands in for the providers.
+    var hasFallback: Bool {
+        guard bypassReason == nil, case .providers(_, fallback: .system) = route?.action else { return false }
+        return true
+    }
+
+    /// Whether the system resolver is asked again for an answer past its life while no provider may be asked: its own.
+    func mayReplace(_ answer: CachedAnswer) -> Bool { hasFallback && answer.origin?.source == .system }
 }
 
 /// Why the system resolver is asked and no provider.

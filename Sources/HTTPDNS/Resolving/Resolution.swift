@@ -186,6 +186,20 @@ public struct Resolution: Sendable {
         return route.action == .bypass ? Bypass(.route) : nil
     }
 
+    /// Whether the system resolver answered in place of the providers of ``route``.
+    package var isFallback: Bool {
+        guard source == .system, reason == nil, case .providers? = route?.action else { return false }
+        return true
+    }
+
+    /// An answer of the system resolver as one in place of the providers of a route.
+    package func inPlaceOfProviders(of route: Route) -> Resolution {
+        var resolution = self
+        resolution.route = route
+        resolution.reason = nil
+        return resolution
+    }
+
     /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
     public internal(set) var switchedOff: KillSwitch.Off? {
         get { details?.fields.switchedOff }

@@ -5,15 +5,24 @@ extension Resolver {
     ///
     /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
     /// fails.
+    /// - Parameter isRepeated: Whether the question has waited before, and was counted.
     /// - Returns: Nil when newer settings have been at the name already.
+    /// - Throws: `SwitchedOffMeanwhile` too.
     func answer(
         _ name: NameQuestion,
         to question: ResolutionQuestion,
         by settings: LiveSettings,
-        since started: MonotonicTime
+        since started: MonotonicTime,
+        isRepeated: Bool
     ) async throws -> Resolution? {
         do {
-            let resolution = try await lookUp(name, for: question, by: settings, since: started)
+            let resolution = try await lookUp(
+                name,
+                for: question,
+                by: settings,
+                since: started,
+                isRepeated: isRepeated
+            )
             return resolution.map { concluded($0, name, by: settings) }
         } catch let error as ResolutionError {
             let resolution = try lastResort(after: error, name, question, by: settings)
@@ -32,7 +41,8 @@ extension Resolver {
         _ name: NameQuestion,
         for question: ResolutionQuestion,
         by settings: LiveSettings,
-        since started: MonotonicTime
+        since started: MonotonicTime,
+        isRepeated: Bool
     ) async throws -> Resolution? {
         let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
@@ -46,7 +56,7 @@ extension Resolver {
             switch finding {
             case .fresh(let answer) where answer.isTooOld(for: question) && mayAsk: break
             case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
-            case .stale where !mayAsk: return Step(finding: finding)
+            case .stale(let answer, _) where !mayAsk && !inquiry.mayReplace(answer): return Step(finding: finding)
             case .stale, .nothing: break
             }
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
@@ -57,7 +67,14 @@ extension Resolver {
         }
         guard let step else { return nil }
         if step.place == nil,
-            let resolution = try use(step.finding, for: name, question, by: settings, at: started)
+            let resolution = try use(
+                step.finding,
+                for: name,
+                question,
+                by: settings,
+                at: started,
+                isCounted: !isRepeated
+            )
         {
             return resolution
         }
@@ -67,7 +84,7 @@ extension Resolver {
             counting.count(.overload)
             throw ResolutionError.overloaded(question.host.description)
         }
-        counting.count(place.starts ? AnswerCount.miss : .joined)
+        if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts { start(inquiry, place.seat.flight) }
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
@@ -76,7 +93,12 @@ extension Resolver {
         // One that will not serve any more when the wait is over is no reason to wait less.
         let staleAfter = configuration.cache.staleAfter
         let patience = stale?.mayServe(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
-        let delivery = await delivery(to: waiter, by: started + patience, isShort: patience < configuration.timeLimit)
+        let delivery = await delivery(
+            to: waiter,
+            by: started + patience,
+            isShort: isRepeated || patience < configuration.timeLimit,
+            hurrying: inquiry.hasFallback && patience == limit ? (place.seat, name.key, started + limit / 2) : nil
+        )
         return try settle(
             delivery,
             Wait(
@@ -136,6 +158,9 @@ extension Resolver {
         case .cancelled:
             leave(wait.seat, wait.name.key)
             throw CancellationError()
+        case .switchedOff:
+            leave(wait.seat, wait.name.key)
+            throw SwitchedOffMeanwhile()
         case .shutDown:
             leave(wait.seat, wait.name.key)
             throw ResolutionError.shutDown(host: question.host.description)
@@ -165,15 +190,22 @@ extension Resolver {
 
     /// Waits for what the flight brings. A flight ends by itself within the resolver's limit; only a shorter limit needs a
     /// timer of its own.
+    /// - Parameter hurrying: The flight whose system resolver is to be asked at this moment, so that it answers before the
+    ///   shorter limit is over.
     private func delivery(
         to waiter: OneShot<Delivery>,
         by deadline: MonotonicTime,
-        isShort: Bool
+        isShort: Bool,
+        hurrying: (seat: AnswerCache.Flights.Seat, key: AnswerKey, at: MonotonicTime)?
     ) async -> Delivery {
         let timeSource = fixed.timeSource
         let timer: Task<Void, Never>? =
             isShort
-            ? Task.detached {
+            ? Task.detached { [self] in
+                if let (seat, key, moment) = hurrying {
+                    guard (try? await timeSource.sleep(until: moment)) != nil else { return }
+                    cache.shard(for: key).state.withLock { $0.flights.work(of: seat.flight) }?.hurry.deliver(())
+                }
                 guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
                 waiter.deliver(.timedOut)
             } : nil
@@ -197,15 +229,15 @@ extension Resolver {
         for name: NameQuestion,
         _ question: ResolutionQuestion,
         by settings: LiveSettings,
-        at now: MonotonicTime
+        at now: MonotonicTime,
+        isCounted: Bool = true
     ) throws(ResolutionError) -> Resolution? {
         switch finding {
-        case .fresh(let answer):
-            return try hit(answer, for: name, question, by: settings, at: now)
-        case .stale(let answer, _):
+        case .fresh(let answer), .stale(let answer, _):
+            guard isCounted else { return try use(answer, for: name, question, by: settings, at: now) }
             return try hit(answer, for: name, question, by: settings, at: now)
         case .backingOff(let failure):
-            counting.count(.failureHit)
+            if isCounted { counting.count(.failureHit) }
             var error = failure.error
             let again =
                 "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"

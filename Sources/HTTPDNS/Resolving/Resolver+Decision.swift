@@ -86,7 +86,7 @@ extension Resolver {
         let endpoints: [Endpoint]
         switch chain.last?.mapping.action {
         case .addresses(let targets):
-            if chain.names.isEmpty { rule.targets = targets }
+            rule.targets = targets
             endpoints = WeightedOrder.arrange(targets, random: random).map {
                 Endpoint(address: $0.address, port: $0.port ?? question.port)
             }

@@ -9,53 +9,64 @@ extension Resolver {
         isRefresh: Bool = false,
         until deadline: MonotonicTime? = nil
     ) {
+        let hurry = OneShot<Void>()
         // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
-        let work = Task.detached { [self] in
-            guard let result = await self.fly(inquiry, until: deadline) else { return }
+        let task = Task.detached { [self] in
+            guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }
+        let work = FlightWork(task: task, hurry: hurry)
         cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
     }
 
     /// Asks the providers of the route, and the system resolver where the route says so.
-    ///
-    /// The system's answer comes after stale ones: while one of those can serve, it is not asked.
     /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
-    private func fly(_ inquiry: Inquiry, until end: MonotonicTime?) async -> FlightResult? {
+    private func fly(_ inquiry: Inquiry, _ hurry: OneShot<Void>, until end: MonotonicTime?) async -> FlightResult? {
         let clock = fixed.timeSource
         let started = clock.now()
-        let deadline = end ?? started + inquiry.settings.configuration.timeLimit
+        let limit = inquiry.settings.configuration.timeLimit
+        let deadline = end ?? started + limit
         guard inquiry.bypassReason == nil, let route = inquiry.route,
-            case .providers(let names, let fallback) = route.action
+            case .providers(let names, let fallback) = route.action, !(names.isEmpty && fallback == .system)
         else {
             return await askSystem(inquiry, until: deadline)
+        }
+        if fallback == .system {
+            let share = systemShare(of: limit, beside: names)
+            var own = assignment(inquiry, route, names, until: deadline - share)
+            own.hadAddresses = hasAnswer(inquiry, of: nil, at: started)
+            return await SystemFallback(
+                resolver: self,
+                inquiry: inquiry,
+                assignment: own,
+                started: started,
+                deadline: deadline,
+                share: share
+            ).run(hurry)
         }
         var attempts: [ProviderAttempt] = []
         var isTimeout = false
         if !names.isEmpty {
-            // A system resolver that may still be needed gets the share of the time that one provider gets.
-            let share = inquiry.settings.configuration.timeLimit / (names.count + 1)
-            let end = fallback == .system ? deadline - share : deadline
-            let assignment = assignment(inquiry, route, names, until: end)
+            var assignment = assignment(inquiry, route, names, until: deadline)
+            assignment.hadAddresses = hasAnswer(inquiry, of: nil, at: started)
             switch await inquiry.settings.team.ask(assignment) {
             case .cancelled: return nil
             case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
             case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
             }
         }
-        let now = clock.now()
-        let error: ResolutionError =
-            isTimeout && now >= deadline
-            ? .timedOut(host: inquiry.host, limit: inquiry.settings.configuration.timeLimit, attempts: attempts)
-            : .allFailed(inquiry, attempts)
-        guard fallback == .system else { return .failure(error, sentAt: started, spared: false) }
-        if hasUsableAnswer(inquiry, at: now) { return .failure(error, sentAt: started, spared: true) }
-        switch await askSystem(inquiry, until: deadline) {
-        case .answer(let answer): return attempts.isEmpty ? .answer(answer) : fallBack(to: answer, inquiry, attempts)
-        case .failure(let error, let sentAt, _):
-            return .failure(error.after(attempts, inquiry), sentAt: sentAt, spared: false)
-        case .fallback, nil: return nil
-        }
+        let error = failure(of: inquiry, attempts, isTimeout: isTimeout && clock.now() >= deadline)
+        return .failure(error, sentAt: started, spared: false)
+    }
+
+    /// A system resolver that may still be needed gets the share of the time that one provider gets.
+    func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
+
+    /// Why providers gave no answer.
+    func failure(of inquiry: Inquiry, _ attempts: [ProviderAttempt], isTimeout: Bool) -> ResolutionError {
+        guard isTimeout else { return .allFailed(inquiry, attempts) }
+        let limit = inquiry.settings.configuration.timeLimit
+        return .timedOut(host: inquiry.host, limit: limit, attempts: attempts)
     }
 
     func assignment(
@@ -80,18 +91,19 @@ extension Resolver {
         )
     }
 
-    private func hasUsableAnswer(_ inquiry: Inquiry, at now: MonotonicTime) -> Bool {
+    /// Whether addresses of a source are cached that may serve, within their life or past it.
+    /// - Parameter source: Nil means any.
+    func hasAnswer(_ inquiry: Inquiry, of source: Resolution.Source?, at now: MonotonicTime) -> Bool {
         let key = inquiry.key
-        // An answer of the system itself, past its life, is worth no more than a new one.
-        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), inquiry.settings.keeps(known)
+        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
+            inquiry.settings.keeps(known), source == nil || known.origin?.source == source
         else { return false }
-        return known.header.origin?.source == .provider && known.kind == .addresses
-            && (now < known.header.expiresAt || known.isStale(at: now))
+        return now < known.expiresAt || known.isStale(at: now)
     }
 
     /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:
     /// the providers, which know better, were not heard.
-    private func fallBack(
+    func fallBack(
         to answer: KnownAnswer,
         _ inquiry: Inquiry,
         _ attempts: [ProviderAttempt]
@@ -134,7 +146,7 @@ extension Resolver {
                 .nothing(error),
                 origin: origin,
                 sentAt: reply.sentAt,
-                life: Lifetimes.negative(timeToLive)
+                life: negativeLife(of: reply, timeToLive)
             )
         case .noSuchName(let timeToLive):
             let error = ResolutionError.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
@@ -142,7 +154,7 @@ extension Resolver {
                 .nothing(error),
                 origin: origin,
                 sentAt: reply.sentAt,
-                life: Lifetimes.negative(timeToLive)
+                life: negativeLife(of: reply, timeToLive)
             )
         case .failed(let failure):
             // The team hands over definite answers alone; a failure would be remembered as nothing at all.
@@ -151,6 +163,12 @@ extension Resolver {
         }
         answer.failedAttempts = reply.failedAttempts
         return answer
+    }
+
+    /// A negative answer that no other provider confirmed is asked for again soon.
+    private func negativeLife(of reply: ProviderTeam.Answer, _ timeToLive: Duration?) -> Duration {
+        let life = Lifetimes.negative(timeToLive)
+        return reply.isUnconfirmed ? min(life, Lifetimes.negativeWithoutSOA) : life
     }
 
     /// When a use of an answer asks anew, shortly before its life is over: not all at the same moment.
@@ -201,6 +219,7 @@ extension Resolver {
                     landed.known = entry.installFallback(answer, after: error, at: now)
                 case .failure(let error, let sentAt, let spared):
                     entry.recordFailure(error, sentAt: sentAt, spared: spared, at: now)
+                case .busy: break
                 }
             }
             return landed
@@ -227,7 +246,7 @@ extension Resolver {
     /// What those who waited are given: the answer as it was taken in, which may have more than the flight brought.
     private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
         switch result {
-        case .failure(let error, _, _): .failed(error)
+        case .failure(let error, _, _), .busy(let error, _): .failed(error)
         case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
         }
     }

@@ -69,8 +69,9 @@ extension Resolver {
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
                 refresh(inquiry(for: name, by: settings))
             }
-        case .stale(_, mayAsk: true):
-            if mayAsk(inquiry(for: name, by: settings)) { return nil }
+        case .stale(let answer, mayAsk: true):
+            let inquiry = inquiry(for: name, by: settings)
+            if mayAsk(inquiry) || inquiry.mayReplace(answer) { return nil }
         case .nothing: return nil
         case .stale, .backingOff: break
         }

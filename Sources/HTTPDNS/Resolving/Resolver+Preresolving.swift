@@ -18,7 +18,9 @@ extension Resolver {
             else { continue }
             let inquiry = inquiry(for: name, by: settings)
             guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
-                case .providers(let names, _) = route.action, !names.isEmpty
+                case .providers(let names, _) = route.action, !names.isEmpty,
+                // While they cannot be relied on, the fallback is asked name by name.
+                !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
             else { continue }
             let key = Batch.Key(pattern: route.pattern, families: inquiry.families)
             batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)

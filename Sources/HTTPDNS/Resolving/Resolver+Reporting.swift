@@ -19,7 +19,7 @@ extension Resolver {
         observation.tell(kind) { event in
             self.describe(inquiry, landed.known, &event)
             event.elapsed = now - result.sentAt
-            if case .failure(let error, _, _) = result { event.fill(with: error) }
+            if let error = result.error { event.fill(with: error) }
             if case .nothing(let error) = landed.known?.content { event.fill(with: error) }
         }
         reportChange(landed, inquiry)
@@ -57,14 +57,19 @@ extension ResolverEvent {
 }
 
 extension FlightResult {
-    fileprivate var failed: Bool {
-        if case .failure = self { true } else { false }
+    fileprivate var error: ResolutionError? {
+        switch self {
+        case .failure(let error, _, _), .busy(let error, _): error
+        case .answer, .fallback: nil
+        }
     }
+
+    fileprivate var failed: Bool { error != nil }
 
     fileprivate var sentAt: MonotonicTime {
         switch self {
         case .answer(let answer), .fallback(let answer, _): answer.sentAt
-        case .failure(_, let sentAt, _): sentAt
+        case .failure(_, let sentAt, _), .busy(_, let sentAt): sentAt
         }
     }
 }

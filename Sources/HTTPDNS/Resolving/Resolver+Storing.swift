@@ -81,8 +81,8 @@ extension Resolver {
                 maximumTimeToLive: configuration.cache.maximumTimeToLive
             )
         else { return nil }
-        // The address policy goes by how private the provider is now, and was then: the more public of both.
-        if let scope = stored.providerScope, scope < provider.serviceScope {
+        // The address policy goes by what the provider may answer now, and what it might then: the more public of both.
+        if let scope = stored.providerScope, scope < provider.answerScope {
             origin = AnswerOrigin(
                 source: .provider,
                 provider: provider.name,

@@ -12,33 +12,26 @@ extension Resolver {
         let origin = inquiry.settings.origins.system(inquiry.route)
         let content: KnownAnswer.Content
         counting.count(.systemQuery)
-        switch await LimitedWork.run(
-            until: deadline,
-            on: clock,
-            operation: {
-                try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: limit)
-            }
-        ) {
-        case .cancelled:
-            return nil
-        case .timedOut:
-            return timedOut(inquiry, sentAt: sentAt)
-        case .succeeded(let addresses):
+        do throws(SystemResolverError) {
+            let addresses = try await system.resolve(inquiry.host, families: inquiry.families, timeLimit: limit)
             let wanted = addresses.filter { inquiry.families.contains($0.family) }
             content =
                 wanted.isEmpty
                 ? .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
                 : .addresses(wanted)
-        case .failed(let error as SystemResolverError):
+        } catch {
             switch error.code {
             case .nameNotFound: content = .nothing(.unknownToSystem(inquiry))
             case .noAddresses:
                 content = .nothing(.noAddresses(inquiry.host, inquiry.families, says: "the system resolver"))
             case .timedOut: return timedOut(inquiry, sentAt: sentAt)
-            case .cancelled, .failed, .overloaded: return failure(error.message, inquiry, sentAt: sentAt)
+            case .cancelled: return nil
+            case .failed: return failure(error.message, inquiry, sentAt: sentAt)
+            case .overloaded:
+                let failure = failure(error.message, inquiry, sentAt: sentAt)
+                guard case .failure(let error, let sentAt, _) = failure else { return failure }
+                return .busy(error, sentAt: sentAt)
             }
-        case .failed(let error):
-            return failure("\(error)", inquiry, sentAt: sentAt)
         }
         var answer = KnownAnswer(content, origin: origin, sentAt: sentAt, life: Lifetimes.system)
         switch content {

@@ -46,18 +46,19 @@ public final class Resolver: Sendable {
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
     ///   routes have one pattern, a mapping is bad, or a limit is out of its range.
     public convenience init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) {
-        try self.init(configuration, systemResolver: SystemResolver())
+        try self.init(configuration, isEnabled: true)
     }
 
     /// As ``init(_:)``, with the system's resolver, the bound and the source of chance given.
     /// - Parameters:
     ///   - isEnabled: Whether the file has it switched on.
+    ///   - systemResolver: Nil means one with the threads of the settings.
     ///   - maximumFlights: How many names may be asked for at the same time.
     ///   - random: A number below its argument, each with the same chance.
     package init(
         _ configuration: ResolverConfiguration,
         isEnabled: Bool = true,
-        systemResolver: any SystemResolving = SystemResolver(),
+        systemResolver: (any SystemResolving)? = nil,
         maximumFlights: Int = Resolver.maximumFlights,
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
     ) throws(ResolverConfigurationError) {
@@ -81,7 +82,7 @@ public final class Resolver: Sendable {
         self.mappings = MappingStore(live)
         killSwitch = KillSwitch(timeSource: timeSource)
         fixed = configuration
-        self.systemResolver = systemResolver
+        self.systemResolver = systemResolver ?? SystemResolver(threads: configuration.systemThreads)
         self.random = random
         self.observation = observation
         attemptObserver = observer
@@ -94,7 +95,8 @@ public final class Resolver: Sendable {
         flightBudget = FlightBudget(maximumFlights)
         directory.add(settings.configuration.providers)
         killSwitch.setFile(settings.switchedOff)
-        killSwitch.onChange { [observation] change in
+        killSwitch.onChange { [weak self, observation] change in
+            if change.isOff { self?.moveToSystemPath() }
             observation.tell(change.isOff ? .switchedOff : .switchedOn) { event in
                 event.code = change.origin.rawValue
                 event.message = change.scopes.map(\.description).joined(separator: ", ")
@@ -111,14 +113,35 @@ public final class Resolver: Sendable {
     public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
+        // Whether it has waited, and was counted, and went on to the system path.
+        var isRepeated = false
         while true {
+            let turns = killSwitch.generation
             let settings = live.current
             switch try decide(question, by: settings) {
             // A mapping may have come since the first look.
             case .settled(let resolution): return resolution
             case .lookFor(let name):
-                // Nil when newer settings were there first: then the question goes by those.
-                if let answer = try await answer(name, to: question, by: settings, since: started) { return answer }
+                do {
+                    let answer = try await answer(
+                        name,
+                        to: question,
+                        by: settings,
+                        since: started,
+                        isRepeated: isRepeated
+                    )
+                    // Nil when newer settings were there first: then the question goes by those.
+                    guard let answer else { continue }
+                    // What a provider said is not used any more when the name was switched off meanwhile.
+                    guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(question) else {
+                        return answer
+                    }
+                } catch let error as ResolutionError {
+                    guard error.code != .shutDown, name.bypass == nil, killSwitch.generation != turns,
+                        isSwitchedOff(question)
+                    else { throw error }
+                } catch is SwitchedOffMeanwhile {}
+                isRepeated = true
             }
         }
     }

@@ -59,6 +59,10 @@ public struct ResolverConfiguration: Sendable {
     public var families: AddressFamilies = .both
     /// How long one resolution may take in all.
     public var timeLimit: Duration = .seconds(3)
+    /// How many lookups of the system resolver run concurrently before any of them waits, at least 1. While lookups wait, there
+    /// are more, up to 64. Each takes a thread (`getaddrinfo` blocks); a thread ends when no lookup waits. A reload does not
+    /// change it.
+    public var systemThreads: Int = 16
     /// The clock.
     public var timeSource: any TimeSource = SystemTimeSource()
     /// Where log lines go; nil means nowhere.

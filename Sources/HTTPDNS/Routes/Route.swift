@@ -6,7 +6,8 @@ public struct Route: Hashable, Sendable {
     public enum Fallback: String, Hashable, Sendable {
         /// The request fails: fail closed.
         case none
-        /// The system resolver is asked.
+        /// The system resolver is asked: immediately while all providers rest after failures, after their hedge delay while
+        /// they owe answers, else after their share of the time, or half of the call's own limit.
         case system
     }
 
@@ -47,8 +48,11 @@ public struct Route: Hashable, Sendable {
     /// How long past its time to live an answer may serve while nothing newer is to be had; nil means the cache's setting,
     /// zero never.
     public var staleLimit: Duration?
-    /// Whether one provider's word suffices that a name does not exist or has no address. If not, the others are asked, and
-    /// addresses from any of them win.
+    /// Whether the other providers are always asked before a negative answer is used; addresses from any of them win.
+    ///
+    /// If not, they are asked unless the answer is earned: one of the provider's answers about its last 20 names had addresses,
+    /// or was a negative answer that another provider confirmed. They are also asked about a name that had addresses within
+    /// the stale limit.
     public var wantsSecondOpinion = false
     /// The network on whose behalf the providers are asked (RFC 7871); nil says nothing about anyone.
     public var clientSubnet: AddressBlock?
@@ -82,5 +86,16 @@ public struct Route: Hashable, Sendable {
         self.action = action
         self.families = families
         self.location = location
+    }
+}
+
+extension Route {
+    /// The scope that limits answers of the system resolver in place of the route's providers: the most public one among
+    /// theirs. Otherwise an attacker who makes a name's answers fail at the providers alone could lead it into the network.
+    /// Nil for a route without providers.
+    /// - Parameter scope: The scope of a provider by its name; an unknown one counts as public.
+    package func fallbackScope(_ scope: (String) -> AddressScope?) -> AddressScope? {
+        guard case .providers(let names, _) = action else { return nil }
+        return names.map { scope($0) ?? .public }.min()
     }
 }

@@ -1,5 +1,13 @@
 public import HTTPDNSPrimitives
 
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
 /// Keeps answers in one file, so that the first requests after a restart wait for nobody.
 ///
 /// - The file is replaced in one step (a temporary file in the same folder, `fsync`, `rename`), so that it is always a whole
@@ -7,7 +15,7 @@ public import HTTPDNSPrimitives
 /// - It is readable and writable for its owner alone (mode 0600). One that belongs to another user, that others may write,
 ///   or that is a symbolic link is refused: who may write it decides where requests go, within the address policy.
 /// - It has a checksum (CRC-32C). One that is cut off or altered by accident is refused as a whole.
-/// - A file that is there and is no snapshot is never replaced.
+/// - A file that is there and is no snapshot, or belongs to another user, is never replaced.
 ///
 /// The work is done on a thread of its own. Saves of one value are carried out one after the other, in the order of the calls.
 ///
@@ -42,8 +50,15 @@ public final class DiskSnapshot: ResolutionStore {
         )
     }
 
-    init(path: String, maximumBytes: Int, maximumEntries: Int, wallClock: WallClock, work: SerialWork) {
-        file = SnapshotFile(path: path)
+    init(
+        path: String,
+        user: uid_t = geteuid(),
+        maximumBytes: Int,
+        maximumEntries: Int,
+        wallClock: WallClock,
+        work: SerialWork
+    ) {
+        file = SnapshotFile(path: path, user: user)
         self.maximumBytes = maximumBytes
         self.maximumEntries = max(1, maximumEntries)
         self.wallClock = wallClock

@@ -29,7 +29,7 @@ extension SnapshotFile {
             guard TemporaryName.isOne(found, for: name) else { continue }
             var status = stat()
             guard fstatat(descriptor, found, &status, AT_SYMLINK_NOFOLLOW) == 0, status.isRegularFile,
-                status.st_uid == geteuid()
+                status.st_uid == user
             else { continue }
             #if canImport(Darwin)
             let changed = Int64(status.st_mtimespec.tv_sec)

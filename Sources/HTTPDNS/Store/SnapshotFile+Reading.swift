@@ -44,10 +44,10 @@ extension SnapshotFile {
         guard status.isRegularFile else {
             throw failure(.notReadable, "it is no regular file; give the path of a file of its own")
         }
-        guard status.st_uid == geteuid() else {
+        guard status.st_uid == user else {
             throw failure(
                 .unsafePermissions,
-                "it belongs to user \(status.st_uid), and this process runs as user \(geteuid()); remove it"
+                "it belongs to user \(status.st_uid), and this process runs as user \(user); remove it"
             )
         }
         guard status.st_mode & (S_IWGRP | S_IWOTH) == 0 else {

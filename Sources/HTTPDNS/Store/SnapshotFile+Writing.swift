@@ -39,7 +39,8 @@ extension SnapshotFile {
     }
 
     /// A wrong path must not cost a file that has nothing to do with this: a snapshot replaces snapshots, and what a crash
-    /// of the machine makes of one, which is nothing or zeros.
+    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace a snapshot
+    /// that root has written in place of its own.
     private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(ResolutionStoreError) {
         var status = stat()
         guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
@@ -49,6 +50,13 @@ extension SnapshotFile {
         if status.isSymbolicLink { throw symbolicLink(.notWritable) }
         guard status.isRegularFile else {
             throw failure(.notWritable, "it is no regular file; give the path of a file of its own")
+        }
+        guard status.st_uid == user else {
+            throw failure(
+                .notWritable,
+                "it belongs to user \(status.st_uid), and this process runs as user \(user), whose snapshot that user could "
+                    + "neither load nor replace; give each user a file of its own, or remove this one"
+            )
         }
         guard
             let descriptor = OpenDescriptor(openat(folder.number, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC))

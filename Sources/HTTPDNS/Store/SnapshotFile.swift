@@ -16,9 +16,12 @@ struct SnapshotFile: Sendable {
     let folder: String
     /// Its name in that folder.
     let name: String
+    /// The user that the file must belong to.
+    let user: uid_t
 
-    init(path: String) {
+    init(path: String, user: uid_t = geteuid()) {
         self.path = path
+        self.user = user
         if let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) {
             folder = slash == path.startIndex ? "/" : String(path[..<slash])
             name = String(path[path.utf8.index(after: slash)...])

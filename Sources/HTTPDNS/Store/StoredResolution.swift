@@ -15,7 +15,7 @@ public struct StoredResolution: Hashable, Sendable {
     public var addresses: [IPAddress]
     /// The name of the provider that answered.
     public var provider: String
-    /// How private the provider's own service address was, which bounds what it may answer; nil when that is not known.
+    /// The most private scope that the provider might answer then; nil when that is not known.
     public var providerScope: AddressScope?
     /// The name at the end of the alias chain; nil when the answer had no alias.
     public var canonicalName: HostName?

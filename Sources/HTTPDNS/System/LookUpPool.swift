@@ -1,10 +1,12 @@
-/// Which look-ups wait, run and hang, and how many threads there may be for them. A value: it starts nothing itself, its
+/// Which lookups wait, run and hang, and how many threads there may be for them. A value: it starts nothing itself, its
 /// methods return what is to be done once the lock around it is let go.
 ///
-/// A thread takes one look-up after the other and ends when none waits. A look-up that nobody waits for any more cannot
-/// be stopped, so its thread is **abandoned**: it no longer counts as a worker and another may be started in its place.
-/// Once `maximumAbandoned` threads hang like this, further ones go on counting as workers, so that a dead name server
-/// costs at most `workers + maximumAbandoned` threads; look-ups then wait in the queue until their own deadlines.
+/// A thread takes one lookup after the other and ends when none waits. Up to `threads` are started as lookups come; while
+/// lookups wait, ``grow()`` adds more, up to `maximumThreads`. The queue has no limit of its own: each lookup has a deadline.
+///
+/// A lookup without a caller cannot be stopped, so its thread is **abandoned**: it no longer counts, and another may be
+/// started in its place. Once `maximumAbandoned` threads hang like this, further ones go on counting, so that a dead name
+/// server costs at most `maximumThreads + maximumAbandoned` threads.
 struct LookUpPool {
     typealias ID = UInt64
 
@@ -15,53 +17,62 @@ struct LookUpPool {
         case startThread
     }
 
-    enum Submission: Hashable {
-        case accepted(Action)
-        /// The queue is full.
-        case refused
-    }
-
     private enum Place {
         case queued
         case running
-        /// Nobody waits for it, and its thread is no worker any more.
+        /// Nobody waits for it, and its thread does not count any more.
         case abandoned
-        /// Nobody waits for it, and its thread is still counted as a worker.
+        /// Nobody waits for it, and its thread still counts.
         case stuck
     }
 
-    private let workers: Int
-    private let maximumQueued: Int
+    private let threads: Int
+    private let maximumThreads: Int
     private let maximumAbandoned: Int
     private var places: [ID: Place] = [:]
-    private var queue = LookUpQueue()
+    private var queue = ArrivalQueue<ID>()
     private var stuck: Set<ID> = []
-    /// Threads that count against `workers`.
+    /// Threads that count against the limits.
     private(set) var activeThreads = 0
-    /// Threads that hang in a look-up that nobody waits for, and do not count.
+    /// Threads that hang in a lookup that nobody waits for, and do not count.
     private(set) var abandonedThreads = 0
 
-    init(workers: Int, maximumQueued: Int, maximumAbandoned: Int) {
-        self.workers = max(1, workers)
-        self.maximumQueued = max(0, maximumQueued)
+    init(threads: Int, maximumThreads: Int, maximumAbandoned: Int) {
+        self.threads = max(1, threads)
+        self.maximumThreads = max(self.threads, maximumThreads)
         self.maximumAbandoned = max(0, maximumAbandoned)
     }
 
-    /// How many look-ups wait for a thread.
+    /// How many lookups wait for a thread.
     var queuedLookUps: Int { queue.count }
 
-    /// Takes a look-up in. With a thread to spare it does not count as waiting.
-    mutating func submit(_ id: ID) -> Submission {
-        let startsThread = activeThreads < workers
-        guard startsThread || queue.count < maximumQueued else { return .refused }
+    /// Whether lookups wait that further threads may be started for.
+    var mayGrow: Bool { !queue.isEmpty && activeThreads < maximumThreads }
+
+    /// Whether the lookup that waits longest is no newer than this one.
+    func hasWaited(since newest: ID) -> Bool { queue.first.map { $0 <= newest } ?? false }
+
+    func isQueued(_ id: ID) -> Bool { places[id] == .queued }
+
+    /// Takes a lookup in.
+    mutating func submit(_ id: ID) -> Action {
         places[id] = .queued
         queue.append(id)
-        guard startsThread else { return .accepted(.none) }
+        guard activeThreads < threads else { return .none }
         activeThreads += 1
-        return .accepted(.startThread)
+        return .startThread
     }
 
-    /// What a thread does next; nil means that it ends. A thread calls it when it starts, and after every look-up.
+    /// Adds threads, because lookups have waited: as many again, and no more than there are lookups that wait.
+    /// - Returns: How many threads to start; they are counted already.
+    mutating func grow() -> Int {
+        let count = min(queue.count, maximumThreads - activeThreads, max(activeThreads, 1))
+        guard count > 0 else { return 0 }
+        activeThreads += count
+        return count
+    }
+
+    /// What a thread does next; nil means that it ends. A thread calls it when it starts, and after every lookup.
     mutating func next(after finished: ID?) -> ID? {
         if let finished, let place = places.removeValue(forKey: finished) {
             stuck.remove(finished)
@@ -75,21 +86,21 @@ struct LookUpPool {
         return id
     }
 
-    /// Makes a thread that comes back from an abandoned look-up a worker again, if there is room for one. One that is
+    /// Counts a thread that comes back from an abandoned lookup again, if there is room for one. One that is
     /// stuck makes room, since there may be one more abandoned thread now.
     private mutating func takeUpWork() -> Bool {
         abandonedThreads -= 1
-        if activeThreads >= workers, let id = stuck.popFirst() {
+        if activeThreads >= maximumThreads, let id = stuck.popFirst() {
             places[id] = .abandoned
             abandonedThreads += 1
             activeThreads -= 1
         }
-        guard activeThreads < workers else { return false }
+        guard activeThreads < maximumThreads else { return false }
         activeThreads += 1
         return true
     }
 
-    /// Notes that nobody waits for a look-up any more. Idempotent.
+    /// Notes that nobody waits for a lookup any more. Idempotent.
     mutating func abandon(_ id: ID) -> Action {
         switch places[id] {
         case .queued:
@@ -100,7 +111,7 @@ struct LookUpPool {
             places[id] = .abandoned
             abandonedThreads += 1
             activeThreads -= 1
-            guard queue.count > 0 else { return .none }
+            guard !queue.isEmpty else { return .none }
             activeThreads += 1
             return .startThread
         case .running:
@@ -113,7 +124,7 @@ struct LookUpPool {
     }
 
     /// Notes that a counted thread could not be started.
-    /// - Returns: The look-ups that no thread will come for: all that wait, if there is no other thread.
+    /// - Returns: The lookups that no thread will come for: all that wait, if there is no other thread.
     mutating func threadDidNotStart() -> [ID] {
         activeThreads -= 1
         guard activeThreads == 0 else { return [] }
@@ -123,42 +134,5 @@ struct LookUpPool {
             orphans.append(id)
         }
         return orphans
-    }
-}
-
-/// Look-ups in the order of their arrival, with removal from the middle.
-struct LookUpQueue {
-    private var order: [LookUpPool.ID] = []
-    private var members: Set<LookUpPool.ID> = []
-    private var head = 0
-
-    var count: Int { members.count }
-
-    mutating func append(_ id: LookUpPool.ID) {
-        order.append(id)
-        members.insert(id)
-    }
-
-    mutating func popFirst() -> LookUpPool.ID? {
-        while head < order.count {
-            let id = order[head]
-            head += 1
-            compact()
-            if members.remove(id) != nil { return id }
-        }
-        return nil
-    }
-
-    mutating func remove(_ id: LookUpPool.ID) {
-        members.remove(id)
-        compact()
-    }
-
-    /// Removed entries stay in `order` until they outnumber the rest, so that every operation is constant on average and
-    /// the memory stays in proportion to the members.
-    private mutating func compact() {
-        guard order.count > 2 * members.count + 16 else { return }
-        order = order[head...].filter(members.contains)
-        head = 0
     }
 }

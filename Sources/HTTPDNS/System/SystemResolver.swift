@@ -1,47 +1,56 @@
 package import HTTPDNSPrimitives
 
-/// `getaddrinfo` on threads of its own, which are few, start on demand and end when nothing waits.
+/// `getaddrinfo` on threads of its own, which start on demand, become more while lookups wait, and end when none does.
 ///
-/// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns at once and
-/// nothing comes of its look-up any more; see ``LookUpPool`` for how many threads may hang like that. Look-ups of
+/// The call itself cannot be stopped. At its deadline, or when its task is cancelled, a caller returns immediately and
+/// nothing comes of its lookup any more; see ``LookUpPool`` for how many threads may hang like that. Lookups of
 /// different callers are independent of each other: one's cancellation is not seen by another.
 package final class SystemResolver: SystemResolving {
-    /// A blocking look-up, which is called on a thread of the resolver.
+    /// A blocking lookup, which is called on a thread of the resolver.
     package typealias LookUpFunction = @Sendable (HostName, AddressFamilies) -> Result<[IPAddress], SystemResolverError>
 
     private struct State {
         var pool: LookUpPool
         var lookUps: [LookUpPool.ID: LookUp] = [:]
         var nextID: LookUpPool.ID = 0
+        /// Whether a task watches whether lookups wait.
+        var isWatched = false
     }
+
+    /// How many threads there are while no lookup waits longer than ``growthDelay``.
+    package static let defaultThreads = 16
+    /// How many there may be while lookups wait, unless the settings have more from the start.
+    package static let maximumThreads = 64
+    /// How long a lookup waits for a thread before there are more.
+    package static let growthDelay = Duration.milliseconds(20)
 
     private let state: Lock<State>
     private let time: any TimeSource
     private let lookUp: LookUpFunction
     private let startThread: @Sendable (@escaping @Sendable () -> Void) -> Bool
-    private let maximumQueued: Int
 
-    /// - Parameters:
-    ///   - workers: The most look-ups that run at the same time, at least 1.
-    ///   - maximumQueued: The most look-ups that wait for one of them to end; more throw `overloaded`.
-    package convenience init(workers: Int = 4, maximumQueued: Int = 256) {
+    /// - Parameter threads: How many lookups run concurrently before any of them waits, at least 1.
+    package convenience init(threads: Int = SystemResolver.defaultThreads) {
+        let maximum = max(threads, Self.maximumThreads)
         self.init(
-            workers: workers,
-            maximumQueued: maximumQueued,
-            maximumAbandoned: 4 * max(1, workers),
+            threads: threads,
+            maximumThreads: maximum,
+            maximumAbandoned: maximum,
             time: SystemTimeSource(),
             lookUp: AddressInfoLookUp.addresses(of:families:)
         )
     }
 
     /// - Parameters:
-    ///   - maximumAbandoned: The most threads that may hang besides `workers`.
+    ///   - threads: How many lookups run concurrently before any of them waits, at least 1.
+    ///   - maximumThreads: How many run concurrently once lookups have waited.
+    ///   - maximumAbandoned: The most threads that may hang besides those.
     ///   - time: The clock of the deadlines.
     ///   - lookUp: Stands for `getaddrinfo`.
     ///   - startThread: Runs its argument on a new thread, or returns false.
     package init(
-        workers: Int,
-        maximumQueued: Int,
+        threads: Int,
+        maximumThreads: Int,
         maximumAbandoned: Int,
         time: any TimeSource,
         lookUp: @escaping LookUpFunction,
@@ -49,10 +58,13 @@ package final class SystemResolver: SystemResolving {
     ) {
         state = Lock(
             State(
-                pool: LookUpPool(workers: workers, maximumQueued: maximumQueued, maximumAbandoned: maximumAbandoned)
+                pool: LookUpPool(
+                    threads: threads,
+                    maximumThreads: maximumThreads,
+                    maximumAbandoned: maximumAbandoned
+                )
             )
         )
-        self.maximumQueued = maximumQueued
         self.time = time
         self.lookUp = lookUp
         self.startThread = startThread
@@ -73,7 +85,7 @@ package final class SystemResolver: SystemResolving {
         let deadline = time.now() + timeLimit
         let timer = Task { [time] in
             guard (try? await time.sleep(until: deadline)) != nil else { return }
-            self.giveUp(lookUp, as: timedOut)
+            self.giveUp(lookUp, as: self.isQueued(lookUp) ? self.noThread(for: host, within: timeLimit) : timedOut)
         }
         defer { timer.cancel() }
 
@@ -83,7 +95,7 @@ package final class SystemResolver: SystemResolving {
                 submit(lookUp)
             }
         } onCancel: {
-            let message = "the look-up of \(host) was cancelled"
+            let message = "the lookup of \(host) was cancelled"
             giveUp(lookUp, as: SystemResolverError(code: .cancelled, message: message))
         }
         let addresses = try outcome.get().filter { families.contains($0.family) }
@@ -96,7 +108,10 @@ package final class SystemResolver: SystemResolving {
         return addresses
     }
 
-    /// How many threads there are now: at work, and left behind in a look-up that nobody waits for.
+    /// How many lookups wait for a thread.
+    package var queuedLookUps: Int { state.withLock { $0.pool.queuedLookUps } }
+
+    /// How many threads there are now: at work, and left behind in a lookup that nobody waits for.
     package var threads: (active: Int, abandoned: Int) {
         state.withLock { ($0.pool.activeThreads, $0.pool.abandonedThreads) }
     }
@@ -112,27 +127,47 @@ extension SystemResolver {
 
     private func submit(_ lookUp: LookUp) {
         guard !lookUp.isSettled else { return }
-        let submission = state.withLock { state in
-            let submission = state.pool.submit(lookUp.id)
-            if submission != .refused { state.lookUps[lookUp.id] = lookUp }
-            return submission
+        let (action, watches) = state.withLock { state in
+            state.lookUps[lookUp.id] = lookUp
+            let action = state.pool.submit(lookUp.id)
+            let watches = state.pool.mayGrow && action == .none && !state.isWatched
+            if watches { state.isWatched = true }
+            return (action, watches)
         }
-        switch submission {
-        case .accepted(let action):
-            run(action)
-            // A cancellation or a deadline just before the submission found nothing to abandon.
-            if lookUp.isSettled { abandon(lookUp) }
-        case .refused:
-            lookUp.settle(
-                .failure(
-                    SystemResolverError(
-                        code: .overloaded,
-                        message: "\(maximumQueued) look-ups wait for the system resolver already, \(lookUp.host) "
-                            + "would be one more; the name servers of /etc/resolv.conf may hang"
-                    )
-                )
-            )
+        run(action)
+        if watches { watchQueue(after: lookUp.id) }
+        // A cancellation or a deadline just before the submission found nothing to abandon.
+        if lookUp.isSettled { abandon(lookUp) }
+    }
+
+    /// Adds threads for as long as lookups wait longer than ``growthDelay``.
+    /// - Parameter newest: The newest lookup that waits now.
+    private func watchQueue(after newest: LookUpPool.ID) {
+        Task.detached { [self] in
+            var newest = newest
+            while true {
+                try? await time.sleep(until: time.now() + Self.growthDelay)
+                let (count, next): (Int, LookUpPool.ID?) = state.withLock { state in
+                    let count = state.pool.hasWaited(since: newest) ? state.pool.grow() : 0
+                    if !state.pool.mayGrow { state.isWatched = false }
+                    return (count, state.pool.mayGrow ? state.nextID : nil)
+                }
+                for _ in 0..<count { run(.startThread) }
+                guard let next else { return }
+                newest = next
+            }
         }
+    }
+
+    private func isQueued(_ lookUp: LookUp) -> Bool { state.withLock { $0.pool.isQueued(lookUp.id) } }
+
+    private func noThread(for host: HostName, within limit: Duration) -> SystemResolverError {
+        SystemResolverError(
+            code: .overloaded,
+            message: "no thread was free to look up \(host) within \(limit): \(threads.active) lookups of the system "
+                + "resolver are in progress; check whether the name servers of /etc/resolv.conf are slow, "
+                + "or raise resolver.system_threads"
+        )
     }
 
     private func giveUp(_ lookUp: LookUp, as error: SystemResolverError) {

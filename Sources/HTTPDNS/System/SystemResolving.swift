@@ -20,7 +20,7 @@ package struct SystemResolverError: Error, Hashable, Sendable, CustomStringConve
         case noAddresses
         case timedOut
         case failed
-        /// Too many look-ups wait already.
+        /// There was no thread for the lookup in time, so that nothing is known about the name.
         case overloaded
         case cancelled
     }

@@ -137,6 +137,13 @@ struct MemberHealth: Sendable {
         }
     }
 
+    /// Ends a quarantine, unless the service asked for it.
+    mutating func endRest() {
+        guard rest?.isWished == false else { return }
+        rest = nil
+        consecutiveFailures = 0
+    }
+
     /// Notes that a query ended with nobody the wiser.
     mutating func dropped(_ query: UInt64) {
         forget(query)

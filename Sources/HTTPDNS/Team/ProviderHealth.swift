@@ -8,8 +8,8 @@ public struct ProviderHealth: Hashable, Sendable {
         case healthy
         /// It owes an answer for longer than it usually takes; the healthy ones are asked before it.
         case suspect
-        /// It failed, or asked to be left alone. It is asked only if nobody else can be; after `until` one query is copied
-        /// to it, and its answer makes it healthy again.
+        /// It failed, or asked to be left alone. It is asked only when no other provider and no system resolver has an answer.
+        /// After `until` one query is copied to it, and its answer makes it healthy again.
         case quarantined(until: MonotonicTime, why: String)
     }
 

@@ -63,7 +63,11 @@ extension ProviderTeam {
         for host in chunk {
             guard let answer = answers[host] else { continue }
             let reading = AnswerReading(answer, families: assignment.query.families)
-            if assignment.wantsSecondOpinion, reading.isNegative { continue }
+            if reading.isNegative {
+                // Asked by itself, the name gets the word of another provider.
+                if assignment.wantsSecondOpinion { continue }
+                if !trustsNegatives(of: provider.name, among: assignment.providers) { continue }
+            }
             outcomes[host] = .answered(
                 Answer(answer: answer, reading: reading, provider: provider, sentAt: sentAt, failedAttempts: [])
             )

@@ -14,6 +14,8 @@ final class ProviderTeam: Sendable {
         var order: Route.Order = .given
         /// Whether others are asked before a negative answer is believed.
         var wantsSecondOpinion = false
+        /// Whether the name had addresses within the stale limit: then a negative answer of one provider is not final.
+        var hadAddresses = false
         /// What is asked. Its time limit is set for each query.
         var query: ProviderQuery
         /// When the answer must be there.
@@ -29,6 +31,8 @@ final class ProviderTeam: Sendable {
         var sentAt: MonotonicTime
         /// Who failed before.
         var failedAttempts: [ProviderAttempt]
+        /// Whether it is negative, and nothing speaks for it but the word of one provider among several.
+        var isUnconfirmed = false
     }
 
     enum Outcome: Sendable {
@@ -119,7 +123,13 @@ final class ProviderTeam: Sendable {
     /// Asks until there is a definite answer. It returns by the deadline, and at once when the task is cancelled, which also
     /// ends the queries that it had sent and nobody else waits for.
     func ask(_ assignment: Assignment) async -> Outcome {
-        switch await ending(assignment, batch: nil) {
+        if Task.isCancelled { return .cancelled }
+        return await outcome(of: begin(assignment))
+    }
+
+    /// The outcome of a question about one name.
+    func outcome(of question: Question) async -> Outcome {
+        switch await ending(of: question) {
         case .outcome(let outcome): return outcome
         case .batch: return .failed([], isTimeout: false, retryAfter: nil)
         }
@@ -129,6 +139,39 @@ final class ProviderTeam: Sendable {
     func mayAsk(_ providers: [String]) -> Bool {
         let now = timeSource.now()
         return guarded.withLock { $0.team.mayAsk(providers, at: now) }
+    }
+
+    /// Whether a provider's negative answers are final without a look at what the other providers say.
+    func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
+        guarded.withLock { $0.team.trustsNegatives(of: provider, among: providers) }
+    }
+
+    /// Sends one query to each provider whose quarantine is over and that nothing was sent to since. Nobody waits for it.
+    func probe(_ assignment: Assignment) {
+        let now = timeSource.now()
+        update { $0.probe(assignment, at: now) }
+    }
+
+    /// How far these providers can be relied on now.
+    func reliance(on providers: [String]) -> ProviderReliance {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.reliance(on: providers, at: now) }
+    }
+
+    /// Why each of these providers has no answer, where they are not waited for.
+    func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [ProviderAttempt] {
+        let now = timeSource.now()
+        return guarded.withLock { $0.team.attempts(withoutAnswerFrom: providers, since: start, at: now) }
+    }
+
+    /// Lets providers be asked in their turn that are in quarantine.
+    func endRests(of providers: [String]) {
+        guard !providers.isEmpty else { return }
+        guarded.withLock { guarded in
+            for number in providers.compactMap({ guarded.team.numbers[$0] }) {
+                guarded.team.members[number].health.endRest()
+            }
+        }
     }
 
     /// How each provider does, in the order in which they were given.
@@ -145,8 +188,14 @@ final class ProviderTeam: Sendable {
 
     // MARK: Questions
 
-    func ending(_ assignment: Assignment, batch: [HostName]?) async -> TeamState.Ending {
-        if Task.isCancelled { return .outcome(.cancelled) }
+    /// A question that was put to the team.
+    struct Question: Sendable {
+        fileprivate let id: TeamAsk.ID
+        fileprivate let waiter: OneShot<TeamState.Ending>
+    }
+
+    /// Sends the first query of a question. Whoever calls this calls ``ending(of:)`` once.
+    func begin(_ assignment: Assignment, batch: [HostName]? = nil) -> Question {
         let explores =
             assignment.order == .fastest
             && random(ProviderTeam.explorationInterval) == ProviderTeam.explorationInterval - 1
@@ -158,12 +207,22 @@ final class ProviderTeam: Sendable {
             return (id, ProviderTeam.effects(of: actions, &guarded))
         }
         run(effects)
-        return await withTaskCancellationHandler {
-            await waiter.value()
+        return Question(id: id, waiter: waiter)
+    }
+
+    /// Waits for the end of a question, which the end of the calling task is, too.
+    func ending(of question: Question) async -> TeamState.Ending {
+        await withTaskCancellationHandler {
+            await question.waiter.value()
         } onCancel: {
             let now = timeSource.now()
-            update { $0.leave(id, at: now) }
+            update { $0.leave(question.id, at: now) }
         }
+    }
+
+    func ending(_ assignment: Assignment, batch: [HostName]?) async -> TeamState.Ending {
+        if Task.isCancelled { return .outcome(.cancelled) }
+        return await ending(of: begin(assignment, batch: batch))
     }
 
     /// The provider that would be asked first, if it is not resting.

@@ -19,8 +19,14 @@ struct TeamAsk: Sendable {
     /// How many providers were asked because the one before kept silent.
     var hedges = 0
     var failedAttempts: [ProviderAttempt] = []
-    /// "No such name", or "no addresses", as long as a second opinion may overrule it.
+    /// "No such name", or "no addresses", as long as another provider may overrule it.
     var tentative: ProviderTeam.Answer?
+    /// The members whose answers were negative.
+    var deniers: [Int] = []
+    /// The member whose negative answers this question puts to the test, for other questions that wait for the outcome.
+    var confirms: Int?
+    /// The member whose negative answer waits for the outcome of another question.
+    var heldFor: Int?
     /// Whether a provider that rests was asked, for want of others.
     var hadLastHope = false
     /// Whether to begin with a provider whose latency is not known.

@@ -13,6 +13,12 @@ struct TeamMember: Sendable {
     let provider: any Provider
     let maximumInFlight: Int
     var health: MemberHealth
+    /// Whether its negative answers are final.
+    var negatives = NegativeAnswerTrust()
+    /// The question that puts its negative answers to the test.
+    var confirmation: TeamAsk.ID?
+    /// The questions that wait for the outcome of that.
+    var held: [TeamAsk.ID] = []
     private var budget: QueryBudget?
     private var waiting = ArrivalQueue<UInt64>()
     private(set) var inFlight = 0
@@ -48,6 +54,7 @@ struct TeamMember: Sendable {
             at: now
         )
         member.health = health.carriedOver(hedgeAfter: hedgeAfter, attemptLimit: attemptLimit, at: now)
+        member.negatives = negatives
         if budget?.queriesPerSecond == limits.queriesPerSecond { member.budget = budget }
         (member.queries, member.successes, member.failures) = (queries, successes, failures)
         return member

@@ -40,6 +40,19 @@ extension TeamState {
         }
     }
 
+    /// Sends a query to each provider whose quarantine is over, to see whether it is back, and waits for none of them.
+    mutating func probe(_ assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> [Action] {
+        guard !isShutDown else { return [] }
+        lastID += 1
+        let id = lastID
+        let numbers = assignment.providers.compactMap { self.numbers[$0] }
+        asks[id] = TeamAsk(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
+        var actions: [Action] = []
+        copyToProbe(id, at: now, &actions)
+        finish(id, .outcome(.cancelled), at: now, &actions)
+        return actions
+    }
+
     /// Asks the next provider as well, because the last one keeps silent. While that one only waits for its turn, another
     /// is asked if it has a place that is free now.
     mutating func hedge(_ id: TeamAsk.ID, at now: MonotonicTime, _ actions: inout [Action]) {
@@ -108,8 +121,9 @@ extension TeamState {
             isProbe: members[number].health.standing(at: now) == .probeDue,
             startedAt: now,
             deadline: ask.assignment.deadline,
-            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil
+            isOnlyChance: ask.assignment.providers.count == 1 && ask.batch == nil && purpose != .copy
         )
+        ask.heldFor = nil
         ask.remaining.removeAll { $0 == number }
         ask.explores = false
         if purpose == .lastHope { ask.hadLastHope = true }
@@ -169,6 +183,9 @@ extension TeamState {
     /// The one of the providers left whose rest ends first, without those that asked for theirs.
     private func lastHope(for ask: TeamAsk, at now: MonotonicTime) -> Int? {
         guard ask.batch == nil, !ask.hadLastHope else { return nil }
+        // One that may well be dead is not asked about the word of a provider that is healthy, unless it was wrong for this
+        // very name before.
+        if ask.tentative != nil, !ask.assignment.wantsSecondOpinion, !ask.assignment.hadAddresses { return nil }
         let resting = ask.remaining.filter { number in
             guard let rest = members[number].health.rest else { return false }
             return !rest.isWished || now >= rest.until

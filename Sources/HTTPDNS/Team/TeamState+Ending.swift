@@ -7,12 +7,11 @@ extension TeamState {
         guard let ask = asks[id] else { return }
         if var answer = ask.tentative {
             answer.failedAttempts = ask.failedAttempts
+            answer.isUnconfirmed = isUnconfirmed(ask)
             finish(id, .outcome(.answered(answer)), at: now, &actions)
             return
         }
-        let unasked = ask.remaining.map { number in
-            ProviderAttempt(provider: members[number].name, failure: reasonNotToAsk(number, at: now), elapsed: .zero)
-        }
+        let unasked = ask.remaining.map { self.unasked($0, at: now) }
         let outcome = ProviderTeam.Outcome.failed(
             ask.failedAttempts + unasked,
             isTimeout: now >= ask.assignment.deadline,
@@ -42,6 +41,11 @@ extension TeamState {
             if queries[query]?.sentAt == nil { unqueue(query) } else { queries[query]?.ask = nil }
         }
         actions.append(.finish(id, ending))
+        if let number = ask.confirms { release(number, at: now, &actions) }
+    }
+
+    func unasked(_ number: Int, at now: MonotonicTime) -> ProviderAttempt {
+        ProviderAttempt(provider: members[number].name, failure: reasonNotToAsk(number, at: now), elapsed: .zero)
     }
 
     mutating func unqueue(_ id: TeamQuery.ID) {

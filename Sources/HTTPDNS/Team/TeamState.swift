@@ -165,8 +165,10 @@ struct TeamState: Sendable {
         case .definite:
             members[query.member].count(success: true)
             members[query.member].health.succeeded(id, latency: now - sentAt, at: now)
+            noteEvidence(of: verdict, query)
         case .batch:
             members[query.member].count(success: true)
+            noteEvidence(of: verdict, query)
             // A batch may take longer than a single name, and be no sign of what that will take.
             members[query.member].health.succeeded(id, latency: nil, at: now)
         case .failed(let error):
@@ -214,12 +216,14 @@ struct TeamState: Sendable {
                 sentAt: sentAt,
                 failedAttempts: ask.failedAttempts
             )
-            guard reading.isNegative, ask.assignment.wantsSecondOpinion else {
-                asks[id] = ask
+            asks[id] = ask
+            guard reading.isNegative else {
+                for denier in ask.deniers { members[denier].negatives.note(query.question.host, .contradicted) }
                 finish(id, .outcome(.answered(answer)), at: now, &actions)
                 return
             }
-            ask.tentative = ask.tentative ?? answer
+            guard isOpen(id, after: answer, of: query, at: now, &actions), let left = asks[id] else { return }
+            ask = left
         case .failed(let error):
             ask.failedAttempts.append(
                 ProviderAttempt(provider: member.name, failure: error.message, elapsed: now - sentAt)

@@ -83,8 +83,9 @@ extension Pipeline {
         } catch let error as HTTPDNSClientError
             where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
         {
-            // What a redirect may not reach, others may.
-            if error.stage != .policy || context.way.redirectedFrom == nil { choice.noteSystemFailed(rewritten) }
+            // What a redirect or a call with networks of its own may not reach, others may.
+            let isOwnLimit = context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != .any
+            if error.stage != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)
             } catch let second as HTTPDNSClientError {

@@ -23,7 +23,7 @@ extension Diagnostics {
         public var held: Int
     }
 
-    /// The open connections that requests for one host to one endpoint share.
+    /// The connections that requests for one host to one endpoint share, and how many requests went there.
     public struct Pool: Codable, Hashable, Sendable {
         /// The host of the URL.
         public var host: String
@@ -31,8 +31,11 @@ extension Diagnostics {
         public var port: UInt16
         /// The address and port that is connected to.
         public var endpoint: String
-        /// How many sockets are open.
+        /// How many sockets are open; 0 for an endpoint whose connections are closed.
         public var connections: Int
+        /// How many requests were sent there, repetitions and hedged requests included. The count begins again after 1,024
+        /// other endpoints were used and closed.
+        public var requests: Int?
     }
 
     /// What connecting to an address and port has shown.
@@ -94,6 +97,7 @@ extension Diagnostics.Pool {
         port = record.port
         endpoint = record.endpoint.description
         connections = record.connections
+        requests = record.requests
     }
 }
 

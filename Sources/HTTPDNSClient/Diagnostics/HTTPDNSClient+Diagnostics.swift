@@ -12,7 +12,7 @@ extension HTTPDNSClient {
         let now = initial.resolver.timeSource.now()
         let counters = resolver.counters
         let settings = resolver.settingsInUse
-        let pools = connectionPools
+        let pools = sender.connectionPools
         let limit = max(0, limit)
         return Diagnostics(
             library: LibraryVersion.current,
@@ -123,10 +123,9 @@ extension Diagnostics.Mappings.Rule {
     }
 
     private static func texts(_ targets: [HostMapping.Target]) -> [String] {
-        let isWeighted = Set(targets.map(\.weight)).count > 1
-        return targets.map { target in
+        targets.map { target in
             let place = target.port.map { Endpoint(address: target.address, port: $0).description }
-            return (place ?? target.address.description) + (isWeighted ? " weight \(target.weight)" : "")
+            return (place ?? target.address.description) + (target.weight.map { " weight \($0)" } ?? "")
         }
     }
 }

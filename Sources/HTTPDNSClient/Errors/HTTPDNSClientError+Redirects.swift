@@ -13,7 +13,20 @@ extension HTTPDNSClientError {
             stage: .redirect,
             message: "the redirect (\(status.rawValue)) of \(base.authority) was not followed: \(reason)",
             host: base.hostText,
-            hint: hint ?? "with redirects .none the \(status.rawValue) is the response"
+            hint: hint ?? "with options.redirects = .never the \(status.rawValue) is the response"
+        )
+        error.requestMayHaveBeenSent = true
+        return error
+    }
+
+    /// `Location` is no list (RFC 9110 section 10.2.2): of several values none is the right one.
+    static func differingLocations(_ base: ParsedURL, _ status: RedirectStatus) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .protocolViolation,
+            stage: .redirect,
+            message: "the redirect (\(status.rawValue)) of \(base.authority) has Location fields that differ",
+            host: base.hostText,
+            hint: "with options.redirects = .never the \(status.rawValue) is the response"
         )
         error.requestMayHaveBeenSent = true
         return error
@@ -26,7 +39,7 @@ extension HTTPDNSClientError {
             message: "\(base.authority) redirects once more, after the \(limit) redirects that a call follows",
             host: base.hostText,
             hint:
-                "look where they lead with redirects .none; options.redirects and client.redirects.limit set the number"
+                "options.redirects = .never shows where each leads; options.redirects and client.redirects.limit set the number"
         )
         error.requestMayHaveBeenSent = true
         return error

@@ -13,7 +13,7 @@ extension Pipeline {
     ) async throws -> ClientRequest {
         // What cannot be read is refused by the stage, in its own words.
         guard let url = try? Canonicalizer.canonicalize(request.url) else { return request }
-        let policy = request.options.redirects ?? redirects
+        let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         let isForeign = context.way.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.isSecret($0) } ?? [:]
         if let computedHeaders {

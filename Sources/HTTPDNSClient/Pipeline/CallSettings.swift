@@ -10,6 +10,7 @@ struct CallSettings: Hashable, Sendable {
     let headers: HostHeaderRules?
     let redirects: RedirectPolicy
     let retries: RetryPolicy
+    let reachableNetworks: ReachableNetworks
     /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
     let proxyTrust: ProxyTrust
 
@@ -19,13 +20,14 @@ struct CallSettings: Hashable, Sendable {
         limits.tls = configuration.timeouts.tls
         limits.firstByte = configuration.timeouts.firstByte
         limits.idle = configuration.timeouts.idle
-        limits.maximumResponseBytes = configuration.maximumResponseBody?.bytes
+        limits.maximumResponseBytes = configuration.maximumResponseBody.bytes
         self.limits = limits
         total = configuration.timeouts.total
         versions = configuration.versions
         headers = HostHeaderRules(configuration.headers)
         redirects = configuration.redirects
         retries = configuration.retries
+        reachableNetworks = configuration.reachableNetworks
         proxyTrust = ProxyTrust(configuration.trust)
     }
 }

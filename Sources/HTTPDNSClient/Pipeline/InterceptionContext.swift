@@ -14,6 +14,27 @@ public struct InterceptionContext: Sendable {
     /// How deep this call is inside other calls of the same client, from 0.
     public let depth: Int
 
+    /// Whether the request that this interceptor was given is for another origin than ``initialOrigin``.
+    ///
+    /// A redirect leads there, or an interceptor further out has changed the URL. The target of a redirect is untrusted input: an
+    /// interceptor that adds a credential adds none while this is true. It is false again when a redirect leads back to the first origin,
+    /// with a path that the other server has chosen. The scheme and the port are part of an origin, so an upgrade from http to https
+    /// changes it.
+    public var isCrossOrigin: Bool {
+        guard requestURL != initialURL else { return false }
+        guard let initial = initialOrigin, let own = URLOrigin(requestURL) else { return true }
+        return own != initial
+    }
+
+    /// The origin of the call. For network interceptors it is that of the request which the application interceptors have passed on, for
+    /// application interceptors that of the caller's request. `nil` for a URL that cannot be read, which fails the call.
+    public var initialOrigin: URLOrigin? { URLOrigin(initialURL) }
+
+    /// The URL that the call begins with. Empty for a call without interceptors: nothing reads it there.
+    var initialURL = ""
+    /// The URL of the request that the interceptor is given.
+    var requestURL = ""
+
     /// What a stage further out made of the request. Only the stages that this copy is passed to see it: a second `next`
     /// of an interceptor above that stage starts without.
     package internal(set) var rewritten: RewrittenRequest?
@@ -23,6 +44,8 @@ public struct InterceptionContext: Sendable {
     /// What the hops before this one say about it.
     var way = HopWay()
     let call: CallTime
+    /// The networks that the call's own request says it may reach.
+    let reachableNetworks: ReachableNetworks
     /// Nil for a call that compresses nothing.
     let compressed: CompressedOnce?
     /// Nil for a client without interceptors, whose calls cannot nest.

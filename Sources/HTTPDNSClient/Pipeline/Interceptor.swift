@@ -9,6 +9,9 @@
 ///      -> [ hop: network interceptors -> canonicalize, resolve, policy -> transfer ] -> back
 /// ```
 ///
+/// - Warning: A network interceptor runs for each hop of a redirect, also to servers that a response has named. A credential that it adds
+///   goes there, unless it looks at ``InterceptionContext/isCrossOrigin``.
+///
 /// It may make calls of its own, through the same client too. Such calls pass the whole pipeline, this interceptor
 /// included; nested more than 8 deep they fail with ``HTTPDNSClientError/Code/loop``. The depth follows the task and its
 /// children; `Task.detached` leaves it.

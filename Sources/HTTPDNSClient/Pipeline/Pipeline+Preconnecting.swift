@@ -26,6 +26,7 @@ extension Pipeline {
             depth: 0,
             rewritten: nil,
             call: time,
+            reachableNetworks: request.options.reachableNetworks,
             compressed: nil,
             frame: nil
         )

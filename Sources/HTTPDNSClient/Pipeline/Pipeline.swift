@@ -18,6 +18,9 @@ final class Pipeline: Sendable {
     let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<SharedCallSettings>
+    /// Whether a call without networks of its own may reach the public internet alone: of ``settings``, for every hop to read
+    /// without the lock.
+    private let reachesPublicInternetOnly: Atomic<Bool>
     /// The order for addresses, as far as their source has a say in it.
     private let order: AddressOrder
     private let hedgeAfter: Duration?
@@ -56,6 +59,7 @@ final class Pipeline: Sendable {
         redirectHook = configuration.redirectHook
         retrying = RetryCentre(configuration)
         settings = Lock(SharedCallSettings(CallSettings(configuration)))
+        reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
     }
 
     /// Takes other time limits, versions, limits of bodies and trust in proxies.
@@ -64,6 +68,7 @@ final class Pipeline: Sendable {
         let new = SharedCallSettings(CallSettings(configuration))
         return settings.withLock { settings in
             defer { settings = new }
+            reachesPublicInternetOnly.store(new.values.reachableNetworks == .publicInternet, ordering: .releasing)
             return settings.values != new.values
         }
     }
@@ -80,6 +85,10 @@ final class Pipeline: Sendable {
     var redirects: RedirectPolicy { current.values.redirects }
     /// When a request without a policy of its own is sent again.
     var retries: RetryPolicy { current.values.retries }
+    /// The networks that a call without any of its own may reach.
+    var clientNetworks: ReachableNetworks {
+        reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
+    }
     /// What an HTTPS proxy is believed by.
     var proxyTrust: ProxyTrust { current.values.proxyTrust }
 
@@ -125,6 +134,7 @@ final class Pipeline: Sendable {
                 depth: 0,
                 rewritten: rewritten,
                 call: time,
+                reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
                 compressed: request.body.coding == nil ? nil : CompressedOnce(),
                 frame: nil
             )
@@ -149,6 +159,7 @@ final class Pipeline: Sendable {
             depth: frame.depth,
             rewritten: rewritten,
             call: time,
+            reachableNetworks: request.own?.options.reachableNetworks ?? .inherited,
             // What interceptors send instead of the request nobody knows before.
             compressed: CompressedOnce(),
             frame: frame
@@ -173,7 +184,10 @@ final class Pipeline: Sendable {
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
+        var context = context
+        if index == 0 || index == application.count { context.initialURL = request.url }
         guard index < application.count else { return try await sendAgain(request, context) }
+        context.requestURL = request.url
         return try await application[index].intercept(request, context: context) { request, context in
             try await self.apply(index + 1, request, context)
         }
@@ -198,6 +212,8 @@ final class Pipeline: Sendable {
         _ context: InterceptionContext
     ) async throws -> ClientResponse {
         guard index < network.count else { return try await rewriteAndTransfer(request, context) }
+        var context = context
+        context.requestURL = request.url
         return try await network[index].intercept(request, context: context) { request, context in
             try await self.hop(index + 1, request, context)
         }
@@ -258,8 +274,13 @@ final class Pipeline: Sendable {
             endpoints.insert(endpoint, at: 0)
             held = endpoint
         }
-        let hop = HopRecord(rewritten: rewritten, time: context.call)
         let way = try waysOut.way(of: request, for: given.content.url)
+        let networks = reachableNetworks(of: request, context)
+        if networks != .any {
+            rewritten = try limited(rewritten, to: networks, for: request, by: way)
+            endpoints = rewritten.content.resolution.endpoints
+        }
+        let hop = HopRecord(rewritten: rewritten, time: context.call)
         let answer: HopAnswer
         do {
             answer = try await send(request, to: rewritten, endpoints, by: way, context, hop)
@@ -268,7 +289,10 @@ final class Pipeline: Sendable {
             throw HTTPDNSClientError(failure, on: hop)
         }
         context.frame?.noteSent()
-        context.place?.note(answer.version)
+        // A connection that carries one request at a time counts as one.
+        if rewritten.content.sent.scheme == .https || !CurlLibrary.limitsClearTextHTTP2 {
+            context.place?.note(answer.version)
+        }
         if let stay { choice.noteAnswer(from: answer.endpoint, held: held, to: rewritten, stay) }
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
@@ -314,7 +338,8 @@ final class Pipeline: Sendable {
             body: body,
             endpoints: endpoints,
             limits: settings.values.limits,
-            versions: request.own?.options.versions ?? settings.values.versions,
+            versions: request.own?.options.versions.inheriting(from: settings.values.versions)
+                ?? settings.values.versions,
             hostHeader: content.hostHeader ?? (content.resolution.identity == nil ? nil : content.url.authority)
         )
         transfer.passage = passage
@@ -332,7 +357,9 @@ final class Pipeline: Sendable {
         if let options = request.own?.options {
             transfer.stopsBeforeSending = options.stopsBeforeSending
             transfer.keepsConnection = options.keepsConnection
-            if let maximum = options.maximumResponseBody { transfer.limits.maximumResponseBytes = maximum.bytes }
+            if !options.maximumResponseBody.isInherited {
+                transfer.limits.maximumResponseBytes = options.maximumResponseBody.bytes
+            }
         }
         if let credential = content.url.parsed.credential, !request.headerFields.contains(.authorization) {
             transfer.headerFields.append(try BasicCredential.field(for: credential))

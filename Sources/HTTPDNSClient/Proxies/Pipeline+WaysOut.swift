@@ -77,7 +77,11 @@ extension Pipeline {
     /// The addresses of a proxy, by a mapping or the system resolver.
     private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [Endpoint] {
         switch proxy.host {
-        case .address(let address): return [Endpoint(address: address, port: proxy.port)]
+        case .address(let address):
+            if let denial = rewriter.resolver.policy.denial(of: address) {
+                throw HTTPDNSClientError.deniedProxy(proxy, denial)
+            }
+            return [Endpoint(address: address, port: proxy.port)]
         case .name(let name): return try await endpointsOf(proxy, name, deadline: deadline)
         }
     }

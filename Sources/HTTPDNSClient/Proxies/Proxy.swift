@@ -22,6 +22,10 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to port 443
     /// only.
     public var resolvesLocally = false
+    /// Whether the proxy itself refuses what ``ReachableNetworks`` of a request exclude, so that names that it looks up may go
+    /// through it all the same. The client cannot check it: where it is set and the proxy does not, such a request reaches any
+    /// address that the proxy reaches.
+    public var enforcesReachableNetworks = false
 
     /// Creates a proxy without credential.
     public init(_ kind: ProxyKind, host: Host, port: UInt16) {

@@ -3,7 +3,8 @@ internal import HTTPDNS
 /// Which requests go through which proxy.
 public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
     enum Content: Hashable {
-        case none
+        case inherited
+        case direct
         case through(Proxy, except: ProxyExceptions)
         case environment
     }
@@ -11,7 +12,11 @@ public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
     let content: Content
 
     /// No request goes through a proxy, whatever the environment says.
-    public static let none = ProxyRules(content: .none)
+    public static let direct = ProxyRules(content: .direct)
+
+    /// The rules of the client, ``HTTPDNSClient/Configuration/proxy``: the default of ``RequestOptions/proxy``. The settings of a
+    /// client refuse it with ``HTTPDNSClientError/Code/configuration``.
+    public static let inherited = ProxyRules(content: .inherited)
 
     /// As the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy` say, by curl's rules: the variable of
     /// the URL's scheme, then the one for all; small letters before capitals, and `HTTP_PROXY` never, which a web server sets from
@@ -23,10 +28,11 @@ public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
         ProxyRules(content: .through(proxy, except: exceptions))
     }
 
-    /// `none`, `environment`, or the proxy without its credential, and its exceptions.
+    /// `direct`, `inherited`, `environment`, or the proxy without its credential, and its exceptions.
     public var description: String {
         switch content {
-        case .none: "none"
+        case .inherited: "inherited"
+        case .direct: "direct"
         case .environment: "environment"
         case .through(let proxy, let exceptions):
             exceptions == .none ? "\(proxy)" : "\(proxy) except \(exceptions)"
@@ -36,7 +42,8 @@ public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
         switch content {
-        case .none: break
+        case .inherited: throw .inheritedInSettings("proxy", instead: "ProxyRules.direct is the default")
+        case .direct: break
         case .environment: _ = try ProxyEnvironment(environment).checked()
         case .through(let proxy, _):
             if let fault = proxy.fault { throw .configuration(fault) }

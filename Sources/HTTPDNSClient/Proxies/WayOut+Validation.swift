@@ -8,7 +8,7 @@ extension HTTPDNSClient.Configuration {
     func validateWaysOut() throws(HTTPDNSClientError) {
         try proxy.validate(environment)
         if let unixSocket, let fault = UnixSocketPath.fault(in: unixSocket) { throw .configuration(fault) }
-        guard unixSocket == nil || proxy == .none else {
+        guard unixSocket == nil || proxy == .direct else {
             throw .configuration(
                 "unixSocket and proxy are both set, and nothing goes through a proxy to a Unix socket",
                 hint: "set one of them; options.unixSocket is for single requests"

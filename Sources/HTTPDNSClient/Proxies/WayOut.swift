@@ -37,7 +37,7 @@ final class WaysOut: Sendable {
         environment = ProxyEnvironment(configuration.environment)
         unixSocket = configuration.unixSocket
         source = configuration.localSource
-        isPlain = rules == .none && unixSocket == nil
+        isPlain = rules == .direct && unixSocket == nil
         straightPassage = source.map { Passage(source: $0) }
     }
 
@@ -45,24 +45,25 @@ final class WaysOut: Sendable {
     func isStraight(_ request: borrowing ClientRequest) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
-        return own.options.proxy == nil && own.options.unixSocket == nil
+        return own.options.proxy.isInherited && own.options.unixSocket == nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
     func way(of request: ClientRequest, for url: CanonicalURL) throws(HTTPDNSClientError) -> WayOut {
         if isStraight(request) { return .straight }
         let options = request.options
-        if let path = options.unixSocket ?? (options.proxy == nil ? unixSocket : nil) {
+        if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
             if let fault = UnixSocketPath.fault(in: path) {
                 throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
             }
             return .unixSocket(path)
         }
-        switch (options.proxy ?? rules).content {
-        case .none: return .straight
+        switch options.proxy.inheriting(from: rules).content {
+        // The client's own rules are never inherited: validation refuses that.
+        case .direct, .inherited: return .straight
         case .through(let proxy, let exceptions):
             // The client's own was looked at when the client was made.
-            if options.proxy != nil, let fault = proxy.fault {
+            if !options.proxy.isInherited, let fault = proxy.fault {
                 throw HTTPDNSClientError(code: .invalidRequest, stage: .request, message: fault)
             }
             return exceptions.contains(url.host, port: url.port) ? .straight : .proxy(proxy)

@@ -9,7 +9,7 @@ extension Pipeline {
     func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
         let response = try await sendHop(request, context)
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
-        let policy = request.own?.options.redirects ?? redirects
+        let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         guard policy.limit > 0 else { return response }
         do {
             return try await follow(response, to: request, context, policy)
@@ -31,8 +31,8 @@ extension Pipeline {
         let origin = try url(of: request, answeredBy: first)
         var base = origin
         var trail = RedirectTrail(first: origin, request.method)
-        while let status = RedirectStatus(response.status), let location = response.headerFields[.location],
-            !location.isEmpty
+        while let status = RedirectStatus(response.status),
+            let location = try soleLocation(of: response, status, at: base), !location.isEmpty
         {
             let redirected = try RedirectedRequest(
                 request,
@@ -89,6 +89,17 @@ extension Pipeline {
         var response = response
         response.exchanges = exchanges
         return response
+    }
+
+    /// The value of the `Location` field. Fields with the same value count as one.
+    private func soleLocation(
+        of response: ClientResponse,
+        _ status: RedirectStatus,
+        at base: ParsedURL
+    ) throws(HTTPDNSClientError) -> String? {
+        let values = response.headerFields[values: .location]
+        guard values.allSatisfy({ $0 == values.first }) else { throw .differingLocations(base, status) }
+        return values.first
     }
 
     /// The URL that was answered: a network interceptor may have sent another one than it was given.

@@ -31,6 +31,6 @@ public struct RedirectDecision: Sendable {
     /// It is not followed: the 3xx is the response, with its body.
     public static let refuse = RedirectDecision(kind: .refuse)
     /// This request is sent instead, which may lead anywhere and carry anything: nothing is dropped from it. The address policy
-    /// holds for it, and the limit of redirects counts it.
+    /// and the networks that the call may reach hold for it, and the limit of redirects counts it.
     public static func change(_ request: ClientRequest) -> RedirectDecision { RedirectDecision(kind: .change(request)) }
 }

@@ -23,12 +23,24 @@ public struct RedirectPolicy: Hashable, Sendable {
     /// Creates the default: 20 redirects, never from https to http.
     public init() {}
 
-    /// Follows no redirect.
-    public static var none: RedirectPolicy {
+    /// Follows no redirect: a 3xx status is the response.
+    public static let never: RedirectPolicy = {
         var policy = RedirectPolicy()
         policy.limit = 0
         return policy
-    }
+    }()
+
+    /// The policy of the client, ``HTTPDNSClient/Configuration/redirects``: the default of ``RequestOptions/redirects``.
+    ///
+    /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a changed copy of it with
+    /// ``HTTPDNSClientError/Code/invalidRequest``: a policy of one's own begins with ``init()``.
+    public static let inherited: RedirectPolicy = {
+        var policy = RedirectPolicy()
+        policy.isInherited = true
+        return policy
+    }()
+
+    private(set) var isInherited = false
 
     /// Fields in which services of many vendors want keys and tokens.
     public static let commonSecretFields: Set<HTTPField.Name> = Set(

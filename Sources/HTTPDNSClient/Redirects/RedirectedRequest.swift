@@ -26,11 +26,13 @@ struct RedirectedRequest {
         do {
             target = try base.following(location)
         } catch {
-            throw .redirectRefused(
-                base,
-                status,
-                "the Location \"\(URLText.forErrors(location))\" cannot be followed: \(error)"
-            )
+            // It is not quoted: servers repeat the request's path and query there, with whatever secrets these have.
+            throw .redirectRefused(base, status, "the Location cannot be followed: \(error.code.aboutLocation)")
+        }
+        // The next hop would refuse it too, with the URL in its error.
+        if case .name(let name) = target.host, (try? HostName(name)) == nil {
+            let reason = URLFailure.Code.missingHost.aboutLocation
+            throw .redirectRefused(base, status, "the Location cannot be followed: \(reason)")
         }
         guard target.credential == nil || target.credential == base.credential && URLOrigin(target) == URLOrigin(base)
         else {
@@ -113,4 +115,19 @@ extension HTTPField.Name {
             "Content-Disposition", "Content-Range", "Digest", "Repr-Digest", "Expect", "Last-Modified", "Trailer",
         ].compactMap { HTTPField.Name($0) }
     )
+}
+
+extension URLFailure.Code {
+    /// What is wrong with a Location, without any of its text.
+    fileprivate var aboutLocation: String {
+        switch self {
+        case .forbiddenByte: "it has a space, a control character or a backslash before its path"
+        case .unsupportedScheme: "it is neither http nor https"
+        case .missingHost: "it has no valid host"
+        case .malformed: "it is malformed"
+        case .addressForm: "its host is an address in an unusual form"
+        case .port: "its port does not exist"
+        case .internationalName: "its host has no A-label form"
+        }
+    }
 }

@@ -3,6 +3,7 @@ internal import HTTPDNSPrimitives
 extension RedirectPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
+        if isInherited { throw .inheritedInSettings("redirects", instead: "RedirectPolicy() is the default") }
         guard (0...100).contains(limit) else {
             throw .configuration("redirects.limit is \(limit)", hint: "0 to 100; 20 suits nearly everybody")
         }
@@ -12,6 +13,7 @@ extension RedirectPolicy {
 extension RetryPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
+        if isInherited { throw .inheritedInSettings("retries", instead: "RetryPolicy.never is the default") }
         for (name, value, range) in [
             ("limit", limit, 0...100), ("budget.percent", budget.percent, 0...1000),
             ("budget.perSecond", budget.perSecond, 0...100_000),

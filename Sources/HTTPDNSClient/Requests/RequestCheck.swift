@@ -17,7 +17,7 @@ enum RequestCheck {
         }
         guard let options = request.own?.options else { return }
         if let host = options.hostHeader { try check(hostHeader: host) }
-        if options.redirects != nil || options.retries != nil { try checkPolicies(options) }
+        try checkPolicies(options)
     }
 
     private static func checkCoding(_ fields: HTTPFields) throws(HTTPDNSClientError) {
@@ -30,8 +30,16 @@ enum RequestCheck {
 
     private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
         do {
-            try options.redirects?.validate()
-            try options.retries?.validate()
+            if options.redirects.isInherited {
+                try options.redirects.validateUnchanged("redirects", .inherited, begin: "RedirectPolicy()")
+            } else {
+                try options.redirects.validate()
+            }
+            if options.retries.isInherited {
+                try options.retries.validateUnchanged("retries", .inherited, begin: "RetryPolicy.standard")
+            } else {
+                try options.retries.validate()
+            }
         } catch {
             throw refusal("the request's own \(error.message)", hint: error.hint)
         }

@@ -1,9 +1,11 @@
 public import CurlTransport
 public import HTTPDNS
-public import HTTPDNSPrimitives
 public import HTTPTypes
 
 /// Settings for one request.
+///
+/// Policies and limits begin as `.inherited`, which stands for the client's own. They are never optional, so `nil` and `.none` cannot be
+/// mistaken for "off": that is `.never`, `.direct` or `.unlimited`.
 public struct RequestOptions: Hashable, Sendable {
     /// Addresses to use instead of any other source, in the order to try, each with an optional port: `203.0.113.9`,
     /// `203.0.113.9:8443`, `2001:db8::9`, `[2001:db8::9]:8443`. SNI, certificate check and connection pool stay those of
@@ -12,12 +14,15 @@ public struct RequestOptions: Hashable, Sendable {
     public var pinnedTo: [String]?
     /// Passes over mappings and providers: the system resolver answers.
     public var bypass = false
-    /// Through which proxy it goes; nil means as the client's settings say (``HTTPDNSClient/Configuration/proxy``). It stays with the
-    /// call through its redirects.
-    public var proxy: ProxyRules?
+    /// The rules that choose the proxy, for the redirects of the call too. ``ProxyRules/direct`` goes past the client's proxy.
+    public var proxy = ProxyRules.inherited
     /// The path of a Unix socket, at most 107 bytes, that it goes to in place of any address: nothing is looked up, and no proxy is
     /// asked. URL, Host, SNI and certificate check are as ever. A redirect to another origin leaves it.
     public var unixSocket: String?
+    /// The networks that the call may reach, with its redirects and retries. With ``ReachableNetworks/inherited`` they are those of
+    /// ``HTTPDNSClient/Configuration/reachableNetworks``; any other value wins over these. It holds for the whole call: a request
+    /// that an interceptor or a redirect hook sends instead can narrow it, and not widen it.
+    public var reachableNetworks = ReachableNetworks.inherited
     /// The total time for the call, resolving and the body included; nil means the client's.
     public var deadline: Duration?
     /// The families allowed; nil means the client's.
@@ -26,20 +31,20 @@ public struct RequestOptions: Hashable, Sendable {
     public var hostHeader: String?
     /// Fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that this request goes without.
     public var withoutHeaders: Set<HTTPField.Name> = []
-    /// The longest body, after decoding; nil means the client's.
-    public var maximumResponseBody: ByteCount?
+    /// The longest response body, after decoding.
+    public var maximumResponseBody = ByteLimit.inherited
     /// Whether the client asks for the content codings that libcurl knows (gzip, deflate, br and zstd on Debian 12) and takes them off
     /// the body. When false it asks for none, and the body comes as it is sent, such as a `.tar.gz` of a server that calls that a
     /// content coding. A request with a `Range` field asks for none in any case: its answer is a part of what is sent.
     public var decodesBody = true
-    /// The HTTP versions allowed; nil means the client's.
-    public var versions: HTTPVersionChoice?
+    /// The HTTP versions allowed.
+    public var versions = HTTPVersionChoice.inherited
     /// Which of the requests that wait for a connection goes first.
     public var priority = RequestPriority.normal
-    /// Which redirects are followed; nil means the client's policy.
-    public var redirects: RedirectPolicy?
-    /// When the request is sent again; nil means the client's policy. The budget is the client's in any case.
-    public var retries: RetryPolicy?
+    /// The redirects that are followed. With ``RedirectPolicy/never`` a 3xx status is the response.
+    public var redirects = RedirectPolicy.inherited
+    /// The cases in which the request is sent again. The budget is the client's in any case.
+    public var retries = RetryPolicy.inherited
     /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
     /// host's name.
     public var rolloutKey: String?

@@ -20,7 +20,7 @@ extension Pipeline {
         } catch {
             first = .failure(error)
         }
-        let policy = request.options.retries ?? retries
+        let policy = request.own?.options.retries.inheriting(from: retries) ?? retries
         guard policy.limit > 0, !request.options.stopsBeforeSending else { return try first.get() }
         return try await retry(request, context, policy, after: first)
     }

@@ -41,12 +41,24 @@ public struct RetryPolicy: Hashable, Sendable {
     public init() {}
 
     /// Two retries, with full jitter from 100 ms on.
-    public static var standard: RetryPolicy { RetryPolicy() }
+    public static let standard = RetryPolicy()
 
     /// No retries.
-    public static var none: RetryPolicy {
+    public static let never: RetryPolicy = {
         var policy = RetryPolicy()
         policy.limit = 0
         return policy
-    }
+    }()
+
+    /// The policy of the client, ``HTTPDNSClient/Configuration/retries``: the default of ``RequestOptions/retries``.
+    ///
+    /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a changed copy of it with
+    /// ``HTTPDNSClientError/Code/invalidRequest``: a policy of one's own begins with ``init()``.
+    public static let inherited: RetryPolicy = {
+        var policy = RetryPolicy()
+        policy.isInherited = true
+        return policy
+    }()
+
+    private(set) var isInherited = false
 }

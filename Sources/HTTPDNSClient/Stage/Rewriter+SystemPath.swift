@@ -34,9 +34,42 @@ extension Rewriter {
                 host: url.host.description
             )
         }
+        if let route = rewritten.resolution.route {
+            resolution = try limited(resolution, inPlaceOfProvidersOf: route, url.host, by: rewritten.content.issuer)
+        }
         let bySystem = replacing(resolution, in: rewritten, for: request)
         guard let scope = way.redirectedFrom else { return bySystem }
         return try keptOutside(bySystem, for: request, redirectedFrom: scope)
+    }
+
+    /// The system's answer without the addresses that it must not have in place of a route's providers. Otherwise an
+    /// attacker gives the providers an address that refuses connections, and the system one inside the network.
+    /// - Parameter issuer: The client that took the route.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
+    private func limited(
+        _ resolution: Resolution,
+        inPlaceOfProvidersOf route: Route,
+        _ host: Host,
+        by issuer: TagIssuer
+    ) throws(HTTPDNSClientError) -> Resolution {
+        var limited = resolution.inPlaceOfProviders(of: route)
+        let scope = issuer.providerScope(of: limited)
+        let policy = resolver.policy
+        // What the issuer's route allows is allowed there alone.
+        let ownRoute = self.route(for: host)
+        var refusals: [String] = []
+        let endpoints = limited.endpoints
+        let allowed = endpoints.filter { endpoint in
+            let refusal = policy.refusal(of: endpoint.address, from: .system, providerScope: scope, route: ownRoute)
+            if let refusal { refusals.append(refusal) }
+            return refusal == nil
+        }
+        guard let first = refusals.first else { return limited }
+        guard !allowed.isEmpty else {
+            throw .allRefused("the addresses that the system resolver has", of: host, first)
+        }
+        limited.endpoints = allowed
+        return limited
     }
 
     /// The hop with an address before its own: the one that the last request used; nil when the policy refuses it by now, and
@@ -47,7 +80,7 @@ extension Rewriter {
         for request: ClientRequest,
         redirectedFrom scope: AddressScope?
     ) -> RewrittenRequest? {
-        guard permits(endpoint.address, as: rewritten.resolution),
+        guard permits(endpoint.address, of: rewritten.content.url.host, as: rewritten.resolution),
             mayBeReached(endpoint.address, as: rewritten.resolution, redirectedFrom: scope)
         else { return nil }
         var resolution = rewritten.resolution

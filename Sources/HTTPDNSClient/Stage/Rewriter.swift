@@ -191,16 +191,21 @@ public final class Rewriter: Interceptor {
         return resolver.off(for: name) != nil
     }
 
-    /// Whether the policy lets an address through that an answer from the same source had.
-    func permits(_ address: IPAddress, as resolution: Resolution) -> Bool {
-        let scope = issuer.scope(ofProvider: resolution.provider)
-        return resolver.policy.refusal(
+    /// Whether the policy lets an address of a host through that an answer from the same source had.
+    func permits(_ address: IPAddress, of host: Host, as resolution: Resolution) -> Bool {
+        resolver.policy.refusal(
             of: address,
             from: resolution.source,
-            providerScope: scope,
-            route: resolution.route
-        )
-            == nil
+            providerScope: issuer.providerScope(of: resolution),
+            route: route(for: host)
+        ) == nil
+    }
+
+    /// This client's own route for a host. A resolution has the route that its addresses came by, which is none for a mapping and
+    /// another client's for a carried tag.
+    func route(for host: Host) -> Route? {
+        guard case .name(let name) = host else { return nil }
+        return resolver.route(for: name)
     }
 
     private func applyPolicy(
@@ -208,24 +213,20 @@ public final class Rewriter: Interceptor {
         issuer: TagIssuer,
         host: Host
     ) throws(HTTPDNSClientError) {
-        let scope = issuer.scope(ofProvider: resolution.provider)
+        let scope = issuer.providerScope(of: resolution)
         let source = resolution.source
         let policy = resolver.policy
+        let route = route(for: host)
         var refusal: String?
         let allowed = resolution.endpoints.filter { endpoint in
-            let reason = policy.refusal(of: endpoint.address, from: source, providerScope: scope)
+            let reason = policy.refusal(of: endpoint.address, from: source, providerScope: scope, route: route)
             refusal = refusal ?? reason
             return reason == nil
         }
         guard let refusal else { return }
         resolution.endpoints = allowed
         guard allowed.isEmpty else { return }
-        throw HTTPDNSClientError(
-            code: .policyRefused,
-            stage: .policy,
-            message: "the addresses that another client gave for \(host) are refused: \(refusal)",
-            host: host.description
-        )
+        throw .allRefused("the addresses that another client gave", of: host, refusal)
     }
 
     private func log(_ rewritten: RewrittenRequest) {

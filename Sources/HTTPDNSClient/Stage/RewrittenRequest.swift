@@ -19,6 +19,7 @@ public struct RewrittenRequest: Sendable {
         let bypass: Bool
         let families: AddressFamilies?
         let hostHeader: String?
+        let reachableNetworks: ReachableNetworks
         let issuer: TagIssuer
         let tagExpiry: MonotonicTime
 
@@ -42,6 +43,7 @@ public struct RewrittenRequest: Sendable {
             bypass = own?.options.bypass ?? false
             families = own?.options.families
             hostHeader = own?.options.hostHeader
+            reachableNetworks = own?.options.reachableNetworks ?? .inherited
             self.issuer = issuer
             self.tagExpiry = tagExpiry
         }
@@ -118,13 +120,12 @@ extension Resolution {
         }
     }
 
-    /// Whether the order is somebody's word about this request, or the outcome of a lot by weights.
+    /// Whether the request itself gives the order of its addresses, or weights do.
     var isChosen: Bool {
         switch source {
         case .request, .literal: return true
         case .mapping, .lastResort:
-            guard let targets = rule?.targets, let first = targets.first else { return false }
-            return targets.contains { $0.weight != first.weight }
+            return rule?.targets.areWeighted ?? false
         default: return false
         }
     }
@@ -133,10 +134,8 @@ extension Resolution {
     var isRewriting: Bool {
         switch source {
         case .literal, .proxy, .unixSocket: return false
-        case .system:
-            // The system resolver as a provider route's fallback is that route's answer.
-            if case .providers = route?.action { return true }
-            return false
+        // The system resolver as a provider route's fallback is that route's answer.
+        case .system: return isFallback
         default: return true
         }
     }

@@ -58,8 +58,12 @@ final class TagIssuer: Sendable {
         return resolver.off(for: name) != nil
     }
 
-    /// How private the service of a provider is, by the provider's name.
-    func scope(ofProvider name: String?) -> AddressScope? { name.flatMap { directory.scope(of: $0) } }
+    /// The scope that the providers behind an answer limit it to: its own provider's, or the most public one of those that
+    /// the system resolver answered in place of. Nil when no provider limits it.
+    func providerScope(of resolution: Resolution) -> AddressScope? {
+        if let name = resolution.provider { return directory.scope(of: name) }
+        return resolution.isFallback ? resolution.route?.fallbackScope(directory.scope(of:)) : nil
+    }
 
     /// What kind of provider a name stands for: `doh`, `json`, or `provider` for kinds that are not the library's own.
     func kind(ofProvider name: String) -> String { directory.kind(of: name) ?? "provider" }

@@ -16,7 +16,7 @@ package struct KeyTable: Sendable {
     )
     package static let dohProvider = KeyTable(
         name: "a provider of kind doh",
-        keys: ["kind", "url", "bootstrap", "method", "ca_file", "limits"],
+        keys: ["kind", "url", "bootstrap", "method", "ca_file", "answers", "limits"],
         later: ["region"]
     )
     package static let jsonProvider = KeyTable(
@@ -72,7 +72,7 @@ package struct KeyTable: Sendable {
         keys: ["addresses", "via", "ttl", "last_resort"]
     )
     package static let via = KeyTable(name: "via", keys: ["host", "keep"])
-    package static let policy = KeyTable(name: "policy", keys: ["providers_may_answer", "allow"])
+    package static let policy = KeyTable(name: "policy", keys: ["providers_may_answer", "allow", "deny"])
     package static let cache = KeyTable(
         name: "cache",
         keys: [
@@ -82,12 +82,16 @@ package struct KeyTable: Sendable {
     )
     package static let cacheTimeToLive = KeyTable(name: "cache.ttl", keys: ["min", "max"])
     package static let snapshot = KeyTable(name: "cache.snapshot", keys: ["file"])
-    package static let resolver = KeyTable(name: "resolver", keys: ["families", "hedge_after", "attempt", "total"])
+    package static let resolver = KeyTable(
+        name: "resolver",
+        keys: ["families", "hedge_after", "attempt", "total", "system_threads"]
+    )
     package static let client = KeyTable(
         name: "client",
         keys: [
             "timeouts", "ca_file", "trust", "trust_by_host", "connections", "on_address_change", "http", "max_response",
             "headers", "headers_by_host", "redirects", "retries", "proxy", "unix_socket", "interface",
+            "reachable_networks",
         ]
     )
     package static let timeouts = KeyTable(

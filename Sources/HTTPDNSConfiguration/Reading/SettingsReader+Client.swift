@@ -29,10 +29,11 @@ extension SettingsReader {
             settings.versions = SettingsReader.versions[word] ?? .automatic
         }
         if let node = fields["max_response"] {
-            let bytes = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {
-                text throws(ValueMistake) in text == "none" ? nil : try ByteCountText.parse(text)
+            let limit = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {
+                text throws(ValueMistake) in
+                text == "none" ? .unlimited : ByteLimit.bytes(try ByteCountText.parse(text))
             }
-            settings.maximumResponseBody = (bytes ?? nil).map(ByteCount.bytes)
+            settings.maximumResponseBody = limit ?? .unlimited
         }
         if let node = fields["headers"] { settings.headers.fields = readHeaders(node) }
         if let node = fields["headers_by_host"] { settings.headers.byHost = readHeadersByHost(node) }

@@ -48,7 +48,7 @@ extension SettingsReader {
 
     /// Retries as the file wants them: to name them is to want them.
     mutating func readRetries(_ node: ConfigurationNode) -> RetryPolicy {
-        guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .none }
+        guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .never }
         var policy = RetryPolicy.standard
         if let node = fields["limit"], let limit = number(of: node, in: Self.hopLimit, path: "client.retries.limit") {
             policy.limit = limit

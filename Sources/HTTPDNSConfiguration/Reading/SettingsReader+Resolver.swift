@@ -6,6 +6,8 @@ extension SettingsReader {
     package static let hedging: ClosedRange<Duration> = .zero...(.seconds(60))
     /// The bounds of one query, and of one resolution. Callers have given up long before ten minutes.
     package static let resolving: ClosedRange<Duration> = .milliseconds(1)...(.seconds(600))
+    /// The bounds of the threads of the system path. Each has a stack of 512 KiB.
+    package static let systemThreads = 1...1024
 
     mutating func readResolver(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .resolver, path: "resolver") else { return }
@@ -17,6 +19,9 @@ extension SettingsReader {
             duration(of: $0, in: Self.resolving, path: "resolver.attempt")
         }
         settings.timeLimit = fields["total"].flatMap { duration(of: $0, in: Self.resolving, path: "resolver.total") }
+        settings.systemThreads = fields["system_threads"].flatMap {
+            number(of: $0, in: Self.systemThreads, path: "resolver.system_threads")
+        }
         if let attempt = settings.attemptLimit, let total = settings.timeLimit, attempt > total {
             mistakes.add(
                 "resolver: attempt (\(DurationText.write(attempt))) is above total (\(DurationText.write(total)))",

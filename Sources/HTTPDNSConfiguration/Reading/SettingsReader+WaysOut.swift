@@ -3,11 +3,17 @@ internal import HTTPDNSClient
 internal import HTTPDNSPrimitives
 
 extension KeyTable {
-    package static let proxy = KeyTable(name: "client.proxy", keys: ["url", "user", "password", "resolve", "except"])
+    package static let proxy = KeyTable(
+        name: "client.proxy",
+        keys: ["url", "user", "password", "resolve", "enforces_reachable_networks", "except"]
+    )
 }
 
 extension WordTable {
     package static let proxyResolvers = WordTable(words: ["proxy", "local"])
+    package static let networks = WordTable(
+        words: [ReachableNetworks.any, .publicInternet].map(\.description)
+    )
 }
 
 /// How requests leave the machine: proxies, Unix sockets, local addresses.
@@ -15,7 +21,7 @@ extension SettingsReader {
     private static let proxyForm = "a proxy such as http://proxy.example:3128, environment, or none"
 
     mutating func readWaysOut(_ fields: Fields, into settings: inout FileSettings) {
-        if let node = fields["proxy"] { settings.proxy = readProxy(node) ?? .none }
+        if let node = fields["proxy"] { settings.proxy = readProxy(node) ?? .direct }
         if let node = fields["unix_socket"] { settings.unixSocket = readUnixSocket(node) }
         if let node = fields["interface"] {
             let form = "a network interface such as eth0, or an address of this machine"
@@ -28,7 +34,12 @@ extension SettingsReader {
                 return .interface(text)
             }
         }
-        if settings.proxy != .none, settings.unixSocket != nil, let node = fields["unix_socket"] {
+        if let node = fields["reachable_networks"],
+            let word = word(of: node, .networks, path: "client.reachable_networks")
+        {
+            settings.reachableNetworks = word == ReachableNetworks.any.description ? .any : .publicInternet
+        }
+        if settings.proxy != .direct, settings.unixSocket != nil, let node = fields["unix_socket"] {
             mistakes.add(
                 "client.unix_socket: there is a client.proxy too, and nothing goes through a proxy to a Unix socket",
                 at: node.position,
@@ -39,11 +50,11 @@ extension SettingsReader {
 
     private mutating func readProxy(_ node: ConfigurationNode) -> ProxyRules? {
         let path = "client.proxy"
-        if node.isEmpty { return ProxyRules.none }
+        if node.isEmpty { return .direct }
         guard case .mapping = node.content else {
             return value(of: node, path: path, Self.proxyForm) { text throws(ValueMistake) in
                 if text == "environment" { return .environment }
-                if text == "none" { return .none }
+                if text == "none" { return .direct }
                 return .through(try Self.proxy(text))
             }
         }
@@ -64,12 +75,16 @@ extension SettingsReader {
         }
         let password = fields["password"].flatMap { readSecret($0, path: "\(path).password") }
         let resolver = fields["resolve"].flatMap { word(of: $0, .proxyResolvers, path: "\(path).resolve") }
+        let enforces = fields["enforces_reachable_networks"].flatMap {
+            truth(of: $0, path: "\(path).enforces_reachable_networks")
+        }
         let exceptions = fields["except"].map { readExceptions($0, path: "\(path).except") } ?? .none
         if fields["user"] == nil, let node = fields["password"] {
             mistakes.add("\(path).password: there is no user", at: node.position, hint: "give \(path).user")
         }
         guard var proxy = read else { return nil }
         proxy.resolvesLocally = resolver == "local"
+        proxy.enforcesReachableNetworks = enforces ?? false
         if let user { proxy.credential = ProxyCredential(user: user, password: password?.live) }
         return .through(proxy, except: exceptions)
     }

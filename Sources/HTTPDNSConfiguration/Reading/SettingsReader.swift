@@ -42,7 +42,7 @@ struct SettingsReader {
             settings.routes = readRoutes(node, providers: providerNames(fields["providers"]))
         }
         if let node = fields["mappings"] { settings.mappings = readMappings(node) }
-        if let node = fields["policy"] { settings.policy = readPolicy(node) }
+        if let node = fields["policy"] { readPolicy(node, into: &settings) }
         if let node = fields["cache"] { readCache(node, into: &settings) }
         if let node = fields["resolver"] { readResolver(node, into: &settings) }
         if let node = fields["client"] { readClient(node, into: &settings) }

@@ -10,6 +10,8 @@ package struct FileSettings: Sendable {
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]
     package var policy = AddressPolicy()
+    /// What those of the providers may answer that say nothing of their own.
+    package var answers = AddressScope.public
     package var cache = ResolverConfiguration.Cache()
     /// Names that are resolved at start.
     package var preresolve: [HostName] = []
@@ -21,6 +23,7 @@ package struct FileSettings: Sendable {
     package var attemptLimit: Duration?
     /// How long one resolution may take in all.
     package var timeLimit: Duration?
+    package var systemThreads: Int?
     package var timeouts = HTTPDNSClient.Configuration.Timeouts()
     package var certificateFile: String?
     /// Whom the client believes, apart from ``certificateFile``.
@@ -32,13 +35,14 @@ package struct FileSettings: Sendable {
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
-    package var maximumResponseBody: ByteCount?
+    package var maximumResponseBody = ByteLimit.unlimited
     package var headers = DefaultHeaders()
     package var redirects = RedirectPolicy()
-    package var retries = RetryPolicy.none
-    package var proxy = ProxyRules.none
+    package var retries = RetryPolicy.never
+    package var proxy = ProxyRules.direct
     package var unixSocket: String?
     package var localSource: LocalSource?
+    package var reachableNetworks = ReachableNetworks.any
     /// What a local provider does with the file. Clients have no use for it.
     package var serve = ServeSettings()
 
@@ -49,6 +53,16 @@ package struct FileSettings: Sendable {
         var trust = trust
         trust.roots = certificateFile.map(TrustRoots.file) ?? .system
         return trust
+    }
+
+    /// These settings for a program beside the service whose file it is. A client of them neither reads nor writes the files of
+    /// the service, and asks no provider before its first call.
+    package var forInspection: FileSettings {
+        var settings = self
+        settings.snapshotFile = nil
+        settings.preresolve = []
+        settings.providers = providers.map(\.withoutAddressesFile)
+        return settings
     }
 
     /// The settings with live providers.
@@ -67,7 +81,8 @@ package struct FileSettings: Sendable {
         var next = LiveProviders()
         var mistakes = MistakeList(file: file)
         var configuration = HTTPDNSClient.Configuration()
-        for provider in providers {
+        for var provider in providers {
+            provider.answers = provider.answers ?? answers
             do {
                 configuration.resolver.providers.append(try next.take(provider, from: live))
                 configuration.resolver.providerLimits[provider.name] = provider.limits
@@ -97,6 +112,7 @@ package struct FileSettings: Sendable {
         configuration.proxy = proxy
         configuration.unixSocket = unixSocket
         configuration.localSource = localSource
+        configuration.reachableNetworks = reachableNetworks
         configuration.connections = connections
         if let maximumIdleConnections { configuration.maximumIdleConnections = maximumIdleConnections }
         return configuration
@@ -111,5 +127,6 @@ package struct FileSettings: Sendable {
         if let hedgeAfter { resolver.hedgeAfter = hedgeAfter }
         if let attemptLimit { resolver.attemptLimit = attemptLimit }
         if let timeLimit { resolver.timeLimit = timeLimit }
+        if let systemThreads { resolver.systemThreads = systemThreads }
     }
 }

@@ -23,10 +23,27 @@ extension FileSettings {
         /// Nil for the addresses of the service's own URL.
         package var bootstrap: [IPAddress]?
         package var certificateFile: String?
+        /// The most private scope that it may answer; nil means as ``FileSettings/answers``.
+        package var answers: AddressScope?
         /// How much it may be asked; nil means the defaults.
         package var limits: ProviderLimits?
         /// Where its name stands.
         package var position: Position
+
+        /// The same provider, which keeps no discovered addresses for the next process.
+        var withoutAddressesFile: Provider {
+            var provider = self
+            switch kind {
+            case .alibaba(var own):
+                own.addressesFile = nil
+                provider.kind = .alibaba(own)
+            case .tencent(var own):
+                own.addressesFile = nil
+                provider.kind = .tencent(own)
+            case .doh, .google, .cloudflare, .alidns: break
+            }
+            return provider
+        }
 
         /// The provider itself.
         func live() throws(ProviderConfigurationError) -> any HTTPDNS.Provider {
@@ -37,16 +54,19 @@ extension FileSettings {
                 var settings = DoHProvider.Configuration(name: name, url: url ?? "", bootstrap: bootstrap ?? [])
                 settings.method = method
                 settings.trustRoots = trustRoots
+                settings.answers = answers ?? .public
                 return try DoHProvider(settings)
             case .alibaba(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
+                settings.answers = answers ?? .public
                 if let url { settings.url = url }
                 settings.bootstrap = bootstrap
                 return try AlibabaProvider(settings)
             case .tencent(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
+                settings.answers = answers ?? .public
                 settings.url = url
                 settings.bootstrap = bootstrap ?? []
                 return try TencentProvider(settings)
@@ -62,6 +82,7 @@ extension FileSettings {
             }
             var settings = JSONDNSProvider.Configuration(name: name, service: service, url: url, bootstrap: bootstrap)
             settings.trustRoots = trustRoots
+            settings.answers = answers ?? .public
             return try JSONDNSProvider(settings)
         }
     }

@@ -14,12 +14,17 @@ struct FileConfigurationSource: ConfigurationSource {
     /// What it said then.
     let settings: HTTPDNSClient.Configuration
     let providers: LiveProviders
+    /// Whether the settings are those of ``FileSettings/forInspection``.
+    let isInspecting: Bool
 
     /// The settings in a file; they know where they came from.
-    static func read(_ name: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    static func read(
+        _ name: String,
+        isInspecting: Bool = false
+    ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         let contents = try FileContents.reading(name)
         var providers = LiveProviders()
-        var settings = try parse(contents.bytes, name: name, providers: &providers)
+        var settings = try parse(contents.bytes, name: name, isInspecting: isInspecting, providers: &providers)
         // Of what is no file, such as a pipe, nothing more is to be had.
         guard let sight = contents.sight, sight.isPlain, let path = FilePath.absolute(name) else { return settings }
         settings.source = FileConfigurationSource(
@@ -27,7 +32,8 @@ struct FileConfigurationSource: ConfigurationSource {
             path: path,
             reading: WatchedFileReading(bytes: contents.bytes, sight: contents.isSteady ? sight : nil),
             settings: settings,
-            providers: providers
+            providers: providers,
+            isInspecting: isInspecting
         )
         return settings
     }
@@ -35,10 +41,12 @@ struct FileConfigurationSource: ConfigurationSource {
     static func parse(
         _ bytes: [UInt8],
         name: String,
+        isInspecting: Bool,
         providers: inout LiveProviders
     ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         let text = try FileContents.text(bytes, file: name)
-        return try ConfigurationFile.settings(text, name: name)
+        let settings = try ConfigurationFile.settings(text, name: name)
+        return try (isInspecting ? settings.forInspection : settings)
             .clientConfiguration(file: name, providers: &providers)
     }
 

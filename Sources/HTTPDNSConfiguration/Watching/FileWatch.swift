@@ -79,7 +79,12 @@ private final class SettingsRenewal: Sendable {
     func apply(_ bytes: [UInt8]) async throws -> ReloadResult {
         let running = providers.withLock { $0 }
         var next = running
-        let said = try FileConfigurationSource.parse(bytes, name: source.name, providers: &next)
+        let said = try FileConfigurationSource.parse(
+            bytes,
+            name: source.name,
+            isInspecting: source.isInspecting,
+            providers: &next
+        )
         do {
             let result = try await apply(settings.renewed(from: source.settings, to: said))
             let applied = next

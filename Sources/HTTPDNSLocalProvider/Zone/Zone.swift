@@ -21,6 +21,14 @@ struct Zone: Sendable {
     /// How many names and suffixes have addresses.
     var ruleCount: Int { mappings.rules.count }
 
+    /// The most private scope among the addresses.
+    var widestScope: AddressScope {
+        let targets = mappings.rules.values.flatMap { mapping -> [HostMapping.Target] in
+            if case .addresses(let targets) = mapping.action { targets } else { [] }
+        }
+        return targets.map { AddressScope(of: $0.address) }.max() ?? .public
+    }
+
     /// What there is about `host`.
     func answer(for host: HostName) -> ZoneAnswer {
         var answer = ZoneAnswer(host: host, timeToLive: Int(settings.timeToLive.components.seconds))

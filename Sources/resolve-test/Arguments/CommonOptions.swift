@@ -42,6 +42,12 @@ struct CommonOptions: ParsableArguments, Sendable {
     var usesPublicProviders = false
 
     @Option(
+        name: .customLong("answers"),
+        help: "The most private addresses that the services of --doh and --public may answer."
+    )
+    var answers = AnswerChoice.public
+
+    @Option(
         name: .customLong("cacert"),
         help: ArgumentHelp("Trust only the authorities in this PEM file, for providers and origins.", valueName: "FILE")
     )

@@ -20,8 +20,11 @@ struct CheckCommand: Subcommand {
         let configuration: HTTPDNSClient.Configuration
         do {
             configuration = try ConfigurationFile.load(file)
-            // Says what only shows once all parts meet, such as a CA file that is not there.
-            try await HTTPDNSClient(configuration: configuration).shutdown()
+            // The client finds what only shows once all parts meet, such as a CA file that is not there. It has no snapshot, no names to
+            // resolve at start and no file to follow, so it opens no socket.
+            var unwatched = configuration
+            unwatched.source = nil
+            try await HTTPDNSClient(configuration: unwatched).shutdown()
         } catch let error as ConfigurationFileError {
             guard !output.isJSON else { throw error }
             console.standardError.say(

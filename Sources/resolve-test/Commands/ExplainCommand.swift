@@ -27,7 +27,8 @@ struct ExplainCommand: Subcommand {
             rewrite: try RewriteView(rewritten),
             providerKinds: settings.providerKinds,
             certificateAuthorityFile: common.certificateAuthorityFile,
-            isVerbose: common.output.isVerbose
+            isVerbose: common.output.isVerbose,
+            reachableNetworks: settings.configuration.reachableNetworks
         )
         let output = console.standardOutput
         try output.write(

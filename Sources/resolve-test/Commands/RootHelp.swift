@@ -16,7 +16,8 @@ enum RootHelp {
           --config FILE (or HTTPDNS_CONFIG)    --map HOST[:PORT]=ADDRESS[,ADDRESS]
           --doh URL    --bootstrap HOST=ADDRESS    --public    --system-fallback
           --socket PATH (or HTTPDNS_SOCKET)    a running service: dump, switch, watch
-          --cacert FILE    --allow CIDR    --family v4|v6|both    --fail    --json    -v
+          --cacert FILE    --allow CIDR    --answers public|private|loopback
+            --family v4|v6|both    --fail    --json    -v
         Exit: 0 done  1 failed  2 usage or configuration  3 compare: answer suspicious.
         Nothing leaves for public DNS without --public.
 

@@ -4,17 +4,22 @@ internal import HTTPDNSConfiguration
 /// What `check` says about a file.
 struct CheckReport {
     var file: String
-    var providers: [String]
+    /// The name of each provider, and the most private scope that it may answer.
+    var providers: [(name: String, answers: AddressScope)]
     var routes: [Route]
     var rules: [MappingKey: HostMapping]
     var isEnabled: Bool
+    var policy: AddressPolicy
+    var reachableNetworks: ReachableNetworks
 
     init(file: String, configuration: HTTPDNSClient.Configuration) {
         self.file = file
-        providers = configuration.resolver.providers.map(\.name)
+        providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
         routes = configuration.resolver.routes
         rules = configuration.resolver.mappings
         isEnabled = configuration.isEnabled
+        policy = configuration.resolver.policy
+        reachableNetworks = configuration.reachableNetworks
     }
 
     func text(isVerbose: Bool) -> String {
@@ -26,7 +31,11 @@ struct CheckReport {
         var text = "\(PrintableText.line(file))   valid   \(parts.joined(separator: ", "))\(switched)\n"
         guard isVerbose else { return text }
         var columns = Columns()
-        for provider in providers { columns.append(["provider", provider]) }
+        columns.append(["reachable", "\(reachableNetworks)"])
+        for (word, blocks) in [("allow", policy.allowed), ("deny", policy.denied)] where !blocks.isEmpty {
+            columns.append([word, blocks.map(\.description).joined(separator: ", ")])
+        }
+        for provider in providers { columns.append(["provider", provider.name, "answers \(provider.answers)"]) }
         for route in routes {
             columns.append([
                 "route", "\(route.pattern)", Self.action(route.action), route.location.map { "\($0)" } ?? "",
@@ -46,7 +55,11 @@ struct CheckReport {
             ("file", .text(file)),
             ("valid", .bool(true)),
             ("enabled", .bool(isEnabled)),
-            ("providers", .array(providers.map(JSONValue.text))),
+            ("reachableNetworks", .text("\(reachableNetworks)")),
+            ("allowed", .array(policy.allowed.map { .text("\($0)") })),
+            ("denied", .array(policy.denied.map { .text("\($0)") })),
+            ("providers", .array(providers.map { .text($0.name) })),
+            ("answers", .object(providers.map { ($0.name, .text("\($0.answers)")) })),
             ("routes", .array(routes.map { .text("\($0.pattern)") })),
             ("mappings", .array(MappingOrder.sorted(rules).map { .text("\($0.key)") })),
         ])

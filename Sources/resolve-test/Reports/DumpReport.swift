@@ -150,7 +150,10 @@ struct DumpReport {
     }
 
     private func pool(_ pool: Diagnostics.Pool) -> [String] {
-        ["\(pool.host):\(pool.port)", pool.endpoint, Self.count(pool.connections, "connection")]
+        [
+            "\(pool.host):\(pool.port)", pool.endpoint, Self.count(pool.connections, "connection"),
+            pool.requests.map { Self.count($0, "request") } ?? "",
+        ]
     }
 
     private func endpoint(_ endpoint: Diagnostics.Endpoint) -> [String] {

@@ -8,6 +8,8 @@ struct ExplainReport {
     var certificateAuthorityFile: String?
     /// Whether what libcurl gets is shown.
     var isVerbose: Bool
+    /// The networks that the request may reach.
+    var reachableNetworks = ReachableNetworks.any
 
     private static let labelWidth = 14
 
@@ -16,7 +18,7 @@ struct ExplainReport {
             line("original", [rewrite.originalURL], screen),
             line("address form", [rewrite.addressURL, "Host \(rewrite.host)", identity], screen),
             line("why", [reason, words.failures], screen),
-            line("candidates", candidates + ["policy: allowed (\(rewrite.resolution.source))"], screen),
+            line("candidates", candidates + [policy], screen),
             line("lifetime", [lifetime], screen),
         ]
         if let canonicalName = rewrite.resolution.canonicalName {
@@ -35,6 +37,11 @@ struct ExplainReport {
         LabelledLine.text(label, segments.map(PrintableText.line), labelWidth: Self.labelWidth, screen: screen)
     }
 
+    private var policy: String {
+        let source = "policy: allowed (\(rewrite.resolution.source))"
+        return reachableNetworks == .any ? source : "\(source), reachable: \(reachableNetworks)"
+    }
+
     private var words: ResolutionText {
         ResolutionText(resolution: rewrite.resolution, providerKinds: providerKinds)
     }
@@ -47,14 +54,13 @@ struct ExplainReport {
     private var reason: String { RewriteReason.text(rewrite.resolution, words: words) }
 
     private var candidates: [String] {
-        let weights = rewrite.resolution.rule?.targets ?? []
-        let areWeighted = Set(weights.map(\.weight)).count > 1
+        let targets = rewrite.resolution.rule?.targets ?? []
         return rewrite.resolution.endpoints.enumerated().map { index, endpoint in
             var text = EndpointText.text(endpoint, urlPort: rewrite.urlPort)
-            let target = weights.first {
+            let target = targets.first {
                 $0.address == endpoint.address && ($0.port ?? rewrite.urlPort) == endpoint.port
             }
-            if areWeighted, let target { text += " weight \(target.weight)" }
+            if let weight = target?.weight { text += " weight \(weight)" }
             return index == 0 && rewrite.resolution.endpoints.count > 1 ? text + " <- chosen" : text
         }
     }

@@ -30,7 +30,7 @@ struct MappingExport {
         return targets.map { target in
             let line = "\(target.address.description.padded(to: width))  \(name)"
             let port = target.port.map { "port \($0) is lost" }
-            let remarks = [port, weight(of: target, in: targets)].compactMap { $0 }
+            let remarks = [port, target.weight.map { "weight \($0)" }].compactMap { $0 }
             return remarks.isEmpty ? line : "\(line)  # \(remarks.joined(separator: ", "))"
         }
     }
@@ -41,9 +41,7 @@ struct MappingExport {
             return [comment(key, mapping, "has no addresses of its own")]
         }
         guard case .exact(let name) = key.pattern else { return [comment(key, mapping, "curl has no patterns")] }
-        let weights = targets.compactMap { target in
-            weight(of: target, in: targets).map { "\(target.address) \($0)" }
-        }
+        let weights = targets.filter { $0.weight != nil }.map { MappingText.weighted($0) }
         var lines = weights.isEmpty ? [] : ["# \(key): \(weights.joined(separator: ", "))"]
         // curl wants a port; a rule without one is for those of http and https at least.
         for port in key.port.map({ [$0] }) ?? [80, 443] {
@@ -63,10 +61,6 @@ struct MappingExport {
         "# \(key): \(MappingText.text(mapping)) (\(reason))"
     }
 
-    private func weight(of target: HostMapping.Target, in targets: [HostMapping.Target]) -> String? {
-        Set(targets.map(\.weight)).count > 1 ? "weight \(target.weight)" : nil
-    }
-
     /// A whole configuration file, which says the same rules when it is read again.
     private var json: JSONValue {
         .object([
@@ -79,12 +73,8 @@ struct MappingExport {
         var members: [(name: String, value: JSONValue)] = []
         switch mapping.action {
         case .addresses(let targets):
-            let isWeighted = Set(targets.map(\.weight)).count > 1
-            let addresses: JSONValue =
-                isWeighted
-                ? .object(targets.map { (MappingText.target($0), .integer($0.weight)) })
-                : .array(targets.map { .text(MappingText.target($0)) })
-            guard mapping.timeToLive != nil else { return isWeighted ? .object([("addresses", addresses)]) : addresses }
+            let addresses = value(targets)
+            if mapping.timeToLive == nil, case .array = addresses { return addresses }
             members.append(("addresses", addresses))
         case .via(let name, takesIdentity: true):
             members.append(("via", .object([("host", .text("\(name)")), ("keep", .array([.text("host")]))])))
@@ -93,12 +83,20 @@ struct MappingExport {
         case .bypass:
             return .text("bypass")
         case .lastResort(let targets):
-            members.append(("last_resort", .array(targets.map { .text(MappingText.target($0)) })))
+            members.append(("last_resort", value(targets)))
         case nil:
             return .null
         }
         if let timeToLive = mapping.timeToLive { members.append(("ttl", .text(Self.duration(timeToLive)))) }
         return .object(members)
+    }
+
+    /// A list, or with weights an object.
+    private func value(_ targets: [HostMapping.Target]) -> JSONValue {
+        let shares = targets.compactMap { target in
+            target.weight.map { (name: MappingText.target(target), value: JSONValue.integer($0)) }
+        }
+        return shares.isEmpty ? .array(targets.map { .text(MappingText.target($0)) }) : .object(shares)
     }
 
     /// A duration as the configuration file writes it.

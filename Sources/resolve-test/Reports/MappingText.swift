@@ -21,14 +21,22 @@ enum MappingText {
     static func text(_ mapping: HostMapping) -> String {
         switch mapping.action {
         case .addresses(let targets):
-            let isWeighted = Set(targets.map(\.weight)).count > 1
-            return targets.map { target($0) + (isWeighted ? " (weight \($0.weight))" : "") }.joined(separator: ", ")
+            return Self.targets(targets)
         case .via(let name, takesIdentity: let takesIdentity):
             return takesIdentity ? "via \(name), with its SNI and certificate" : "via \(name)"
         case .bypass: return "bypass"
-        case .lastResort(let targets): return "last resort " + targets.map { target($0) }.joined(separator: ", ")
+        case .lastResort(let targets): return "last resort " + Self.targets(targets)
         case nil: return "not readable"
         }
+    }
+
+    private static func targets(_ targets: [HostMapping.Target]) -> String {
+        targets.map { target($0) + ($0.weight.map { " (weight \($0))" } ?? "") }.joined(separator: ", ")
+    }
+
+    /// `203.0.113.7:8443 weight 5`.
+    static func weighted(_ target: HostMapping.Target) -> String {
+        Self.target(target) + (target.weight.map { " weight \($0)" } ?? "")
     }
 
     /// `203.0.113.7`, `2001:db8::7`, `203.0.113.7:8443`, `[2001:db8::7]:8443`.

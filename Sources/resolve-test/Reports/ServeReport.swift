@@ -25,7 +25,7 @@ struct ServeReport: Sendable {
                 .object([
                     ("event", .text("listening")), ("url", .text(listening.url)),
                     ("address", .text("\(listening.address)")), ("port", .integer(Int(listening.port))),
-                    ("mappings", .integer(listening.ruleCount)),
+                    ("mappings", .integer(listening.ruleCount)), ("answers", .text("\(listening.answers)")),
                 ])
             )
             return
@@ -33,6 +33,12 @@ struct ServeReport: Sendable {
         let count = listening.ruleCount
         write("listening  \(listening.url)   \(count) mapping\(count == 1 ? "" : "s") of \(PrintableText.line(file))\n")
         write("  DoH /dns-query   JSON /resolve /dns-query /alidns/resolve   Alibaba /v2/d /ACCOUNT/d   Tencent /d\n")
+        if listening.answers != .public {
+            let scope = min(listening.answers, .loopback)
+            console.standardError.say(
+                "note: there are \(scope) addresses; clients need answers: \(scope) for this provider, or --answers \(scope)\n"
+            )
+        }
         if AddressScope(of: listening.address) != .loopback {
             console.standardError.say("note: \(listening.address) may be reached by other machines\n")
         }

@@ -74,16 +74,34 @@ struct ServiceLook {
     private func resolution(_ rule: Diagnostics.Mappings.Rule) -> Resolution? {
         guard let key = try? MappingKey(rule.key) else { return nil }
         let urlPort = key.port ?? ServiceLook.port
-        let endpoints = rule.targets.compactMap { text -> Endpoint? in
-            let place = text.prefix { $0 != " " }
-            if let address = IPAddress(String(place)) { return Endpoint(address: address, port: urlPort) }
-            return Self.endpoint(place)
-        }
-        guard !endpoints.isEmpty else { return nil }
+        let targets = rule.targets.compactMap(Self.target)
+        guard !targets.isEmpty else { return nil }
+        let endpoints = targets.map { Endpoint(address: $0.address, port: $0.port ?? urlPort) }
         var resolution = Resolution(endpoints: endpoints, source: .mapping)
-        resolution.rule = AppliedRule(key: key, location: nil)
+        resolution.rule = AppliedRule(key: key, location: nil, targets: targets)
         resolution.generation = diagnostics.mappings.generation
         return resolution
+    }
+
+    /// `203.0.113.7`, `203.0.113.7:8443 weight 5`.
+    private static func target(_ text: String) -> HostMapping.Target? {
+        let words = text.split(separator: " ")
+        guard let place = words.first else { return nil }
+        let weight = words.count == 3 && words[1] == "weight" ? Int(words[2]) : nil
+        if let address = IPAddress(String(place)) { return HostMapping.Target(address, weight: weight) }
+        return endpoint(place).map { HostMapping.Target($0.address, port: $0.port, weight: weight) }
+    }
+
+    /// How many requests the service has sent to each endpoint, for a name with or without a port.
+    func requests(for question: HostArgument) -> [Endpoint: Int] {
+        var counts: [Endpoint: Int] = [:]
+        for pool in diagnostics.pools {
+            guard let endpoint = Self.endpoint(pool.endpoint[...]), let requests = pool.requests,
+                question.text == pool.host || question.text == "\(pool.host):\(pool.port)"
+            else { continue }
+            counts[endpoint, default: 0] += requests
+        }
+        return counts
     }
 
     /// `203.0.113.7:8443`, `[2001:db8::7]:8443`.

@@ -2,11 +2,12 @@ internal import HTTPDNSClient
 internal import HTTPDNSConfiguration
 
 extension ConfigurationFile {
-    /// The settings in a file, in builds that can read one.
+    /// The settings in a file, in builds that can read one, without those that would change the files of the service whose
+    /// configuration it is (``inspect(_:)``).
     /// - Throws: ``ConfigurationFileError``; ``CommandFailure`` in a build without the trait YAML.
     static func load(_ path: String) throws -> HTTPDNSClient.Configuration {
         #if YAML
-        return try read(path)
+        return try inspect(path)
         #else
         throw CommandFailure(
             kind: .usage,

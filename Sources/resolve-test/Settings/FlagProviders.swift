@@ -63,6 +63,7 @@ struct FlagProviders {
 
     private mutating func append(_ settings: DoHProvider.Configuration, _ options: CommonOptions) throws {
         var settings = settings
+        settings.answers = options.answers.scope
         if let path = options.certificateAuthorityFile { settings.trustRoots = .file(path) }
         do {
             providers.append(try DoHProvider(settings))

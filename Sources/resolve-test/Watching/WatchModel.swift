@@ -53,6 +53,7 @@ struct WatchModel: Sendable {
             guard var row = old.removeValue(forKey: name) ?? (try? HostArgument(name)).map(WatchRow.init) else {
                 return nil
             }
+            row.take(requests: look.requests(for: row.question))
             if row.take(outcome, at: date) { notices += keep(WatchNotice(date: date, content: .state(row))) }
             return row
         }

@@ -28,6 +28,12 @@ struct WatchRow: Sendable {
     private(set) var lookUpFailed = false
     private(set) var changes = 0
     private(set) var lastChange: Change?
+    /// How many requests the service sent to each endpoint since the watching began; nil without a service.
+    private(set) var requests: [Endpoint: Int]?
+    /// The service's own counts at its last look.
+    private var requestsBefore: [Endpoint: Int] = [:]
+    /// Without a service: how many answers had each endpoint first.
+    private(set) var firsts: [Endpoint: Int] = [:]
     /// The addresses of the last answer that had some; a failure in between is no change.
     private var known: [IPAddress]?
     /// The name itself, and those that mappings lead it through: events tell of these.
@@ -52,11 +58,37 @@ struct WatchRow: Sendable {
             state = .resolved(resolution)
             if resolution.isStale { staleAnswers += 1 } else if !resolution.isCached { lookUpFailed = false }
             names.formUnion(resolution.rule?.via ?? [])
+            if let first = resolution.endpoints.first { firsts[first, default: 0] += 1 }
             noteAddresses(resolution.endpoints.map(\.address), at: date)
         case .failure(let failure):
             state = .failed(failure)
         }
         return differs(from: before)
+    }
+
+    /// Takes the service's counts of requests by endpoint.
+    mutating func take(requests counts: [Endpoint: Int]) {
+        defer { requestsBefore = counts }
+        guard var requests else { return self.requests = [:] }
+        for (endpoint, count) in counts {
+            // A count that is lower than before has begun again.
+            let before = requestsBefore[endpoint] ?? 0
+            requests[endpoint, default: 0] += count < before ? count : count - before
+        }
+        self.requests = requests
+    }
+
+    /// `96 requests`, or without a service `first in 12 of 24 answers`.
+    func useText(of endpoint: Endpoint) -> String {
+        guard let requests else {
+            return
+                "first in \(Figures.count(firsts[endpoint] ?? 0)) of \(Figures.count(firsts.values.reduce(0, +))) answers"
+        }
+        // A name without a port may be requested on any; the port of a target without one of its own is the URL's.
+        let isAnyPort = endpoint.port == question.port
+        let count = requests.filter { $0.key == endpoint || isAnyPort && $0.key.address == endpoint.address }
+            .values.reduce(0, +)
+        return "\(Figures.count(count)) request\(count == 1 ? "" : "s")"
     }
 
     /// Takes note of a look-up that ended, where it is about this host.

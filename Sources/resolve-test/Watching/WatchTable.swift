@@ -32,6 +32,7 @@ struct WatchTable {
         var rowEnds: [Int] = []
         for row in model.rows {
             table.append(cells(row))
+            table += addresses(row)
             if showsDetails { table += details(row) }
             rowEnds.append(table.count)
         }
@@ -62,7 +63,7 @@ struct WatchTable {
             let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
             let health = resolution.provider.flatMap { model.healthText(of: $0) }
             return [
-                name, Cell(addressText(resolution, row.question.port)), Cell(words.source),
+                name, Cell(addressText(row, resolution)), Cell(words.source),
                 resolution.isStale ? Cell("STALE", .bad) : Cell(resolution.timeToLive.map(Figures.lifetime) ?? "-"),
                 health.map { Cell($0.text, $0.isGood ? .good : .bad) } ?? Cell("-"),
                 stale, refreshed(row, resolution), changes,
@@ -70,10 +71,32 @@ struct WatchTable {
         }
     }
 
-    private func addressText(_ resolution: Resolution, _ port: UInt16) -> String {
+    private func addressText(_ row: WatchRow, _ resolution: Resolution) -> String {
+        if let first = listed(row, resolution).first { return first }
         guard let first = resolution.endpoints.first else { return "-" }
-        let more = showsDetails ? 0 : resolution.endpoints.count - 1
-        return EndpointText.text(first, urlPort: port) + (more > 0 ? " +\(more)" : "")
+        let more = resolution.endpoints.count - 1
+        return EndpointText.text(first, urlPort: row.question.port) + (more > 0 ? " +\(more)" : "")
+    }
+
+    /// The addresses after the first, a line for each.
+    private func addresses(_ row: WatchRow) -> [[Cell]] {
+        guard case .resolved(let resolution) = row.state else { return [] }
+        return listed(row, resolution).dropFirst().map { [Cell(""), Cell($0)] }
+    }
+
+    /// `203.0.113.7 weight 95, 12 requests` for each address, with details and where addresses share by weight; else empty. Those
+    /// with weights are in the order of their rule, so that lines do not change places with each answer.
+    private func listed(_ row: WatchRow, _ resolution: Resolution) -> [String] {
+        let targets = (resolution.rule?.targets ?? []).filter { $0.weight != nil }
+        let port = row.question.port
+        if targets.count > 1 {
+            return targets.map { target in
+                let endpoint = Endpoint(address: target.address, port: target.port ?? port)
+                return "\(MappingText.weighted(target)), \(row.useText(of: endpoint))"
+            }
+        }
+        guard showsDetails else { return [] }
+        return resolution.endpoints.map { "\(EndpointText.text($0, urlPort: port)), \(row.useText(of: $0))" }
     }
 
     private func refreshed(_ row: WatchRow, _ resolution: Resolution) -> Cell {
@@ -94,9 +117,6 @@ struct WatchTable {
         case .asking: return []
         case .failed(let failure): return [[Cell("  \(failure.message)", .quiet)]]
         case .resolved(let resolution):
-            var lines = resolution.endpoints.dropFirst().map { endpoint in
-                [Cell(""), Cell(EndpointText.text(endpoint, urlPort: row.question.port))]
-            }
             let words = ResolutionText(resolution: resolution, providerKinds: providerKinds)
             let facts = [
                 resolution.rule.map { "mapping \"\($0.key)\"" + ($0.location.map { " at \($0)" } ?? "") },
@@ -104,8 +124,7 @@ struct WatchTable {
                 resolution.canonicalName.map { "canonical name \($0)" },
                 words.failures.isEmpty ? nil : words.failures,
             ].compactMap { $0 }
-            if !facts.isEmpty { lines.append([Cell("  " + facts.joined(separator: "   "), .quiet)]) }
-            return lines
+            return facts.isEmpty ? [] : [[Cell("  " + facts.joined(separator: "   "), .quiet)]]
         }
     }
 

@@ -17,7 +17,7 @@ struct RotatingAnswerTests {
     /// Another one of three of the origins' addresses each time, for a second.
     private final class Rotation: Provider {
         let name = "rotation"
-        let serviceScope = AddressScope.loopback
+        let answerScope = AddressScope.loopback
         private let count = Lock(0)
 
         func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {

@@ -13,7 +13,9 @@ struct BrokenProviderTests {
     private func settings(_ server: RawServer) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         let url = "http://127.0.0.1:\(server.port)/dns-query"
-        configuration.resolver.providers = [try DoHProvider(.init(name: "broken", url: url))]
+        var service = DoHProvider.Configuration(name: "broken", url: url)
+        service.answers = .loopback
+        configuration.resolver.providers = [try DoHProvider(service)]
         configuration.resolver.routes = [Route(.any, .providers(["broken"], fallback: .none))]
         configuration.resolver.families = .v4
         configuration.makePatient()

@@ -16,7 +16,7 @@ struct OrderOverTheWireTests {
         let rig = try await ServerRig.shared()
         let journal = Journal()
         var configuration = try rig.settings()
-        configuration.redirects = .none
+        configuration.redirects = .never
         configuration.applicationInterceptors =
             [.recorder("A1", journal), .followingRedirects, .recorder("A2", journal)]
             as [Stage]
@@ -96,7 +96,7 @@ struct OrderOverTheWireTests {
             request.options.maximumResponseBody = .bytes(1023)
             let short = try await refusal { _ = try await client.execute(request).text() }
             #expect(short.code == .responseTooLarge, "\(short)")
-            request.options.maximumResponseBody = nil
+            request.options.maximumResponseBody = .inherited
             let collected = try await refusal { _ = try await client.execute(request).body.collect(upTo: .bytes(1023)) }
             #expect(collected.code == .responseTooLarge, "\(collected)")
         }

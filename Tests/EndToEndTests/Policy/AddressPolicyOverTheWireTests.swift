@@ -13,7 +13,7 @@ struct AddressPolicyOverTheWireTests {
         "169.254.169.254", "169.254.0.1", "0.0.0.0", "224.0.0.1", "255.255.255.255",
     ]
 
-    @Test("a provider on loopback may answer loopback, and private addresses")
+    @Test("A provider with answers: loopback may answer loopback and private addresses")
     func loopback() async throws {
         let rig = try await ServerRig.shared()
         try await rig.setRecords("policy-loop.wild.test", ["127.0.0.3"])
@@ -47,13 +47,31 @@ struct AddressPolicyOverTheWireTests {
         }
     }
 
+    @Test("A provider on loopback answers public addresses alone, until its settings allow more")
+    func stub() async throws {
+        let rig = try await ServerRig.shared()
+        let server = try RawServer(.hang)
+        try await rig.setRecords("policy-stub.wild.test", ["127.0.0.1"])
+        let flags = [
+            "fetch", "http://policy-stub.wild.test:\(server.port)/", "--doh", rig.dohURL, "--bootstrap",
+            "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
+        ]
+        let run = try await Command(try BuiltProduct.path("resolve-test"), flags).run()
+        #expect(run.status == 1 && run.error.contains("answers: loopback"), "\(run)")
+        #expect(server.connections.isEmpty)
+        let allowed = try await Command(
+            try BuiltProduct.path("resolve-test"),
+            ["resolve", "policy-stub.wild.test"] + flags.dropFirst(2) + ["--answers", "loopback"]
+        ).run()
+        #expect(allowed.status == 0 && allowed.output.contains("127.0.0.1"), "\(allowed)")
+    }
+
     @Test("limited to public answers, loopback and private ones are refused, and nobody connects")
     func publicOnly() async throws {
         let rig = try await ServerRig.shared()
         let server = try RawServer(.hang)
         try await rig.setRecords("policy-public.wild.test", ["127.0.0.1"])
-        var configuration = try rig.settings()
-        configuration.resolver.policy.providersMayAnswer = .public
+        let configuration = try rig.settings(answers: .public)
         try await withClient(configuration) { client in
             for (name, address) in [
                 ("policy-public.wild.test", "127.0.0.1"), ("private.test", "10.0.0.1"),
@@ -89,9 +107,8 @@ struct AddressPolicyOverTheWireTests {
         {
             try await rig.setRecords(name, type: "AAAA", [address])
             try await rig.setRecords(name, type: "A", [])
-            var configuration = try rig.settings()
+            var configuration = try rig.settings(answers: .public)
             configuration.resolver.families = .v6
-            configuration.resolver.policy.providersMayAnswer = .public
             try await withClient(configuration) { client in
                 let error = try await refusal { _ = try await client.rewrite("https://\(name)/") }
                 #expect(error.code == .policyRefused, "\(address): \(error)")
@@ -152,7 +169,7 @@ struct AddressPolicyOverTheWireTests {
             try BuiltProduct.path("resolve-test"),
             [
                 "fetch", "http://\(host)/", "--doh", rig.dohURL, "--system-fallback", "--bootstrap",
-                "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile,
+                "doh.test=127.0.0.1", "--answers", "loopback", "--cacert", rig.certificateAuthorityFile,
             ]
         )
         let run = try await Tripwire.shared().run(command)

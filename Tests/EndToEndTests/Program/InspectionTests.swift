@@ -23,7 +23,10 @@ struct InspectionTests {
     }
 
     private func flags(_ rig: ServerRig) -> [String] {
-        ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+        [
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            rig.certificateAuthorityFile,
+        ]
     }
 
     struct Way: Sendable, CustomTestStringConvertible {

@@ -106,7 +106,7 @@ struct SquidTests {
         settings.environment = {
             ["https_proxy": "127.0.0.1:\(squid.port)", "no_proxy": "direct.wild.test"][$0]
         }
-        for (rules, expected) in [(ProxyRules.environment, "127.0.0.2\n"), (.none, "127.0.0.3\n")] {
+        for (rules, expected) in [(ProxyRules.environment, "127.0.0.2\n"), (.direct, "127.0.0.3\n")] {
             settings.proxy = rules
             try await withClient(settings) { client async throws in
                 #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
@@ -202,13 +202,20 @@ struct SquidTests {
         let squid = try await SquidProxy(hosts: Self.known)
         var settings = try settings(rig, through: squid)
         let rules = settings.proxy
-        settings.proxy = .none
+        settings.proxy = .direct
         try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
             var request = ClientRequest(url: url)
             #expect(try await client.execute(request).text() == "127.0.0.3\n")
             request.options.proxy = rules
             #expect(try await client.execute(request).text() == "127.0.0.2\n")
+        }
+        settings.proxy = rules
+        try await withClient(settings) { client async throws in
+            var request = ClientRequest(url: "https://proxied.wild.test:\(rig.tlsPort)/health")
+            #expect(try await client.execute(request).text() == "127.0.0.2\n")
+            request.options.proxy = .direct
+            #expect(try await client.execute(request).text() == "127.0.0.3\n")
         }
     }
 }

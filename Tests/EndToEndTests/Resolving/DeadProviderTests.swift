@@ -11,9 +11,13 @@ import Testing
 /// about it.
 @Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct DeadProviderTests {
-    /// A provider at an address of the loopback block where nobody listens.
+    /// A provider at an address of the loopback block where nobody listens. What it may answer, the fallback may: the machine's
+    /// own name has an address of the machine.
     private func deadProvider() throws -> DoHProvider {
-        try DoHProvider(.init(name: "dead", url: "https://doh.test:1/", bootstrap: [IPAddress(v4: 127, 0, 0, 66)]))
+        var service = DoHProvider.Configuration(name: "dead", url: "https://doh.test:1/")
+        service.bootstrap = [IPAddress(v4: 127, 0, 0, 66)]
+        service.answers = .loopback
+        return try DoHProvider(service)
     }
 
     /// A name that the system resolver of this machine knows, with its first address of IPv4. `localhost` is not one:

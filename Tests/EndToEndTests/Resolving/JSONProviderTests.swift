@@ -35,6 +35,7 @@ struct JSONProviderTests {
             bootstrap: [IPAddress(v4: 127, 0, 0, 2)]
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
+        service.answers = .loopback
         configuration.resolver.providers = [try JSONDNSProvider(service)]
         configuration.resolver.routes = [Route(.any, .providers(["own"], fallback: .none), families: .v4)]
         try await withClient(configuration) { client in
@@ -64,6 +65,7 @@ struct JSONProviderTests {
                 kind: json-cloudflare
                 url: "\(service(rig, "127.0.0.4"))"
                 bootstrap: 127.0.0.2
+                answers: loopback
                 ca_file: \(rig.certificateAuthorityFile)
             routes:
               "*.test": { providers: own }

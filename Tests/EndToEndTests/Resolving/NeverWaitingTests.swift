@@ -114,7 +114,7 @@ struct NeverWaitingTests {
         try await rig.stop()
     }
 
-    @Test("a provider that denies every name harms nobody where a second opinion is wanted")
+    @Test("A provider that denies every name costs nothing while another one is healthy")
     func denier() async throws {
         let rig = try await ServerRig.shared()
         let name = "denied.wild.test"
@@ -136,9 +136,8 @@ struct NeverWaitingTests {
                 for _ in 0..<20 {
                     resolver.removeAllCached()
                     let resolution = try? await resolver.resolve(question(name))
-                    #expect(resolution?.provider == (wantsSecondOpinion ? "bind" : nil))
-                    let addresses = resolution?.endpoints.map(\.address.description)
-                    #expect(addresses == (wantsSecondOpinion ? ["127.0.0.4"] : nil))
+                    #expect(resolution?.provider == "bind")
+                    #expect(resolution?.endpoints.map(\.address.description) == ["127.0.0.4"])
                 }
                 let denier = try #require(resolver.counters.providers["denier"])
                 #expect(denier.negatives >= 1, "\(denier)")

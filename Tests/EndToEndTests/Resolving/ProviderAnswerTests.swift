@@ -74,6 +74,7 @@ struct ProviderAnswerTests {
         var configuration = try rig.settings()
         var service = DoHProvider.Configuration(name: "bind", url: rig.dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
         service.trustRoots = .file(rig.certificateAuthorityFile)
+        service.answers = .loopback
         service.method = method
         configuration.resolver.providers = [try DoHProvider(service)]
         let mark = rig.bindLogMark()

@@ -7,11 +7,16 @@ import Testing
 
 extension ServerRig {
     /// Settings of a client that trusts the rig's authority and asks BIND about every name but the internal ones.
-    func settings(fallback: Route.Fallback = .none) throws -> HTTPDNSClient.Configuration {
+    /// - Parameter answers: What BIND may answer; the rig's own servers are on loopback.
+    func settings(
+        fallback: Route.Fallback = .none,
+        answers: AddressScope = .loopback
+    ) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
         var service = DoHProvider.Configuration(name: "bind", url: dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
         service.trustRoots = .file(certificateAuthorityFile)
+        service.answers = answers
         configuration.resolver.providers = [try DoHProvider(service)]
         configuration.resolver.routes = [Route(.any, .providers(["bind"], fallback: fallback))]
         configuration.makePatient()

@@ -105,6 +105,37 @@ struct ConnectionFallbackTests {
         #expect(closed.system.questions.isEmpty && all.system.questions.isEmpty)
     }
 
+    @Test(
+        "A connection fallback may go no further inside than the providers' answers",
+        arguments: [IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 127, 0, 0, 1), IPAddress(family: .v6, high: 0, low: 1)]
+    )
+    func staysOutside(inside: IPAddress) async throws {
+        let rig = try rig(system: [inside])
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && error.message.contains("in place of providers"), "\(error)")
+        #expect(first(rig) == [Self.sick])
+        #expect(rig.client.connectionCounters.fallbacksFailed == 1)
+        let mixed = try self.rig(system: [inside, Self.good])
+        _ = try await mixed.client.get("https://one.test/")
+        #expect(mixed.wire.requests.last?.endpoints.map(\.address) == [Self.good])
+    }
+
+    @Test("An address that a bypassed request used is no address of a later fallback")
+    func holdIsLimited() async throws {
+        let (old, newer) = (IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 10, 0, 0, 6))
+        let rig = try rig(system: [newer])
+        let bypassed = RequestOptions.bypassed
+        for address in [newer, old] {
+            rig.system.say(.success([address]), about: try HostName("one.test"))
+            rig.clock.advance(by: .seconds(31))
+            _ = try await rig.client.execute(ClientRequest(url: "https://one.test/", options: bypassed))
+        }
+        rig.system.say(.success([Self.good]), about: try HostName("one.test"))
+        rig.clock.advance(by: .seconds(31))
+        _ = try await rig.client.get("https://one.test/")
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.good])
+    }
+
     @Test("a warm address that the newest answer lacks is tried first, and the answer's own stand behind it")
     func hold() async throws {
         let rig = try Rig(timeToLive: .seconds(1))
@@ -157,5 +188,13 @@ struct ConnectionFallbackTests {
         #expect(beside?.isHeld == false && beside?.remote.address == moved)
         mayEnd[1].deliver(())
         _ = try await ahead
+    }
+}
+
+extension RequestOptions {
+    fileprivate static var bypassed: RequestOptions {
+        var options = RequestOptions()
+        options.bypass = true
+        return options
     }
 }

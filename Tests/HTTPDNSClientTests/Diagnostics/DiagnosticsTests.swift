@@ -83,6 +83,9 @@ struct DiagnosticsTests {
         #expect(mappings.rules.map(\.origin) == ["base", "overlay"])
         #expect(mappings.rules.last?.targets == ["203.0.113.8 weight 95", "203.0.113.9:81 weight 5"])
         #expect(mappings.overlayGeneration == 1 && mappings.generation == 2)
+        try rig.client.mappings.apply { $0["new.test"] = .weighted(["203.0.113.8": 5, "203.0.113.9": 5]) }
+        let even = rig.client.diagnostics().mappings.rules.last?.targets
+        #expect(even == ["203.0.113.8 weight 5", "203.0.113.9 weight 5"])
     }
 
     @Test("a provider in quarantine says why, and for how long; the switch says who has what off, and since when")

@@ -29,14 +29,14 @@ struct WaysOutTests {
         options.proxy = .environment
         #expect(try way(configuration, options, url) == "http://env.test:1")
         configuration.proxy = .through(try Proxy("http://mine.test:2"), except: try ProxyExceptions(["two.test"]))
-        options.proxy = nil
+        options.proxy = .inherited
         #expect(try way(configuration, options, url) == "http://mine.test:2")
         #expect(try way(configuration, options, "https://two.test/") == "straight")
-        options.proxy = ProxyRules.none
+        options.proxy = .direct
         #expect(try way(configuration, options, url) == "straight")
         options.unixSocket = "/run/one.sock"
         #expect(try way(configuration, options, url) == "/run/one.sock")
-        configuration.proxy = .none
+        configuration.proxy = .direct
         configuration.unixSocket = "/run/all.sock"
         #expect(try way(configuration, RequestOptions(), url) == "/run/all.sock")
         options.unixSocket = nil

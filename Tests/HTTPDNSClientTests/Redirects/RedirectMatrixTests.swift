@@ -74,11 +74,11 @@ struct RedirectMatrixTests {
     @Test("with no redirects allowed, by client or by request, the 3xx is the response with its body")
     func notFollowed() async throws {
         let wire = ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) }
-        let rig = try Rig(wire: wire) { $0.redirects = .none }
+        let rig = try Rig(wire: wire) { $0.redirects = .never }
         let other = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) })
         var request = ClientRequest(url: "https://one.test/")
         let first = try await rig.client.execute(request)
-        request.options.redirects = RedirectPolicy.none
+        request.options.redirects = .never
         let second = try await other.client.execute(request)
         for response in [first, second] {
             #expect(response.status.code == 302 && response.headerFields[.location] == "/new")

@@ -115,7 +115,7 @@ struct RedirectSecretsTests {
         var request = try request(port: first.port)
         request.headerFields[.authorization] = "Bearer canary-token"
         request.options.redirects = RedirectPolicy()
-        request.options.redirects?.secretFields = [try Self.name("x-tenant")]
+        request.options.redirects.secretFields = [try Self.name("x-tenant")]
         let response = try await client.execute(request)
         try await client.shutdown()
         #expect(response.status == .ok && response.exchanges.count == 3)

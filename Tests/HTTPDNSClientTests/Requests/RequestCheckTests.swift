@@ -60,20 +60,21 @@ struct RequestCheckTests {
         "a request's own policies are checked as the client's are",
         arguments: [
             {
-                $0.redirects = .init(); $0.redirects?.limit = -1
+                $0.redirects = .init(); $0.redirects.limit = -1
             },
             {
-                $0.redirects = .init(); $0.redirects?.limit = 101
+                $0.redirects = .init(); $0.redirects.limit = 101
             },
             {
-                $0.retries = .standard; $0.retries?.limit = 101
+                $0.retries = .standard; $0.retries.limit = 101
             },
             {
-                $0.retries = .standard; $0.retries?.delay = .seconds(-1)
+                $0.retries = .standard; $0.retries.delay = .seconds(-1)
             },
             {
-                $0.retries = .standard; $0.retries?.budget.percent = -1
+                $0.retries = .standard; $0.retries.budget.percent = -1
             },
+            { $0.redirects.limit = 5 }, { $0.retries.limit = 5 },
         ] as [@Sendable (inout RequestOptions) -> Void]
     )
     func policies(change: @Sendable (inout RequestOptions) -> Void) async throws {
@@ -85,7 +86,7 @@ struct RequestCheckTests {
         #expect(error?.message.contains("the request's own re") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
         request.options = RequestOptions()
-        (request.options.redirects, request.options.retries) = (RedirectPolicy.none, .standard)
+        (request.options.redirects, request.options.retries) = (.never, .standard)
         #expect(try await rig.client.execute(request).status == .ok)
     }
 

@@ -58,8 +58,8 @@ struct RetryTests {
     @Test("nothing is sent again unless asked for, by the client or by the request")
     func optIn() async throws {
         for (policy, own, count) in [
-            (RetryPolicy.none, RetryPolicy?.none, 1), (.none, Self.atOnce, 3), (Self.atOnce, nil, 3),
-            (Self.atOnce, RetryPolicy.none, 1),
+            (RetryPolicy.never, RetryPolicy.inherited, 1), (.never, Self.atOnce, 3), (Self.atOnce, .inherited, 3),
+            (Self.atOnce, .never, 1),
         ] {
             let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
                 $0.retries = policy
@@ -211,7 +211,7 @@ struct RetryTests {
         // A request's own policy has no budget of its own.
         var request = ClientRequest(url: "https://one.test/")
         request.options.retries = .standard
-        request.options.retries?.budget.perSecond = 1000
+        request.options.retries.budget.perSecond = 1000
         _ = try await rig.client.execute(request)
         #expect(rig.wire.requests.count == 221)
     }

@@ -84,7 +84,7 @@ struct SentOnceTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         // The old server's thread closes its socket in its own time.
         var probe = ClientRequest(url: "http://one.test/")
-        probe.options.retries = RetryPolicy.none
+        probe.options.retries = .never
         probe.options.deadline = .seconds(1)
         while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}
         let response = try await client.post("http://one.test/", body: .text("charge"))

@@ -76,6 +76,47 @@ struct TagTests {
         #expect(first.wire.requests.count == 1)
     }
 
+    @Test("The only blocks of the second client's route hold for addresses of the first")
+    func onlyBlocks() async throws {
+        let inside = try #require(AddressBlock("203.0.113.0/29"))
+        let first = try Rig {
+            $0.resolver.mappings = [try MappingKey("moved.test"): .addresses(["198.51.100.9", "203.0.113.1"])]
+        }
+        let second = try Rig {
+            for index in $0.resolver.routes.indices { $0.resolver.routes[index].only = [inside] }
+        }
+        let moved = try await first.client.rewrite("https://moved.test/")
+        _ = try await second.client.execute(moved)
+        // One address is outside, and the other is dialed.
+        #expect(second.wire.requests.map { $0.endpoints.map(\.description) } == [["203.0.113.1:443"]])
+
+        try first.client.mappings.apply { $0["moved.test"] = .addresses(["198.51.100.9"]) }
+        let outside = try await first.client.rewrite("https://moved.test/")
+        #expect(outside.tag?.isValid == true)
+        let error = await clientError { try await second.client.execute(outside) }
+        #expect(error?.code == .policyRefused && error?.stage == .policy)
+        #expect(error?.message.contains("198.51.100.9 is outside the only blocks of route") == true)
+        #expect(second.wire.requests.count == 1)
+    }
+
+    @Test("The allowed blocks of the first client's route do not count for the second")
+    func allowedBlocks() async throws {
+        let metadata = try #require(AddressBlock("169.254.0.0/16"))
+        let first = try Rig {
+            for index in $0.resolver.routes.indices { $0.resolver.routes[index].allowed = [metadata] }
+            $0.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
+        }
+        let allowing = try Rig {
+            for index in $0.resolver.routes.indices { $0.resolver.routes[index].allowed = [metadata] }
+        }
+        let strict = try Rig()
+        let rewritten = try await first.client.rewrite("https://meta.test/")
+        _ = try await allowing.client.execute(rewritten)
+        #expect(allowing.wire.requests.count == 1)
+        #expect(await clientError { try await strict.client.execute(rewritten) }?.code == .policyRefused)
+        #expect(strict.wire.requests.isEmpty)
+    }
+
     @Test("marks that are written into the request do nothing")
     func forgery() async throws {
         let rig = try Rig()

@@ -20,9 +20,11 @@ struct Rig {
     init(
         wire: ScriptedWire = ScriptedWire(),
         timeToLive: Duration = .seconds(30),
+        answerScope: AddressScope = .public,
         configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) throws {
         let provider = ScriptedProvider(
+            answerScope: answerScope,
             scripts: [
                 try HostName("one.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: timeToLive)),
                 try HostName("two.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive)),

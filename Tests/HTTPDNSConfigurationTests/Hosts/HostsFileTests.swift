@@ -9,7 +9,7 @@ struct HostsFileTests {
         return try Dictionary(
             uniqueKeysWithValues: rules.map { key, rule in
                 guard case .addresses(let targets)? = rule.action else { throw CancellationError() }
-                #expect(targets.allSatisfy { $0.port == nil && $0.weight == 1 })
+                #expect(targets.allSatisfy { $0.port == nil && $0.weight == nil })
                 return (key.description, targets.map(\.address.description))
             }
         )

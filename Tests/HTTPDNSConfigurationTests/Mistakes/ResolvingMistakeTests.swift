@@ -92,19 +92,21 @@ struct ResolvingMistakeTests {
                 f.yaml:2:26: resolver.hedge_after: "61s" is out of range; allowed: 0s to 1m
                 f.yaml:2:40: resolver: attempt (4s) is above total (2s) (one query is never waited for longer than total)
                 f.yaml:2:65: resolver.families: found "ipv6"; allowed: v4, v6, both
-                f.yaml:2:71: "fallback" is not a key of resolver; allowed: families, hedge_after, attempt, total (it is a \
-                key of a route)
+                f.yaml:2:71: "fallback" is not a key of resolver; allowed: families, hedge_after, attempt, total, \
+                system_threads (it is a key of a route)
                 """
             ),
             MistakeCase(
                 "No time at all",
                 """
                 version: 1
-                resolver: { attempt: 0ms, total: 11m }
+                resolver: { attempt: 0ms, total: 11m, system_threads: 0 }
                 """,
                 """
                 f.yaml:2:22: resolver.attempt: "0ms" is out of range; allowed: 1ms to 10m
                 f.yaml:2:34: resolver.total: "11m" is out of range; allowed: 1ms to 10m
+                f.yaml:2:55: resolver.system_threads: "0" is out of range; allowed: a whole number \
+                from 1 to 1024
                 """
             ),
             MistakeCase(

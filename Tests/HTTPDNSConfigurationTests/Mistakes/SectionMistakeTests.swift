@@ -230,7 +230,7 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:11: "connect" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, \
                 connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, \
-                proxy, unix_socket, interface (it is a key of client.timeouts)
+                proxy, unix_socket, interface, reachable_networks (it is a key of client.timeouts)
                 """
             ),
             MistakeCase(
@@ -474,12 +474,12 @@ struct SectionMistakeTests {
                 """
                 f.yaml:2:9: routes: found "all"; allowed: a mapping with a name, *.suffix or "*" for each route
                 f.yaml:3:11: mappings: found "none"; allowed: a mapping with a name or *.suffix for each rule
-                f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow
+                f.yaml:4:9: policy: found "strict"; allowed: a mapping with the keys providers_may_answer, allow, deny
                 f.yaml:5:8: cache: found "yes"; allowed: a mapping with the keys entries, bytes, ttl, stale, stale_after, \
                 refresh_ahead, refresh_idle_names, preresolve, snapshot
                 f.yaml:6:9: client: found a list; allowed: a mapping with the keys timeouts, ca_file, trust, trust_by_host, \
                 connections, on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, \
-                unix_socket, interface
+                unix_socket, interface, reachable_networks
                 """
             ),
             MistakeCase(
@@ -494,7 +494,7 @@ struct SectionMistakeTests {
                 f.yaml:2:22: "entries" is written twice: it is on line 2 already (keep one of them)
                 f.yaml:3:11: "htp" is not a key of client; allowed: timeouts, ca_file, trust, trust_by_host, connections, \
                 on_address_change, http, max_response, headers, headers_by_host, redirects, retries, proxy, unix_socket, \
-                interface (did you mean "http"?)
+                interface, reachable_networks (did you mean "http"?)
                 """
             ),
         ]

@@ -62,8 +62,8 @@ struct VendorMistakeTests {
                 """,
                 """
                 f.yaml:3:45: "encryption" is not a key of a provider of kind alibaba-v1; allowed: kind, url, bootstrap, \
-                ca_file, limits, account, secret, region, parameters, discovery, addresses_file (it is a key of a provider \
-                of kind alibaba-v2)
+                ca_file, answers, limits, account, secret, region, parameters, discovery, addresses_file (it is a key of a \
+                provider of kind alibaba-v2)
                 """
             ),
             MistakeCase(
@@ -147,8 +147,8 @@ struct VendorMistakeTests {
                 """,
                 """
                 f.yaml:3:41: "encryption" is not a key of a provider of kind tencent; allowed: kind, url, bootstrap, ca_file, \
-                limits, account, secret, encryption_key, region, expiry, encrypt_client_subnet, account_refused_by, discovery, \
-                addresses_file (it is a key of a provider of kind alibaba-v2)
+                answers, limits, account, secret, encryption_key, region, expiry, encrypt_client_subnet, account_refused_by, \
+                discovery, addresses_file (it is a key of a provider of kind alibaba-v2)
                 """
             ),
         ]

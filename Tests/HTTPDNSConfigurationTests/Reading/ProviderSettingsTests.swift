@@ -7,7 +7,7 @@ import Testing
 
 #if YAML
 struct ProviderSettingsTests {
-    @Test("Providers are made in the order of the file, as private as their addresses")
+    @Test("Providers are made in the order of the file; answers are public wherever they are")
     func live() async throws {
         let configuration = try ConfigurationFile.parse(
             """
@@ -21,8 +21,27 @@ struct ProviderSettingsTests {
         )
         let providers = configuration.resolver.providers
         #expect(providers.map(\.name) == ["far", "near"])
-        #expect(providers.last?.serviceScope == .loopback)
+        #expect(providers.map(\.answerScope) == [.public, .public])
         for provider in providers { await provider.shutdown() }
+    }
+
+    @Test("Answers of each provider are as its own key says, else as the policy says for all")
+    func answers() async throws {
+        let providers = """
+            providers:
+              doh: { kind: doh, url: "http://127.0.0.1:8053/dns-query", answers: loopback }
+              json: { kind: json-google, answers: public }
+              free: { kind: json-alidns }
+            """
+        for (policy, expected) in [
+            ("", [AddressScope.loopback, .public, .public]),
+            ("policy: { providers_may_answer: private }", [.loopback, .public, .private]),
+        ] {
+            let text = "version: 1\n\(policy)\n\(providers)\n"
+            let made = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
+            #expect(made.map(\.answerScope) == expected)
+            for provider in made { await provider.shutdown() }
+        }
     }
 
     @Test("JSON DNS services need no more than their kind; other addresses and an account are taken")
@@ -41,7 +60,7 @@ struct ProviderSettingsTests {
         #expect(settings.providers.map(\.url) == [nil, nil, nil, "https://dns.example/resolve"])
         let providers = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
         #expect(providers.allSatisfy { $0 is JSONDNSProvider })
-        #expect(providers.map(\.serviceScope) == [.public, .public, .public, .private])
+        #expect(providers.map(\.answerScope) == [.public, .public, .public, .public])
         for provider in providers { await provider.shutdown() }
 
         let paid = try ConfigurationFile.settings(
@@ -96,7 +115,7 @@ struct ProviderSettingsTests {
             """
         let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
         #expect(providers.map(\.name) == ["ali"] && providers.allSatisfy { $0 is AlibabaProvider })
-        #expect(providers.map(\.serviceScope) == [.loopback] && providers.map(\.batchLimit) == [5])
+        #expect(providers.map(\.answerScope) == [.public] && providers.map(\.batchLimit) == [5])
         for provider in providers { await provider.shutdown() }
     }
 
@@ -131,6 +150,32 @@ struct ProviderSettingsTests {
         #expect(settings.providers.map(\.kind) == [.tencent(plain), .tencent(full)])
     }
 
+    @Test("Settings for an inspection have no file of the service, and no name to resolve at the start")
+    func inspection() throws {
+        let text = """
+            version: 1
+            providers:
+              ali: { kind: alibaba-v2, account: 1, addresses_file: /var/lib/app/alibaba }
+              tencent: { kind: tencent, account: 1, secret: { env: TOKEN }, addresses_file: /var/lib/app/tencent }
+              free: { kind: json-alidns }
+            cache: { snapshot: { file: /var/lib/app/snapshot }, entries: 100, preresolve: [one.test] }
+            """
+        let settings = try ConfigurationFile.settings(text, name: "f.yaml")
+        let inspected = settings.forInspection
+        #expect(settings.snapshotFile != nil && settings.preresolve.count == 1)
+        #expect(inspected.snapshotFile == nil && inspected.preresolve == [])
+        let kept = inspected.providers.compactMap { provider -> String? in
+            switch provider.kind {
+            case .alibaba(let own): own.addressesFile
+            case .tencent(let own): own.addressesFile
+            default: nil
+            }
+        }
+        #expect(kept == [] && inspected.cache == settings.cache)
+        #expect(inspected.providers.map(\.name) == settings.providers.map(\.name))
+        #expect(inspected.providers.last == settings.providers.last)
+    }
+
     @Test("Tencent's provider is made with all that its file says")
     func tencentProvider() async throws {
         let token = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID()).token").path
@@ -150,7 +195,7 @@ struct ProviderSettingsTests {
             """
         let providers = try ConfigurationFile.parse(own, name: "f.yaml").resolver.providers
         #expect(providers.map(\.name) == ["tc", "intl"] && providers.allSatisfy { $0 is TencentProvider })
-        #expect(providers.map(\.serviceScope) == [.loopback, .public] && providers.map(\.batchLimit) == [8, 8])
+        #expect(providers.map(\.answerScope) == [.public, .public] && providers.map(\.batchLimit) == [8, 8])
         for provider in providers { await provider.shutdown() }
     }
 

@@ -32,7 +32,7 @@ struct ResolvingSettingsTests {
           refresh_idle_names: false
           preresolve: [A.example, b.example.]
           snapshot: { file: state/httpdns.cache }
-        resolver: { families: v6, hedge_after: 20ms, attempt: 500ms, total: 2s }
+        resolver: { families: v6, hedge_after: 20ms, attempt: 500ms, total: 2s, system_threads: 32 }
         """
 
     @Test("Routes say how their providers are asked, and what may be dialled")
@@ -69,6 +69,7 @@ struct ResolvingSettingsTests {
         #expect(resolver.hedgeAfter == .milliseconds(20))
         #expect(resolver.attemptLimit == .milliseconds(500))
         #expect(resolver.timeLimit == .seconds(2))
+        #expect(resolver.systemThreads == 32)
         let expected = [
             "one": ProviderLimits(maximumInFlight: 7, queriesPerSecond: 50), "two": ProviderLimits(maximumInFlight: 8),
         ]
@@ -84,6 +85,7 @@ struct ResolvingSettingsTests {
             #expect(resolver.snapshotPath == nil && resolver.preresolve.isEmpty && resolver.providerLimits.isEmpty)
             #expect(resolver.families == defaults.families && resolver.hedgeAfter == defaults.hedgeAfter)
             #expect(resolver.attemptLimit == defaults.attemptLimit && resolver.timeLimit == defaults.timeLimit)
+            #expect(resolver.systemThreads == 16)
         }
     }
 }

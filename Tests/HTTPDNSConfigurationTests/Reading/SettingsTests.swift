@@ -29,7 +29,7 @@ struct SettingsTests {
         #expect(settings.cache == ResolverConfiguration.Cache())
         #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.versions == .automatic)
-        #expect(settings.maximumResponseBody == nil && settings.maximumIdleConnections == nil)
+        #expect(settings.maximumResponseBody == .unlimited && settings.maximumIdleConnections == nil)
     }
 
     @Test("Trust is read: pins for all and by host, the oldest TLS, and the loudly named option")
@@ -177,7 +177,7 @@ struct SettingsTests {
         let settings = try ConfigurationFile.settings(
             """
             version: "1"
-            policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1] }
+            policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1], deny: 10.1.2.0/24 }
             cache: { entries: 12, ttl: { min: 1s, max: 10m } }
             client:
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, total: 1h }
@@ -187,8 +187,9 @@ struct SettingsTests {
             """,
             name: "f.yaml"
         )
-        #expect(settings.policy.providersMayAnswer == .loopback)
+        #expect(settings.answers == .loopback)
         #expect(settings.policy.allowed.map(\.description) == ["10.1.0.0/16", "fd00::/8", "169.254.1.1/32"])
+        #expect(settings.policy.denied.map(\.description) == ["10.1.2.0/24"])
         #expect(settings.cache.entries == 12)
         #expect(
             settings.cache.minimumTimeToLive == .seconds(1) && settings.cache.maximumTimeToLive == .seconds(600)
@@ -259,11 +260,11 @@ struct SettingsTests {
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
         (retries.budget.percent, retries.budget.perSecond) = (5, 0)
         #expect(settings.retries == retries)
-        for (text, expected) in [("{}", RetryPolicy.standard), ("", .none)] {
+        for (text, expected) in [("{}", RetryPolicy.standard), ("", .never)] {
             let text = "version: 1\nclient: { http: auto, retries: \(text) }"
             #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
         }
-        #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .none)
+        #expect(try ConfigurationFile.settings("version: 1\nclient: {}", name: "f.yaml").retries == .never)
     }
 
     @Test("Ways out: a proxy by its URL or with all that can be said of it, the environment, a socket, an interface")
@@ -272,7 +273,7 @@ struct SettingsTests {
             try ConfigurationFile.settings("version: 1\nclient: { \(client) }", name: "/etc/f.yaml")
                 .clientConfiguration(file: "/etc/f.yaml")
         }
-        #expect(try settings("").proxy == .none && settings("proxy: none").proxy == .none)
+        #expect(try settings("").proxy == .direct && settings("proxy: none").proxy == .direct)
         #expect(try settings("proxy: environment").proxy == .environment)
         var proxy = try Proxy("http://proxy.example:3128")
         #expect(try settings("proxy: http://proxy.example:3128").proxy == .through(proxy))
@@ -357,7 +358,7 @@ struct SettingsTests {
         )
         #expect(configuration.resolver.mappings.count == 1)
         #expect(configuration.resolver.cache.entries == 5)
-        #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == nil)
+        #expect(configuration.versions == .http1Only && configuration.maximumResponseBody == .unlimited)
         #expect(configuration.maximumIdleConnections == HTTPDNSClient.Configuration().maximumIdleConnections)
         #expect(configuration.isEnabled)
     }

@@ -124,7 +124,7 @@ struct ReloadTests {
             },
             Change(testDescription: "one route gone", keeps: (true, false)) { $0.routes.remove(at: 1) },
             Change(testDescription: "the policy", keeps: (false, false)) {
-                $0.policy.providersMayAnswer = .private
+                $0.policy.allowed = [try #require(AddressBlock("10.0.0.0/8"))]
             },
             Change(testDescription: "the families", keeps: (false, false)) { $0.families = .v4 },
             Change(testDescription: "the longest life", keeps: (false, false)) {

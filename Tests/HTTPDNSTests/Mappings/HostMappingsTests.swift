@@ -37,6 +37,13 @@ struct HostMappingsTests {
             ("a.test", .weighted(["203.0.113.7": 0]), "weights are 1"),
             ("a.test", .weighted(["203.0.113.7": -5]), "weights are 1"),
             ("a.test", .weighted(["203.0.113.7": 1_000_001]), "weights are 1"),
+            (
+                "a.test",
+                HostMapping(
+                    .addresses([.init(IPAddress(v4: 203, 0, 113, 7), weight: 5), .init(IPAddress(v4: 203, 0, 113, 8))])
+                ),
+                "203.0.113.8 has no weight"
+            ),
             ("a.test", .via("b..test"), "empty label"),
             ("a.test", .via("203.0.113.7"), "read it as an address"), ("a.test", .via("a.test"), "in a circle"),
             ("*.a.test", .via("x.a.test"), "in a circle"),

@@ -18,6 +18,7 @@ struct PreparedRuleTests {
             return mapping
         }(),
         "two.test": .weighted(["203.0.113.6": 95, "203.0.113.7": 5]),
+        "even.test": .weighted(["203.0.113.6": 50, "203.0.113.7": 50]),
         "three.test": .weighted(["203.0.113.6": 90, "203.0.113.7": 5, "203.0.113.8": 5]),
         "inside.test": .addresses(["10.0.0.1", "127.0.0.1"]),
         "metadata.test": .addresses(["169.254.169.254"]),
@@ -42,7 +43,8 @@ struct PreparedRuleTests {
     @Test(
         "a prepared answer is the one that would be put together for the question",
         arguments: [
-            "one.test", "a.zone.test", "a.b.zone.test", "life.test", "two.test", "three.test", "inside.test",
+            "one.test", "a.zone.test", "a.b.zone.test", "life.test", "two.test", "even.test", "three.test",
+            "inside.test",
             "metadata.test", "mixed.test", "way.test",
         ],
         [UInt64(0), 94, 95, .max]
@@ -68,20 +70,22 @@ struct PreparedRuleTests {
         }
     }
 
-    @Test("a rule with equal weights, or with two, is prepared; one with more orders is not")
+    @Test("A rule without weights, or with two, is prepared; one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
             IndexedRule(try MappingKey(text), try #require(PreparedRuleTests.mappings[text]), .base)
         }
         #expect(try rule("one.test").isPrepared)
         #expect(try rule("two.test").isPrepared)
+        #expect(try rule("even.test").isPrepared)
         #expect(try !rule("three.test").isPrepared)
         #expect(try !rule("way.test").isPrepared)
     }
 
-    @Test("of two weights the first has exactly its share of the tickets")
-    func shares() throws {
-        let rule = IndexedRule(try MappingKey("two.test"), .weighted(["203.0.113.6": 95, "203.0.113.7": 5]), .base)
+    @Test("Of two weights the first has exactly its share of the tickets", arguments: [95, 50])
+    func shares(share: Int) throws {
+        let mapping = HostMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
+        let rule = IndexedRule(try MappingKey("two.test"), mapping, .base)
         let first = (0..<UInt64(100)).filter { ticket in
             let answer = rule.answer { sum in
                 #expect(sum == 100)
@@ -89,7 +93,7 @@ struct PreparedRuleTests {
             }
             return answer?.endpoints(port: 443).first?.address == IPAddress(v4: 203, 0, 113, 6)
         }
-        #expect(first.count == 95)
+        #expect(first.count == share)
     }
 
     @Test("changing the endpoints of a resolution leaves the prepared answer as it is")

@@ -46,20 +46,19 @@ struct AddressPolicyTests {
     }
 
     @Test(
-        "(21) a provider may answer what is as private as its own service, and no more",
+        "(21) A provider may answer what is as private as its limit, and no more",
         arguments: [
             (AddressScope.public, "203.0.113.7", true), (.public, "10.0.0.1", false), (.public, "127.0.0.1", false),
             (.public, "169.254.169.254", false), (.public, "::ffff:10.0.0.1", false), (.public, "2002:7f00:1::", false),
             (.private, "203.0.113.7", true), (.private, "10.0.0.1", true), (.private, "127.0.0.1", false),
             (.loopback, "203.0.113.7", true), (.loopback, "10.0.0.1", true), (.loopback, "127.0.0.2", true),
             (.loopback, "169.254.169.254", false), (.loopback, "0.0.0.0", false),
-            // A service on a link-local address, such as a node's own resolver, is not on this machine.
-            (.special, "10.0.0.1", true), (.special, "127.0.0.1", false), (.special, "169.254.20.10", false),
+            (.special, "10.0.0.1", true), (.special, "127.0.0.1", true), (.special, "169.254.20.10", false),
         ]
     )
-    func limitsProviders(service: AddressScope, text: String, isAllowed: Bool) throws {
+    func limitsProviders(limit: AddressScope, text: String, isAllowed: Bool) throws {
         let address = try #require(IPAddress(text))
-        let refusal = AddressPolicy().refusal(of: address, from: .provider, providerScope: service)
+        let refusal = AddressPolicy().refusal(of: address, from: .provider, providerScope: limit)
         #expect((refusal == nil) == isAllowed, "\(refusal ?? "allowed")")
     }
 
@@ -100,15 +99,41 @@ struct AddressPolicyTests {
         #expect(policy.refusal(of: mapped, from: .provider, providerScope: .public) != nil)
     }
 
-    @Test("a setting takes the place of the provider's own scope, and never covers special addresses")
-    func appliesTheSetting() {
-        let open = AddressPolicy(providersMayAnswer: .loopback)
-        #expect(open.refusal(of: IPAddress(v4: 127, 0, 0, 1), from: .provider, providerScope: .public) == nil)
-        let closed = AddressPolicy(providersMayAnswer: .public)
-        #expect(closed.refusal(of: IPAddress(v4: 127, 0, 0, 1), from: .provider, providerScope: .loopback) != nil)
-        let everything = AddressPolicy(providersMayAnswer: .special)
-        #expect(everything.refusal(of: IPAddress(v4: 127, 0, 0, 1), from: .provider, providerScope: .public) == nil)
-        #expect(everything.refusal(of: IPAddress(v4: 169, 254, 1, 1), from: .provider, providerScope: .public) != nil)
+    @Test("A denied block is refused from every source, whatever allows it", arguments: Resolution.Source.all)
+    func denies(source: Resolution.Source) throws {
+        let (outer, inner) = (try #require(AddressBlock("10.0.0.0/8")), try #require(AddressBlock("10.1.0.0/16")))
+        var route = Route(.any, .bypass)
+        route.allowed = [inner]
+        let policy = AddressPolicy(allowed: [outer], denied: [inner, try #require(AddressBlock("203.0.113.0/24"))])
+        for (text, isRefused) in [
+            ("10.1.2.3", true), ("203.0.113.7", true), ("10.2.0.1", false), ("198.51.100.4", false),
+        ] {
+            let refusal = policy.refusal(
+                of: try #require(IPAddress(text)),
+                from: source,
+                providerScope: .loopback,
+                route: route
+            )
+            #expect((refusal != nil) == isRefused, "\(text): \(refusal ?? "allowed")")
+            if let refusal { #expect(refusal.contains("policy.deny")) }
+            #expect(!policy.admits(everythingOfScope: .public, from: source, providerScope: .public))
+        }
+    }
+
+    @Test(
+        "A denied IPv4 block covers its addresses inside IPv6 ones",
+        arguments: [
+            "::ffff:203.0.113.7", "::ffff:0:203.0.113.7", "::203.0.113.7", "64:ff9b::cb00:7107", "2002:cb00:7107::1",
+            "64:ff9b:1::cb00:7107", "64:ff9b:1:cb00:71:700::", "2001:0:c000:201::34ff:8ef8",
+        ]
+    )
+    func deniesEmbedded(text: String) throws {
+        let address = try #require(IPAddress(text))
+        let everything = [try #require(AddressBlock("::/0"))]
+        let denying = AddressPolicy(allowed: everything, denied: [try #require(AddressBlock("203.0.113.0/24"))])
+        #expect(denying.refusal(of: address, from: .mapping, providerScope: nil)?.contains("policy.deny") == true)
+        let other = AddressPolicy(allowed: everything, denied: [try #require(AddressBlock("198.51.100.0/24"))])
+        #expect(other.refusal(of: address, from: .mapping, providerScope: nil) == nil)
     }
 
     @Test("a refusal says what the address is, why it is refused, and how to allow it")
@@ -116,13 +141,13 @@ struct AddressPolicyTests {
         let policy = AddressPolicy()
         #expect(
             policy.refusal(of: IPAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
-                == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's own service is public, and its answers may be "
-                + "no more private; allow it with policy.allow or --allow 127.0.0.2"
+                == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
+                + "allow it with the provider's answers: loopback, policy.allow, the route's allow or --allow 127.0.0.2"
         )
         #expect(
             policy.refusal(of: IPAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)
                 == "169.254.169.254 is a metadata service, which no source may name; "
-                + "allow it with policy.allow or --allow 169.254.169.254"
+                + "allow it with policy.allow, the route's allow or --allow 169.254.169.254"
         )
         let mapped = policy.refusal(of: try #require(IPAddress("::ffff:10.0.0.1")), from: .provider, providerScope: nil)
         #expect(mapped?.hasPrefix("::ffff:10.0.0.1 is private (10.0.0.0/8), inside an IPv4-mapped address") == true)

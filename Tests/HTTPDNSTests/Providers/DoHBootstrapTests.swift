@@ -69,7 +69,44 @@ struct DoHBootstrapTests {
         #expect(scripted.exchange.sent.count == 1)
     }
 
-    @Test("a status or a bad body is an answer: no other address is asked", arguments: [200, 500])
+    @Test("An address that answers with a server's failure is left for the next", arguments: [500, 502, 503, 421, 408])
+    func serverFailure(status: Int) async throws {
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
+            guard sent.endpoint.address == Self.addresses[1] else { return .status(status, to: sent) }
+            return .loopback(to: sent)
+        }
+        for _ in 0..<3 { _ = try await scripted.resolve("one.test", .v4) }
+        #expect(
+            scripted.exchange.sent.map(\.endpoint.address)
+                == [Self.addresses[0], Self.addresses[1], Self.addresses[1], Self.addresses[1]]
+        )
+    }
+
+    @Test("When every address answers with a server's failure, the error names all of them and the wait they ask for")
+    func allServersFail() async throws {
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
+            .status(503, to: sent, fields: [.retryAfter: "7"])
+        }
+        let error = try #require(await scripted.error(.v4))
+        #expect(error.code == .httpStatus && error.retryAfter == .seconds(7))
+        for address in Self.addresses { #expect(error.message.contains("\(address)")) }
+        #expect(scripted.exchange.sent.count == 3)
+    }
+
+    @Test("An address that rests is tried when the others fail while time is left")
+    func reserve() async throws {
+        let broken = Lock(Self.addresses[0])
+        let scripted = try ScriptedDoHService(addresses: Array(Self.addresses[0...1])) { sent in
+            broken.withLock { $0 } == sent.endpoint.address ? .status(502, to: sent) : .loopback(to: sent)
+        }
+        _ = try await scripted.resolve("one.test", .v4)
+        broken.withLock { $0 = Self.addresses[1] }
+        _ = try await scripted.resolve("one.test", .v4)
+        let order = [0, 1, 1, 0].map { Self.addresses[$0] }
+        #expect(scripted.exchange.sent.map(\.endpoint.address) == order)
+    }
+
+    @Test("Another status or a bad body is an answer: no other address is asked", arguments: [200, 403, 404, 429])
     func noFailoverAfterAnswer(status: Int) async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { .status(status, to: $0) }
         #expect(try await scripted.error(.v4) != nil)

@@ -50,27 +50,26 @@ struct DoHConfigurationTests {
 
     @Test("http is for loopback literals alone, whatever the bootstrap says")
     func clearText() throws {
-        #expect(try make("http://127.0.0.1:8053/dns-query").serviceScope == .loopback)
-        #expect(try make("http://[::1]:8053/dns-query").serviceScope == .loopback)
+        _ = try make("http://127.0.0.1:8053/dns-query")
+        _ = try make("http://[::1]:8053/dns-query")
         #expect(throws: ProviderConfigurationError.self) { try make("http://doh.test/", [Self.loopback]) }
         #expect(throws: ProviderConfigurationError.self) { try make("http://127.0.0.1/", [Self.publicAddress]) }
     }
 
     @Test(
-        "the scope is that of the most public address, and special addresses open nothing",
+        "Answers are public, wherever the service is, until its settings allow more",
         arguments: [
-            ("https://doh.test/", [publicAddress], .public),
-            ("https://doh.test/", [loopback, publicAddress], .public),
-            ("https://doh.test/", [loopback, privateAddress], .private),
-            ("https://doh.test/", [loopback], .loopback),
-            ("https://127.0.0.1/", [], .loopback),
-            ("https://127.0.0.1/", [publicAddress], .public),
-            ("https://doh.test/", [linkLocal], .private),
-            ("https://doh.test/", [linkLocal, loopback], .private),
-        ] as [(String, [IPAddress], AddressScope)]
+            ("https://doh.test/", [publicAddress]), ("https://doh.test/", [loopback]), ("https://127.0.0.1/", []),
+            ("https://doh.test/", [privateAddress]), ("http://127.0.0.1:8053/", []), ("https://doh.test/", [linkLocal]),
+        ] as [(String, [IPAddress])]
     )
-    func scope(url: String, bootstrap: [IPAddress], expected: AddressScope) throws {
-        #expect(try make(url, bootstrap).serviceScope == expected)
+    func answers(url: String, bootstrap: [IPAddress]) throws {
+        #expect(try make(url, bootstrap).answerScope == .public)
+        for scope in [AddressScope.private, .loopback] {
+            var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: bootstrap)
+            configuration.answers = scope
+            #expect(try DoHProvider(configuration).answerScope == scope)
+        }
     }
 
     @Test("further addresses beside a literal are asked after it, each once")

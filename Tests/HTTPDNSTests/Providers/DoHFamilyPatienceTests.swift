@@ -15,6 +15,7 @@ struct DoHFamilyPatienceTests {
         }
         var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
         configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
+        configuration.answers = .loopback
         return try DoHProvider(configuration, exchange: exchange, time: time)
     }
 

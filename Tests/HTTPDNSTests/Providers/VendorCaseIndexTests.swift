@@ -291,7 +291,7 @@ struct VendorCaseIndexTests {
             "a refused account fails fast, a server's failure and a rate limit do not end it",
             "5 (32), (36): the table of errors",
             "5 (32), (36): the table of statuses",
-            "a permanent refusal of the account stops all queries at once",
+            "A refusal of the account stops all queries",
             "InvalidHost, an expired signature and a rate limit do not stop the next query"
         ),
         Case(

@@ -17,9 +17,11 @@ struct ProviderOrderTests {
         #expect(fixture.providers.map(\.queries.count) == [1, 1])
     }
 
-    @Test("\"no such name\" and \"no addresses\" are answers: neither the next provider nor the system is asked")
+    @Test("Negative answers of a trusted provider are final: neither the next provider nor the system is asked")
     func definiteAnswers() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"], fallback: .system)
+        try fixture.say(["203.0.113.1"], about: "known.test")
+        _ = try await fixture.resolve("known.test")
         try fixture.say([], about: "empty.test")
         try fixture.say(["203.0.113.1"], about: "empty.test", at: 1)
         try fixture.say(["203.0.113.1"], about: "missing.test", at: 1)
@@ -60,6 +62,10 @@ struct ProviderOrderTests {
         #expect(try await fixture.resolve("pay.test").timeToLive == .seconds(2))
         fixture.time.advance(by: .seconds(2))
         try fixture.say(["203.0.113.1"], about: "pay.test")
+        // After the quarantine the provider gets a probe, and the question does not wait for it.
+        #expect(try await fixture.resolve("pay.test").source == .system)
+        while fixture.resolver.providerHealth[0].state != .healthy { await Task.yield() }
+        fixture.time.advance(by: .seconds(4))
         #expect(try await fixture.resolve("pay.test").source == .provider)
     }
 

@@ -28,7 +28,7 @@ struct ResolverFixture {
         providers = names.map {
             ScriptedProvider(
                 name: $0,
-                serviceScope: scope,
+                answerScope: scope,
                 isStubborn: isStubborn,
                 batchLimit: batchLimit,
                 timeSource: FakeTimeSource()

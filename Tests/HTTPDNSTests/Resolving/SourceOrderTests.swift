@@ -75,7 +75,7 @@ struct SourceOrderTests {
         #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(30))
     }
 
-    @Test("weights decide the order by chance, and equal weights keep the order given")
+    @Test("Weights decide the order by chance, equal ones too; without weights the order given is kept")
     func weights() throws {
         func order(_ ticket: UInt64, _ mapping: HostMapping) throws -> [String]? {
             let fixture = try ResolverFixture(ticket: ticket) {
@@ -89,7 +89,13 @@ struct SourceOrderTests {
         #expect(try order(95, shares) == ["203.0.113.2", "203.0.113.3", "203.0.113.1"])
         #expect(try order(99, shares) == ["203.0.113.3", "203.0.113.2", "203.0.113.1"])
         let equal = HostMapping.weighted(["203.0.113.9": 7, "203.0.113.2": 7])
-        #expect(try order(13, equal) == ["203.0.113.9", "203.0.113.2"])
+        #expect(try order(6, equal) == ["203.0.113.9", "203.0.113.2"])
+        #expect(try order(7, equal) == ["203.0.113.2", "203.0.113.9"])
+        let three = HostMapping.weighted(["203.0.113.1": 5, "203.0.113.2": 5, "203.0.113.3": 5])
+        #expect(try order(4, three)?.first == "203.0.113.1")
+        #expect(try order(5, three)?.first == "203.0.113.2")
+        #expect(try order(14, three)?.first == "203.0.113.3")
+        #expect(try order(99, .addresses(["203.0.113.9", "203.0.113.2"])) == ["203.0.113.9", "203.0.113.2"])
     }
 
     @Test("the policy drops refused addresses of a mapping, and refuses it when none is left")

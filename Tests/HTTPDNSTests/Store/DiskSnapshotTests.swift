@@ -158,6 +158,33 @@ struct DiskSnapshotTests {
         try folder.write(try await savedOctets())
         #expect(chown(folder.file, 65_534, 65_534) == 0)
         await expect(.unsafePermissions, "belongs to user 65534") { try await store.load() }
+        let octets = try folder.octets
+        await expect(.notWritable, "belongs to user 65534, and this process runs as user 0") {
+            try await store.save([try .sample()])
+        }
+        #expect(try folder.octets == octets && folder.names == ["answers.snapshot"])
+    }
+
+    @Test("A snapshot of another user is never replaced, and its file stays as it is")
+    func replacedByAnother() async throws {
+        try folder.write(try await savedOctets())
+        func facts() throws -> [Int] {
+            var status = stat()
+            try #require(stat(folder.file, &status) == 0)
+            return [Int(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec, Int(status.st_uid)]
+        }
+        let (octets, before) = (try folder.octets, try facts())
+        let other = DiskSnapshot(
+            path: folder.file,
+            user: geteuid() + 1,
+            maximumBytes: 65_536,
+            maximumEntries: 10,
+            wallClock: .system,
+            work: SerialWork()
+        )
+        await expect(.unsafePermissions, "belongs to user \(geteuid())") { try await other.load() }
+        await expect(.notWritable, "belongs to user \(geteuid())") { try await other.save([]) }
+        #expect(try folder.octets == octets && facts() == before && folder.names == ["answers.snapshot"])
     }
 
     @Test(

@@ -98,16 +98,42 @@ struct SwitchedOffTests {
         #expect(try await fixture.resolve("img.shop.test").source == .system)
     }
 
-    @Test("a question that waits when it is switched off ends by its flight; the next one takes the system path")
+    @Test("A question that waits for a provider when it is switched off takes the system path")
     func whileWaiting() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
         async let waiting = fixture.resolve("img.shop.test")
         await fixture.provider.queries(atLeast: 1)
         fixture.resolver.killSwitch.turnOff()
-        #expect(try await fixture.resolve("img.shop.test").source == .system)
+        #expect(try await waiting.source == .system)
         fixture.provider.release()
-        #expect(try await waiting.source == .provider)
+    }
+
+    @Test("One route switched off leaves the questions that wait for others alone")
+    func othersWhileWaiting() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        async let off = fixture.resolve("img.shop.test")
+        async let on = fixture.resolve("pay.shop.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        #expect(try await off.source == .system)
+        fixture.provider.release()
+        #expect(try await on.source == .provider)
+    }
+
+    @Test("Names in use are looked up on the system path when they are switched off, and no others")
+    func lookedUpAhead() async throws {
+        let fixture = try fixture()
+        _ = try await fixture.resolve("img.shop.test")
+        _ = try await fixture.resolve("pay.shop.test")
+        var listener = fixture.resolver.listener
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        await listener.wait(for: .answered)
+        let resolution = try #require(try fixture.immediate("img.shop.test"))
+        #expect(resolution.addresses == ["203.0.113.99"] && resolution.isCached)
+        #expect(fixture.system.questions.map(\.description) == ["img.shop.test"])
+        #expect(try fixture.immediate("pay.shop.test")?.source == .provider)
     }
 
     @Test("turns of the switch are told, with who turned it")

@@ -2,27 +2,43 @@ import Testing
 
 @testable import HTTPDNS
 
-@Suite("Pool of look-ups")
+@Suite("Pool of lookups")
 struct LookUpPoolTests {
-    private func pool(workers: Int = 2, queued: Int = 3, abandoned: Int = 1) -> LookUpPool {
-        LookUpPool(workers: workers, maximumQueued: queued, maximumAbandoned: abandoned)
+    private func pool(threads: Int = 2, growingTo maximum: Int? = nil, abandoned: Int = 1) -> LookUpPool {
+        LookUpPool(threads: threads, maximumThreads: maximum ?? threads, maximumAbandoned: abandoned)
     }
 
-    @Test("threads are started on demand, up to the number of workers; the rest waits; then it is full")
+    @Test("Threads are started on demand up to their number, and the rest waits, however many lookups that are")
     func demand() {
         var pool = pool()
-        #expect(pool.submit(1) == .accepted(.startThread))
+        #expect(pool.submit(1) == .startThread)
         #expect(pool.next(after: nil) == 1)
-        #expect(pool.submit(2) == .accepted(.startThread))
+        #expect(pool.submit(2) == .startThread)
         #expect(pool.next(after: nil) == 2)
-        for id in 3...5 { #expect(pool.submit(LookUpPool.ID(id)) == .accepted(.none)) }
-        #expect(pool.submit(6) == .refused)
-        #expect(pool.activeThreads == 2)
+        for id in 3...20_000 { #expect(pool.submit(LookUpPool.ID(id)) == .none) }
+        #expect(pool.activeThreads == 2 && pool.queuedLookUps == 19_998)
+    }
+
+    @Test("Threads double while lookups wait, up to the maximum and the number that wait")
+    func growth() {
+        var pool = pool(threads: 2, growingTo: 7)
+        for id in 1...8 as ClosedRange<LookUpPool.ID> {
+            if pool.submit(id) == .startThread { _ = pool.next(after: nil) }
+        }
+        #expect(pool.mayGrow && pool.hasWaited(since: 3) && !pool.hasWaited(since: 2))
+        #expect(pool.grow() == 2)
+        #expect((pool.next(after: nil), pool.next(after: nil)) == (3, 4))
+        #expect(pool.grow() == 3)
+        #expect((5...7).map { _ in pool.next(after: nil) } == [5, 6, 7])
+        #expect(!pool.mayGrow && pool.grow() == 0)
+        #expect(pool.next(after: 1) == 8)
+        for id in 2...8 as ClosedRange<LookUpPool.ID> { #expect(pool.next(after: id) == nil) }
+        #expect(pool.activeThreads == 0)
     }
 
     @Test("a thread takes what waits in order, and ends when nothing does")
     func end() {
-        var pool = pool(workers: 1)
+        var pool = pool(threads: 1)
         _ = pool.submit(1)
         #expect(pool.next(after: nil) == 1)
         _ = pool.submit(2)
@@ -31,12 +47,12 @@ struct LookUpPoolTests {
         #expect(pool.next(after: 2) == 3)
         #expect(pool.next(after: 3) == nil)
         #expect(pool.activeThreads == 0)
-        #expect(pool.submit(4) == .accepted(.startThread))
+        #expect(pool.submit(4) == .startThread)
     }
 
-    @Test("an abandoned look-up that waits is never run")
+    @Test("an abandoned lookup that waits is never run")
     func abandonQueued() {
-        var pool = pool(workers: 1)
+        var pool = pool(threads: 1)
         _ = pool.submit(1)
         _ = pool.next(after: nil)
         _ = pool.submit(2)
@@ -46,9 +62,9 @@ struct LookUpPoolTests {
         #expect(pool.next(after: 1) == 3)
     }
 
-    @Test("an abandoned look-up that runs gives its place to what waits, and its thread ends when it comes back")
+    @Test("an abandoned lookup that runs gives its place to what waits, and its thread ends when it comes back")
     func abandonRunning() {
-        var pool = pool(workers: 1)
+        var pool = pool(threads: 1)
         _ = pool.submit(1)
         _ = pool.next(after: nil)
         _ = pool.submit(2)
@@ -60,9 +76,9 @@ struct LookUpPoolTests {
         #expect((pool.activeThreads, pool.abandonedThreads) == (1, 0))
     }
 
-    @Test("a thread that comes back from an abandoned look-up works on while there is room")
+    @Test("a thread that comes back from an abandoned lookup works on while there is room")
     func comeBack() {
-        var pool = pool(workers: 1)
+        var pool = pool(threads: 1)
         _ = pool.submit(1)
         _ = pool.next(after: nil)
         #expect(pool.abandon(1) == .none)
@@ -73,7 +89,7 @@ struct LookUpPoolTests {
 
     @Test("no more threads than workers and abandoned ones together, whatever hangs")
     func bound() {
-        var pool = pool(workers: 2, queued: 100, abandoned: 3)
+        var pool = pool(threads: 2, abandoned: 3)
         var threads = 0
         var hanging: [LookUpPool.ID] = []
         func start(_ pool: inout LookUpPool) {
@@ -81,7 +97,7 @@ struct LookUpPoolTests {
             if let id = pool.next(after: nil) { hanging.append(id) }
         }
         for id in 1...100 as ClosedRange<LookUpPool.ID> {
-            if pool.submit(id) == .accepted(.startThread) { start(&pool) }
+            if pool.submit(id) == .startThread { start(&pool) }
             if hanging.contains(id), pool.abandon(id) == .startThread { start(&pool) }
         }
         #expect(threads == 5)
@@ -100,15 +116,15 @@ struct LookUpPoolTests {
 
     @Test("a thread that comes back makes room for a stuck one")
     func stuck() {
-        var pool = pool(workers: 1, abandoned: 1)
+        var pool = pool(threads: 1, abandoned: 1)
         _ = pool.submit(1)
         _ = pool.next(after: nil)
         _ = pool.abandon(1)
-        #expect(pool.submit(2) == .accepted(.startThread))
+        #expect(pool.submit(2) == .startThread)
         _ = pool.next(after: nil)
         #expect(pool.abandon(2) == .none)
         #expect((pool.activeThreads, pool.abandonedThreads) == (1, 1))
-        #expect(pool.submit(3) == .accepted(.none))
+        #expect(pool.submit(3) == .none)
         // 1 comes back: 2 hangs in its place, and 3 is run.
         #expect(pool.next(after: 1) == 3)
         #expect((pool.activeThreads, pool.abandonedThreads) == (1, 1))
@@ -119,7 +135,7 @@ struct LookUpPoolTests {
 
     @Test("when no thread can be started, and none is there, all that waits is given back")
     func noThread() {
-        var pool = pool(workers: 2)
+        var pool = pool(threads: 2)
         _ = pool.submit(1)
         #expect(pool.threadDidNotStart() == [1])
         #expect(pool.activeThreads == 0)
@@ -132,7 +148,7 @@ struct LookUpPoolTests {
 
     @Test("the queue keeps its order and its memory through any removals")
     func queue() {
-        var queue = LookUpQueue()
+        var queue = ArrivalQueue<LookUpPool.ID>()
         for round in 0..<100 as Range<LookUpPool.ID> {
             for id in 0..<10 as Range<LookUpPool.ID> { queue.append(round * 10 + id) }
             for id in [1, 3, 5, 7, 9] as [LookUpPool.ID] { queue.remove(round * 10 + id) }

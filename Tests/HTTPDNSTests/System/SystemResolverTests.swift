@@ -13,14 +13,14 @@ struct SystemResolverTests {
     init() throws { host = try HostName("one.test") }
 
     private func resolver(
-        workers: Int = 1,
-        queued: Int = 8,
+        threads: Int = 1,
+        growingTo maximum: Int? = nil,
         abandoned: Int = 1,
         _ lookUp: @escaping SystemResolver.LookUpFunction
     ) -> SystemResolver {
         SystemResolver(
-            workers: workers,
-            maximumQueued: queued,
+            threads: threads,
+            maximumThreads: maximum ?? threads,
             maximumAbandoned: abandoned,
             time: time,
             lookUp: lookUp
@@ -86,7 +86,7 @@ struct SystemResolverTests {
     @Test("a hanging look-up ends at once when its task is cancelled, and no other does")
     func cancellation() async throws {
         let gate = ThreadGate()
-        let resolver = resolver(workers: 2) { _, _ in
+        let resolver = resolver(threads: 2) { _, _ in
             gate.wait()
             return .success([loopback2])
         }
@@ -118,25 +118,66 @@ struct SystemResolverTests {
         #expect(resolver.threads.active == 0)
     }
 
-    @Test("look-ups beyond the queue throw overloaded, at once")
+    @Test("Any number of lookups wait for a thread, each for its own time limit")
+    func manyWait() async throws {
+        let resolver = resolver(threads: 2) { _, _ in .success([loopback2]) }
+        let host = self.host
+        let found = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2_000 {
+                group.addTask { try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)).count }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(found == 2_000)
+    }
+
+    @Test("A lookup that no thread came for in time fails as overloaded, and not as timed out")
     func overloaded() async throws {
         let gate = ThreadGate()
-        let resolver = resolver(queued: 0) { _, _ in
+        let resolver = resolver { _, _ in
             gate.wait()
             return .success([loopback2])
         }
         let host = self.host
-        async let first = resolver.resolve(host, families: .both, timeLimit: .seconds(1))
+        async let first = resolver.resolve(host, families: .both, timeLimit: .seconds(9))
         await gate.waiting(1)
-        #expect(await code(resolver, host) == .overloaded)
+        async let second = code(resolver, host)
+        while resolver.queuedLookUps < 1 { await Task.yield() }
+        time.advance(by: .seconds(1))
+        #expect(await second == .overloaded)
         gate.open()
         #expect(try await first == [loopback2])
+    }
+
+    @Test("While lookups wait, threads are added up to the maximum")
+    func growth() async throws {
+        let gate = ThreadGate()
+        let resolver = resolver(threads: 2, growingTo: 5) { _, _ in
+            gate.wait()
+            return .success([loopback2])
+        }
+        let host = self.host
+        let tasks = (0..<9).map { _ in
+            Task { try await resolver.resolve(host, families: .both, timeLimit: .seconds(60)) }
+        }
+        await gate.waiting(2)
+        while resolver.queuedLookUps < 7 { await Task.yield() }
+        #expect(gate.count == 2, "no lookup has waited yet")
+        // The clock moves only here; the task that watches the queue may not sleep yet.
+        while gate.count < 5 {
+            time.advance(by: SystemResolver.growthDelay)
+            for _ in 0..<100 { await Task.yield() }
+        }
+        #expect(resolver.threads.active == 5)
+        gate.open()
+        for task in tasks { #expect(try await task.value == [loopback2]) }
+        while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
     }
 
     @Test("no more threads hang than workers and abandoned ones, however many look-ups are given up")
     func boundedThreads() async throws {
         let gate = ThreadGate()
-        let resolver = resolver(workers: 2, queued: 64, abandoned: 3) { _, _ in
+        let resolver = resolver(threads: 2, abandoned: 3) { _, _ in
             gate.wait()
             return .success([loopback2])
         }
@@ -161,8 +202,8 @@ struct SystemResolverTests {
     @Test("without a thread from the system the look-up throws overloaded")
     func noThread() async throws {
         let resolver = SystemResolver(
-            workers: 1,
-            maximumQueued: 1,
+            threads: 1,
+            maximumThreads: 1,
             maximumAbandoned: 1,
             time: time,
             lookUp: { _, _ in .success([loopback2]) },

@@ -234,14 +234,17 @@ struct TeamHedgingTests {
         #expect(team.text(unheard) == "a at 175 ms: nothing")
     }
 
-    @Test("without a second opinion a negative answer is as good as any")
+    @Test("Without a second opinion a trusted provider's negative answer is as good as any")
     func oneOpinion() throws {
         var team = TeamSimulation([
-            ("a", Simulation.negative(after: .milliseconds(5))), ("b", Simulation.answering(after: .zero)),
+            ("a", Simulation.answering(after: .milliseconds(5))), ("b", Simulation.answering(after: .zero)),
         ])
+        try team.ask(host: "known.test")
+        team.run(for: .milliseconds(5))
+        team.set("a", Simulation.negative(after: .milliseconds(5)))
         let id = try team.ask()
         team.run(for: .seconds(1))
-        #expect(team.text(id) == "a at 5 ms: nothing")
-        #expect(team.sent.count == 1)
+        #expect(team.text(id) == "a at 10 ms: nothing")
+        #expect(team.sentTo("b") == 0)
     }
 }

@@ -15,7 +15,7 @@ struct ProviderCompatibilityTests {
     private struct BentProvider: Provider {
         let inner: ScriptedProvider
         var name: String { inner.name }
-        var serviceScope: AddressScope { inner.serviceScope }
+        var answerScope: AddressScope { inner.answerScope }
         let bend: @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer
         /// Nil leaves batches to the default.
         var bendBatch:
@@ -33,7 +33,7 @@ struct ProviderCompatibilityTests {
     private struct DefaultBatches: Provider {
         let provider: BentProvider
         var name: String { provider.name }
-        var serviceScope: AddressScope { provider.serviceScope }
+        var answerScope: AddressScope { provider.answerScope }
         func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await provider.resolve(query) }
         func shutdown() async {}
     }
@@ -229,7 +229,7 @@ struct ProviderCompatibilityTests {
         struct Empty: Provider {
             let inner: ScriptedProvider
             var name: String { inner.name }
-            var serviceScope: AddressScope { inner.serviceScope }
+            var answerScope: AddressScope { inner.answerScope }
             var batchLimit: Int { 0 }
             func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await inner.resolve(query) }
             func shutdown() async { await inner.shutdown() }

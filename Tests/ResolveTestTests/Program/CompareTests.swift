@@ -11,7 +11,8 @@ struct CompareTests {
         isRouted: Bool = true
     ) async throws -> CommandResult {
         let rig = try await ServerRig.shared()
-        let provider = isRouted ? ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1"] : []
+        let service = ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback"]
+        let provider = isRouted ? service : []
         let command = Program.command(
             ["compare", "--port", "\(rig.tlsPort)", "--cacert", rig.certificateAuthorityFile] + provider + arguments
         )
@@ -137,7 +138,7 @@ struct CompareTests {
         let file = try folder.write(
             """
             version: 1
-            providers: { dead: { kind: doh, url: https://127.0.0.9:1/dns-query } }
+            providers: { dead: { kind: doh, url: https://127.0.0.9:1/dns-query, answers: loopback } }
             routes: { "*": { providers: dead, fallback: system } }
             """,
             to: "httpdns.yaml"
@@ -163,7 +164,12 @@ struct CompareTests {
             """
             version: 1
             providers:
-              doh: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1], ca_file: "\(rig.certificateAuthorityFile)" }
+              doh:
+                kind: doh
+                url: "\(rig.dohURL)"
+                bootstrap: [127.0.0.1]
+                ca_file: "\(rig.certificateAuthorityFile)"
+                answers: loopback
             routes: { "*": { providers: doh, \(setting) } }
             """,
             to: "httpdns.yaml"

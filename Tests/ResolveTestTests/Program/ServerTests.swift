@@ -7,7 +7,10 @@ import Testing
 struct ServerTests {
     /// What leads the program to the rig's provider and origins.
     private func flags(_ rig: ServerRig) -> [String] {
-        ["--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--cacert", rig.certificateAuthorityFile]
+        [
+            "--doh", rig.dohURL, "--bootstrap", "doh.test=127.0.0.1", "--answers", "loopback", "--cacert",
+            rig.certificateAuthorityFile,
+        ]
     }
 
     @Test("a name that only HTTP-DNS knows is fetched under its own name, and the system resolver is left alone")
@@ -135,7 +138,7 @@ struct ServerTests {
             """
             version: 1
             providers:
-              main: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1] }
+              main: { kind: doh, url: "\(rig.dohURL)", bootstrap: [127.0.0.1], answers: loopback }
             routes:
               "*.test": { providers: [main] }
             """,

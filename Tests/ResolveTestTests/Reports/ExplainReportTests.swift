@@ -53,6 +53,13 @@ struct ExplainReportTests {
         )
     }
 
+    @Test("Networks that the request may reach are shown when they are limited")
+    func reachableNetworks() throws {
+        var report = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
+        report.reachableNetworks = .publicInternet
+        #expect(report.text(.plain).contains("policy: allowed (mapping), reachable: public_internet\n"))
+    }
+
     @Test("a provider's answer names the route, the provider and those that failed before")
     func provider() throws {
         var resolution = try Samples.provided(["203.0.113.8"], port: 8443)

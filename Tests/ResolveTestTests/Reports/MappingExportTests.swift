@@ -11,6 +11,8 @@ struct MappingExportTests {
         mappings:
           img.shop.test: [203.0.113.7, "2001:db8::7"]
           api.shop.test:8443: { addresses: { 203.0.113.8: 95, 203.0.113.9: 5 }, ttl: 30s }
+          even.shop.test: { addresses: { 203.0.113.8: 50, 203.0.113.9: 50 } }
+          spare.shop.test: { last_resort: { 203.0.113.8: 1, 203.0.113.9: 1 } }
           "*.wild.test": [203.0.113.10]
           moved.test: ["203.0.113.11:9443"]
           cdn.shop.test: { via: edge.test }
@@ -31,6 +33,9 @@ struct MappingExportTests {
                 203.0.113.7  img.shop.test
                 2001:db8::7  img.shop.test
                 # api.shop.test:8443: 203.0.113.8 (weight 95), 203.0.113.9 (weight 5) (a hosts file has no ports)
+                203.0.113.8  even.shop.test  # weight 50
+                203.0.113.9  even.shop.test  # weight 50
+                # spare.shop.test: last resort 203.0.113.8 (weight 1), 203.0.113.9 (weight 1) (has no addresses of its own)
                 # *.wild.test: 203.0.113.10 (a hosts file has no patterns)
                 203.0.113.11  moved.test  # port 9443 is lost
                 # cdn.shop.test: via edge.test (has no addresses of its own)
@@ -49,6 +54,10 @@ struct MappingExportTests {
                 --resolve img.shop.test:443:203.0.113.7,[2001:db8::7]
                 # api.shop.test:8443: 203.0.113.8 weight 95, 203.0.113.9 weight 5
                 --resolve api.shop.test:8443:203.0.113.8,203.0.113.9
+                # even.shop.test: 203.0.113.8 weight 50, 203.0.113.9 weight 50
+                --resolve even.shop.test:80:203.0.113.8,203.0.113.9
+                --resolve even.shop.test:443:203.0.113.8,203.0.113.9
+                # spare.shop.test: last resort 203.0.113.8 (weight 1), 203.0.113.9 (weight 1) (has no addresses of its own)
                 # *.wild.test: 203.0.113.10 (curl has no patterns)
                 --connect-to moved.test:80:203.0.113.11:9443
                 --connect-to moved.test:443:203.0.113.11:9443

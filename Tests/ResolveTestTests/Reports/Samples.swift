@@ -18,7 +18,7 @@ enum Samples {
     {
         var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .mapping)
         let targets = try addresses.enumerated().map { index, text in
-            HostMapping.Target(try address(text), weight: weights?[index] ?? 1)
+            HostMapping.Target(try address(text), weight: weights?[index])
         }
         resolution.rule = AppliedRule(
             key: try MappingKey(key),

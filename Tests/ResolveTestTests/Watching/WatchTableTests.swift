@@ -142,11 +142,52 @@ struct WatchTableTests {
         var table = try Self.table([.mapped(["127.0.0.2", "127.0.0.3"]), .event(.refreshStarted), .event(.changed)])
         table.showsDetails = true
         let lines = table.lines(.plain)
-        #expect(lines.contains { $0.hasSuffix("127.0.0.3") })
+        #expect(lines.contains { $0.hasSuffix("127.0.0.3, first in 0 of 1 answers") })
         #expect(lines.contains { $0.contains("mapping \"img.test\" at httpdns.yaml:1") })
         #expect(lines.contains { $0.hasPrefix("resolver") && $0.contains("hits 3") })
         #expect(lines.suffix(2).map { $0.contains("changed") } == [false, true])
         #expect(!lines.contains { $0.contains("refresh-started") })
+    }
+
+    @Test("Addresses with weights have a line each, with the requests of the watched service")
+    func weights() async throws {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("app.test")] = .weighted(["127.0.0.2:81": 50, "127.0.0.3": 50])
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let service = client.diagnostics()
+        try await client.shutdown()
+        func look(_ first: Int, _ second: Int) throws -> ServiceLook {
+            var diagnostics = service
+            diagnostics.pools = try zip(["127.0.0.2:81", "127.0.0.3:8443"], [first, second]).map { endpoint, requests in
+                try JSONDecoder().decode(
+                    Diagnostics.Pool.self,
+                    from: Data(
+                        #"{"host":"app.test","port":8443,"endpoint":"\#(endpoint)","connections":1,"requests":\#(requests)}"#
+                            .utf8
+                    )
+                )
+            }
+            return ServiceLook(diagnostics: diagnostics, time: MonotonicTime(nanoseconds: 0))
+        }
+        var model = WatchModel([])
+        // What was sent before the first look does not count; a count that began again does.
+        for (first, second) in [(1_000, 500), (1_096, 604), (1_097, 2)] {
+            _ = model.take(try look(first, second), at: Date(timeIntervalSince1970: 0))
+        }
+        let lines = WatchTable(model: model, providerKinds: [:]).lines(.plain)
+        #expect(lines[1].hasPrefix("app.test  127.0.0.2:81 weight 50, 97 requests  mapping"), "\(lines)")
+        #expect(lines[2].hasSuffix("127.0.0.3 weight 50, 106 requests"), "\(lines)")
+    }
+
+    @Test("Without a service the table says how often each address was first")
+    func firsts() throws {
+        let one = ["127.0.0.2", "127.0.0.3"]
+        let steps = [one, one.reversed(), one].map { Step.answer($0, ttl: 5, age: 1) }
+        var table = try Self.table(steps)
+        table.showsDetails = true
+        let lines = table.lines(.plain)
+        #expect(lines[1].contains("127.0.0.2, first in 2 of 3 answers"), "\(lines)")
+        #expect(lines[2].hasSuffix("127.0.0.3, first in 1 of 3 answers"), "\(lines)")
     }
 
     static func table(_ steps: [Step]) throws -> WatchTable {

@@ -18,8 +18,8 @@ public final class AlibabaProvider: Provider {
     /// The name from the settings.
     public let name: String
 
-    /// The scope of the most public of the service's addresses, as ``DoHProvider/serviceScope``.
-    public let serviceScope: AddressScope
+    /// The setting ``Configuration/answers``.
+    public let answerScope: AddressScope
 
     /// Five names.
     public var batchLimit: Int { exchange.batchLimit }
@@ -63,7 +63,7 @@ public final class AlibabaProvider: Provider {
         )
         let vendor = try configuration.vendor(schedule)
         name = configuration.name
-        serviceScope = location.scope
+        answerScope = configuration.answers
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -100,6 +100,10 @@ public final class AlibabaProvider: Provider {
     public func shutdown() async {
         await exchange.shutdown()
     }
+}
+
+extension AlibabaProvider: AccountHolding {
+    func forgetRefusal() -> Bool { exchange.forgetRefusal() }
 }
 
 extension AlibabaProvider.Configuration {

@@ -24,6 +24,8 @@ extension DoHProvider {
         public var method: Method = .get
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
+        /// The most private scope of addresses that its answers may have (``Provider/answerScope``).
+        public var answers: AddressScope = .public
 
         /// Creates settings with the defaults above.
         public init(name: String, url: String, bootstrap: [IPAddress] = []) {

@@ -5,9 +5,10 @@ package import HTTPDNSPrimitives
 ///
 /// A, AAAA and HTTPS are requests at the same time, which share one connection where the service speaks HTTP/2. Every
 /// request tries the service's addresses in turn, beginning with the one that answered last; each has an equal share of
-/// the time that is left. A connection that breaks under a request is dialled anew once, because a query may be repeated
-/// without harm (RFC 9110 section 9.2.2). An answer is final, whatever it says: no status and no error code inside a
-/// message makes it ask again.
+/// the time that is left. An address that cannot be connected to, or answers with status 408, 421 or 5xx, is left for the
+/// next one, and rests for five minutes while others answer. A connection that breaks under a request is dialed again once,
+/// because a query may be repeated without harm (RFC 9110 section 9.2.2). Every other response is final: no other status
+/// and no error code inside a message makes it ask again.
 ///
 /// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
 /// `Age` (RFC 8484 section 5.1). `no-store` and `no-cache` speak to HTTP caches and are not looked at.
@@ -15,10 +16,8 @@ public final class DoHProvider: Provider {
     /// The name from the settings.
     public let name: String
 
-    /// The scope of the most public of the service's addresses: with one loopback address among public ones, answers
-    /// must still be public. Link-local and other special addresses count as private, since they open no machine's own
-    /// addresses.
-    public var serviceScope: AddressScope { service.location.scope }
+    /// The setting ``Configuration/answers``.
+    public var answerScope: AddressScope { configuration.answers }
 
     private let service: DoHService
     private let configuration: Configuration
@@ -48,7 +47,7 @@ public final class DoHProvider: Provider {
         service = try DoHService(configuration)
         name = configuration.name
         self.configuration = configuration
-        channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
+        channel = ServiceChannel(service.location, exchange: exchange, time: time)
         self.time = time
     }
 
@@ -71,7 +70,11 @@ public final class DoHProvider: Provider {
         let subnet = query.clientSubnet.map(DNSClientSubnet.init)
         let reply: @Sendable (DNSQuestion) async throws -> ServiceReply = { [service, channel] question in
             let request = try service.request(for: question, clientSubnet: subnet)
-            return try await channel.reply(to: request, limit: query.timeLimit, deadline: deadline)
+            return try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
+                request
+            } verdict: {
+                $0.verdict(DoHService.words)
+            }
         }
         let services: @Sendable () async throws -> ServiceAnswer = {
             let question = DNSQuestion(query.host, type: .https)

@@ -58,13 +58,10 @@ extension ServiceReply {
     /// The type must be there (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
     /// Parameters are allowed and mean nothing.
     private func checkContentType() throws(ProviderError) {
-        guard let field = headerFields[.contentType] else {
-            throw badResponse("no Content-Type; it must be \(DoHService.mediaType)")
-        }
-        let type = field.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }
-        guard type.lowercased() == DoHService.mediaType else {
+        guard let mediaType else { throw badResponse("no Content-Type; it must be \(DoHService.mediaType)") }
+        guard mediaType == DoHService.mediaType else {
             throw badResponse(
-                "Content-Type \(ForeignText.excerpt(field)) in place of \(DoHService.mediaType): "
+                "\(contentTypeForMessages) in place of \(DoHService.mediaType): "
                     + "a captive portal or another service may answer; check the url"
             )
         }

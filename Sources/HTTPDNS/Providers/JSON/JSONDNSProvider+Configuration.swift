@@ -92,6 +92,8 @@ extension JSONDNSProvider {
         public var bootstrap: [IPAddress]
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
+        /// The most private scope of addresses that its answers may have (``Provider/answerScope``).
+        public var answers: AddressScope = .public
 
         /// Creates settings with the service's own URL and addresses, or those of another service that speaks as it does.
         /// - Parameters:

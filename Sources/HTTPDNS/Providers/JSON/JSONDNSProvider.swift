@@ -11,8 +11,8 @@ public final class JSONDNSProvider: Provider {
     /// The name from the settings.
     public let name: String
 
-    /// The scope of the most public of the service's addresses, as ``DoHProvider/serviceScope``.
-    public var serviceScope: AddressScope { service.location.scope }
+    /// The setting ``Configuration/answers``.
+    public var answerScope: AddressScope { configuration.answers }
 
     private let service: JSONDNSService
     private let configuration: Configuration
@@ -48,7 +48,7 @@ public final class JSONDNSProvider: Provider {
         service = try JSONDNSService(configuration)
         name = configuration.name
         self.configuration = configuration
-        channel = ServiceChannel(endpoints: service.location.endpoints, exchange: exchange, time: time)
+        channel = ServiceChannel(service.location, exchange: exchange, time: time)
         self.time = time
         self.clock = clock
     }
@@ -73,8 +73,12 @@ public final class JSONDNSProvider: Provider {
                 clientSubnet: query.clientSubnet,
                 clock: clock
             )
-            return try await channel.reply(to: request, limit: query.timeLimit, deadline: deadline)
-                .jsonAnswer(to: question)
+            let reply = try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
+                request
+            } verdict: {
+                $0.verdict(JSONDNSService.words)
+            }
+            return try reply.jsonAnswer(to: question, isSecret: service.hasSecretRequests)
         }
     }
 
@@ -96,6 +100,7 @@ extension JSONDNSProvider {
 extension JSONDNSProvider.Configuration {
     fileprivate func isSame(as other: Self) -> Bool {
         name == other.name && url == other.url && bootstrap == other.bootstrap && trustRoots == other.trustRoots
+            && answers == other.answers
             && service.isSame(as: other.service)
     }
 }

@@ -24,6 +24,9 @@ struct JSONDNSService {
     ]
 
     let location: ServiceLocation
+    /// Whether requests have something in them that no message may quote: a signature, or what an own URL may have as a path or
+    /// query.
+    let hasSecretRequests: Bool
     private let takesClientSubnet: Bool
     private let signature: AlidnsSignature?
 
@@ -39,6 +42,7 @@ struct JSONDNSService {
                 message: "its url has the parameter \(parameter), which is for the query to set; remove it"
             )
         }
+        hasSecretRequests = configuration.service.account != nil || configuration.url != configuration.service.url
         takesClientSubnet = configuration.service.takesClientSubnet
         signature = try configuration.service.account.map { account throws(ProviderConfigurationError) in
             try AlidnsSignature(account, provider: configuration.name)

@@ -1,7 +1,7 @@
 internal import CurlTransport
 internal import HTTPDNSPrimitives
 
-/// One query's way through the service's addresses: which comes next, until when, and what to say when all failed.
+/// The attempts of one query at the service's addresses: which comes next, until when, and the error when all failed.
 struct ServiceAttempts {
     struct Attempt {
         let endpoint: Endpoint
@@ -9,21 +9,41 @@ struct ServiceAttempts {
         let deadline: MonotonicTime
     }
 
+    private enum Failure {
+        case transfer(Endpoint, TransferFailure)
+        case reply(ProviderError)
+
+        var text: String {
+            switch self {
+            case .transfer(let endpoint, let failure):
+                "\(endpoint): \(ForeignText.excerpt(failure.message, limit: 200))"
+            case .reply(let error): error.message
+            }
+        }
+    }
+
     private var remaining: ArraySlice<Endpoint>
+    /// Those that rest. They have no share of the time, and are tried when all others failed before it was over.
+    private var reserve: [Endpoint]
     private let limit: Duration
     private let deadline: MonotonicTime
-    private var failures: [(endpoint: Endpoint, failure: TransferFailure)] = []
+    private var failures: [Failure] = []
     private var hasRedialled = false
     private var isFinal = false
 
-    init(endpoints: [Endpoint], limit: Duration, deadline: MonotonicTime) {
-        remaining = endpoints[...]
+    init(_ order: ServiceAddressBook.Order, limit: Duration, deadline: MonotonicTime) {
+        remaining = order.first[...]
+        reserve = order.reserve
         self.limit = limit
         self.deadline = deadline
     }
 
     /// The next attempt; nil when ``error`` is the outcome.
     mutating func next(at now: MonotonicTime) -> Attempt? {
+        if remaining.isEmpty {
+            remaining = reserve[...]
+            reserve = []
+        }
         guard !isFinal, now < deadline, let endpoint = remaining.first else { return nil }
         let share = (deadline - now) / remaining.count
         remaining.removeFirst()
@@ -32,7 +52,7 @@ struct ServiceAttempts {
 
     /// Takes note of a failure. Those that another address would meet too end the query.
     mutating func failed(_ attempt: Attempt, with failure: TransferFailure) {
-        failures.append((attempt.endpoint, failure))
+        failures.append(.transfer(attempt.endpoint, failure))
         switch failure.code {
         case .connectionLost where !hasRedialled:
             // A kept connection may have been closed at the very moment of its use: say that once, dial once more.
@@ -46,18 +66,29 @@ struct ServiceAttempts {
         }
     }
 
-    /// Makes the next attempt one with the same address: what it refused can be mended.
+    /// Takes note of a response that is no answer.
+    mutating func failed(_ attempt: Attempt, with error: ProviderError) {
+        failures.append(.reply(error))
+    }
+
+    /// Makes the next attempt one with the same address: it refused what can be corrected.
     mutating func `repeat`(_ attempt: Attempt) {
         remaining = [attempt.endpoint] + remaining
     }
 
     /// Why the query failed, with every address that was tried.
     var error: ProviderError {
-        guard let last = failures.last?.failure else {
-            return ProviderError(code: .timedOut, message: "no time left within the limit of \(limit)")
+        let tried = failures.map(\.text).joined(separator: "; ")
+        switch failures.last {
+        case nil: return ProviderError(code: .timedOut, message: "no time left within the limit of \(limit)")
+        case .reply(var error):
+            error.message = tried
+            return error
+        case .transfer(_, let failure): return self.error(failure, tried)
         }
-        let tried = failures.map { "\($0.endpoint): \(ForeignText.excerpt($0.failure.message, limit: 200))" }
-            .joined(separator: "; ")
+    }
+
+    private func error(_ last: TransferFailure, _ tried: String) -> ProviderError {
         switch last.code {
         case .shutDown:
             return ProviderError(code: .shutDown, message: "the provider is shut down")

@@ -1,46 +1,94 @@
 internal import CurlTransport
 internal import HTTPDNSPrimitives
 
-/// A provider's way to its service: every request tries the service's addresses in turn, beginning with the one that
-/// answered last, until one gives an HTTP response, whatever that says.
-final class ServiceChannel: Sendable {
-    private struct State {
-        var order: BootstrapOrder
-        var isShutDown = false
-    }
+/// What a response of a service means for the query that it answers.
+enum ReplyVerdict: Sendable {
+    /// It is the service's answer, whatever that says.
+    case answer
+    /// This address fails: the next one is asked, and this one rests.
+    case addressFailed(ProviderError)
+    /// The next address may know better; this one does not rest.
+    case nextAddress(ProviderError)
+    /// The request can be made so that the same address accepts it.
+    case again(ProviderError)
+    /// Another address would say the same.
+    case final(ProviderError)
+}
 
+/// A provider's connection to its service: every request tries the service's addresses in turn, beginning with the one that
+/// answered last, until one answers. All providers use it.
+final class ServiceChannel: Sendable {
+    let addresses: ServiceAddresses
     private let exchange: any ServiceExchanging
     private let time: any TimeSource
-    private let state: Lock<State>
+    private let shutDown = Lock(false)
 
-    init(endpoints: [Endpoint], exchange: any ServiceExchanging, time: any TimeSource) {
+    init(addresses: ServiceAddresses, exchange: any ServiceExchanging, time: any TimeSource) {
+        self.addresses = addresses
         self.exchange = exchange
         self.time = time
-        state = Lock(State(order: BootstrapOrder(endpoints)))
     }
 
-    /// Sends the request, and returns the first response.
+    /// A channel to the addresses of the settings alone, all of which one query may try.
+    convenience init(_ location: ServiceLocation, exchange: any ServiceExchanging, time: any TimeSource) {
+        let addresses = ServiceAddresses(
+            bootstrap: location.endpoints,
+            maximumAttempts: location.endpoints.count,
+            scope: location.scope,
+            time: time,
+            wallClock: .system
+        )
+        self.init(addresses: addresses, exchange: exchange, time: time)
+    }
+
+    /// - Throws: ``ProviderError`` with code `shutDown` after ``shutdown()``.
+    func requireRunning() throws(ProviderError) {
+        if shutDown.withLock({ $0 }) { throw ProviderError(code: .shutDown, message: "the provider is shut down") }
+    }
+
+    /// Sends a request, and returns the first response that is an answer.
     /// - Parameters:
+    ///   - endpoints: The addresses to try; nil means those of a query.
     ///   - limit: The query's time limit, for messages.
     ///   - deadline: The end of that limit.
+    ///   - request: The request as it goes to an address.
+    ///   - verdict: What a response means.
     /// - Throws: ``ProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
     func reply(
-        to request: ServiceRequest,
+        of endpoints: [Endpoint]? = nil,
         limit: Duration,
-        deadline: MonotonicTime
+        deadline: MonotonicTime,
+        request: (Endpoint) throws -> ServiceRequest,
+        verdict: (ServiceReply) -> ReplyVerdict
     ) async throws -> ServiceReply {
-        let (endpoints, isShutDown) = state.withLock { ($0.order.endpoints, $0.isShutDown) }
-        guard !isShutDown else { throw ProviderError(code: .shutDown, message: "the provider is shut down") }
-        var attempts = ServiceAttempts(endpoints: endpoints, limit: limit, deadline: deadline)
-
+        try requireRunning()
+        let order = endpoints.map { ServiceAddressBook.Order(first: $0) } ?? addresses.order()
+        var attempts = ServiceAttempts(order, limit: limit, deadline: deadline)
         while let attempt = attempts.next(at: time.now()) {
             try Task.checkCancellation()
+            let request = try request(attempt.endpoint)
+            let reply: ServiceReply
             do {
-                let reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)
-                state.withLock { $0.order.succeeded(attempt.endpoint) }
-                return reply
+                reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)
             } catch let failure as TransferFailure {
+                if Self.isAboutAddress(failure) { addresses.failed(attempt.endpoint) }
                 attempts.failed(attempt, with: failure)
+                continue
+            }
+            switch verdict(reply) {
+            case .answer:
+                addresses.succeeded(attempt.endpoint)
+                return reply
+            case .addressFailed(let error):
+                addresses.failed(attempt.endpoint)
+                attempts.failed(attempt, with: error)
+            case .nextAddress(let error):
+                attempts.failed(attempt, with: error)
+            case .again(let error):
+                attempts.failed(attempt, with: error)
+                attempts.repeat(attempt)
+            case .final(let error):
+                throw error
             }
         }
         throw attempts.error
@@ -48,7 +96,17 @@ final class ServiceChannel: Sendable {
 
     /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
     func shutdown() async {
-        state.withLock { $0.isShutDown = true }
+        shutDown.withLock { $0 = true }
+        addresses.shutdown()
         await exchange.shutdown()
+        await addresses.settled()
+    }
+
+    /// Whether a failure says something about the address, and not about this process or this query alone.
+    private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
+        switch failure.code {
+        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .timedOut, .protocolViolation: true
+        default: false
+        }
     }
 }

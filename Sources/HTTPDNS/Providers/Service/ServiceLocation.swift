@@ -7,8 +7,8 @@ struct ServiceLocation {
     let url: ParsedURL
     /// Where to connect, in the order to try; at least one.
     let endpoints: [Endpoint]
-    /// The most public scope among the endpoints: with one loopback address among public ones, answers must still be
-    /// public. Link-local and other special addresses count as private, since they open no machine's own addresses.
+    /// The most public scope among the endpoints, which limits the addresses that the service names for itself (discovery).
+    /// Link-local and other special addresses count as private, since they open no machine's own addresses.
     let scope: AddressScope
 
     /// - Parameters:

@@ -35,6 +35,8 @@ extension TencentProvider {
         public var addressStore: (any ResolutionStore)?
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
+        /// The most private scope of addresses that its answers may have (``Provider/answerScope``).
+        public var answers: AddressScope = .public
 
         /// Creates settings for the vendor's own service in mainland China.
         public init(name: String, credential: VendorCredential) {

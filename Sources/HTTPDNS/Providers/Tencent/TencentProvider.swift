@@ -16,8 +16,8 @@ public final class TencentProvider: Provider {
     /// The name from the settings.
     public let name: String
 
-    /// The scope of the most public of the service's addresses, as ``DoHProvider/serviceScope``.
-    public let serviceScope: AddressScope
+    /// The setting ``Configuration/answers``.
+    public let answerScope: AddressScope
 
     /// Eight names.
     public var batchLimit: Int { exchange.batchLimit }
@@ -54,7 +54,7 @@ public final class TencentProvider: Provider {
         let vendor = try configuration.vendor(randomOctets)
         let location = vendor.location
         name = configuration.name
-        serviceScope = location.scope
+        answerScope = configuration.answers
         self.exchange = try VendorExchange(
             vendor,
             at: location,
@@ -96,6 +96,10 @@ public final class TencentProvider: Provider {
     public func shutdown() async {
         await exchange.shutdown()
     }
+}
+
+extension TencentProvider: AccountHolding {
+    func forgetRefusal() -> Bool { exchange.forgetRefusal() }
 }
 
 extension TencentProvider.Configuration {

@@ -16,6 +16,15 @@ struct ServiceAddressBook: Sendable {
     /// The most discovered addresses that are kept; vendors hand out a handful.
     static let maximumDiscovered = 32
 
+    /// The addresses of one query, best first.
+    struct Order: Sendable, Equatable {
+        /// Those that are tried.
+        var first: [Endpoint]
+        /// Those that rest, for when all others failed and time is left.
+        var reserve: [Endpoint] = []
+    }
+
+    private let maximumAttempts: Int
     /// What the settings say, for the first query and for when nothing else answers.
     let bootstrap: [Endpoint]
     private(set) var discovered: [Endpoint] = []
@@ -27,10 +36,15 @@ struct ServiceAddressBook: Sendable {
     private var refreshDueAt: MonotonicTime?
     private var mayRefreshAt: MonotonicTime?
 
-    init(bootstrap: [Endpoint]) { self.bootstrap = bootstrap }
+    init(bootstrap: [Endpoint], maximumAttempts: Int = ServiceAddressBook.maximumAttempts) {
+        self.bootstrap = bootstrap
+        self.maximumAttempts = maximumAttempts
+    }
 
-    /// The addresses that a query tries, best first. When all are left alone, those that wait for the shortest time.
-    func attempts(at now: MonotonicTime) -> [Endpoint] {
+    /// The addresses that a query tries, best first. When all rest, those whose rest ends first.
+    func attempts(at now: MonotonicTime) -> [Endpoint] { order(at: now).first }
+
+    func order(at now: MonotonicTime) -> Order {
         let known = all
         let rested = known.filter { !isResting($0, at: now) }
         let resting = known.filter { isResting($0, at: now) }
@@ -40,7 +54,9 @@ struct ServiceAddressBook: Sendable {
         // One that answered is asked again, so that its connection is used; the rest keep their order.
         let favourites = rested.filter { $0 == favourite }
         let ordered = favourites + rested.filter { $0 != favourite }
-        return Array((ordered.isEmpty ? resting : ordered).prefix(Self.maximumAttempts))
+        if ordered.isEmpty { return Order(first: Array(resting.prefix(maximumAttempts))) }
+        let first = Array(ordered.prefix(maximumAttempts))
+        return Order(first: first, reserve: Array(resting.prefix(maximumAttempts - first.count)))
     }
 
     /// The addresses that are asked which addresses there are.

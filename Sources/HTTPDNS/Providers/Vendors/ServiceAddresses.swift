@@ -35,6 +35,7 @@ final class ServiceAddresses: Sendable {
 
     init(
         bootstrap: [Endpoint],
+        maximumAttempts: Int = ServiceAddressBook.maximumAttempts,
         scope: AddressScope,
         storage: Storage? = nil,
         time: any TimeSource,
@@ -44,7 +45,7 @@ final class ServiceAddresses: Sendable {
         self.storage = storage
         self.time = time
         self.wallClock = wallClock
-        state = Lock(State(book: ServiceAddressBook(bootstrap: bootstrap)))
+        state = Lock(State(book: ServiceAddressBook(bootstrap: bootstrap, maximumAttempts: maximumAttempts)))
     }
 
     /// Whether the vendor has switched the service off.
@@ -54,6 +55,12 @@ final class ServiceAddresses: Sendable {
     func attempts() -> [Endpoint] {
         let now = time.now()
         return state.withLock { $0.book.attempts(at: now) }
+    }
+
+    /// The addresses that a query tries, with those in reserve.
+    func order() -> ServiceAddressBook.Order {
+        let now = time.now()
+        return state.withLock { $0.book.order(at: now) }
     }
 
     func succeeded(_ endpoint: Endpoint) {

@@ -4,8 +4,7 @@ internal import HTTPDNSPrimitives
 struct VendorErrorTable: Sendable {
     /// What is to be done about an error.
     enum Meaning: Hashable, Sendable {
-        /// The account is wrong, and stays so until somebody changes it: nothing more is sent until its settings or secrets
-        /// are others.
+        /// The account is refused: see ``AccountRefusal``.
         case account
         /// The signature was refused for its time: once more, by the vendor's clock.
         case clock
@@ -44,11 +43,12 @@ struct VendorErrorTable: Sendable {
             try reply.checkStatus(words)
         } catch {
             var error = error
-            if let code { error.message += " (code \(Self.excerpt(code)))" }
+            if code != nil { error.message += " (and an error code that is not known here)" }
             return VendorRefusal(meaning: Self.meaning(ofStatus: reply.status), error: error)
         }
-        return code.map { code in
-            let message = "error \(Self.excerpt(code)) from \(reply.endpoint), which is not known here"
+        return code.map { _ in
+            // It is not quoted: it may repeat the request, with a signature or a token in it.
+            let message = "an error code from \(reply.endpoint) that is not known here"
             return VendorRefusal(
                 meaning: .nextAddress,
                 error: ProviderError(code: .serverFailure, message: message)
@@ -65,7 +65,9 @@ struct VendorErrorTable: Sendable {
             case .address, .nextAddress: reply.status == 200 ? .serverFailure : .httpStatus
             }
         let ending =
-            row.meaning == .account ? "; it is not asked again until its settings or its secrets change" : ""
+            row.meaning == .account
+            ? "; it is asked again after 5 minutes, doubled up to an hour, or when its settings or its secret are reloaded"
+            : ""
         return ProviderError(
             code: kind,
             message: "\(code) from \(reply.endpoint): \(row.advice)\(ending)",
@@ -79,14 +81,6 @@ struct VendorErrorTable: Sendable {
         case 408, 500..<600: .address
         default: .question
         }
-    }
-
-    /// A code that is not in the table. It is a stranger's text and may repeat the request, with a signature in it: only a
-    /// word of letters is told.
-    private static func excerpt(_ code: String) -> String {
-        let isWord =
-            (1...40).contains(code.utf8.count) && code.utf8.allSatisfy { ($0 | 0x20) >= 0x61 && ($0 | 0x20) <= 0x7a }
-        return isWord ? code : "(not a word)"
     }
 }
 

@@ -1,28 +1,23 @@
 internal import CurlTransport
 internal import HTTPDNSPrimitives
 
-/// Asks a vendor's service: addresses in turn, errors by the vendor's table, a wrong clock once more, a refused account no
-/// more. What all vendors have in common; what they differ in is their ``VendorProtocol``.
+/// Asks a vendor's service: errors by the vendor's table, a wrong clock once more, a refused account after a pause. What all
+/// vendors have in common; what they differ in is their ``VendorProtocol``.
 final class VendorExchange: Sendable {
-    private struct Refusal {
-        /// Of the secrets that were refused. With others the account may be a good one.
-        let fingerprint: Int
-        let error: ProviderError
+    /// The secrets of one query.
+    private struct Admission {
+        let secrets: VendorSecrets
+        /// Whether the query shows if a refused account is accepted again.
+        let isRetry: Bool
     }
 
-    private struct State {
-        var refusal: Refusal?
-        var isShutDown = false
-    }
-
-    let addresses: ServiceAddresses
+    let channel: ServiceChannel
     private let vendor: any VendorProtocol
     private let credential: VendorCredential
-    private let exchange: any ServiceExchanging
     private let time: any TimeSource
     private let clock: ClockOffset
     private let isDiscovering: Bool
-    private let state = Lock(State())
+    private let refusal = Lock<AccountRefusal?>(nil)
 
     /// Reads every secret once, and makes a request with them, so that what cannot work is told before the first query.
     /// - Parameters:
@@ -58,18 +53,20 @@ final class VendorExchange: Sendable {
         }
         self.vendor = vendor
         self.credential = credential
-        addresses = ServiceAddresses(
+        let addresses = ServiceAddresses(
             bootstrap: location.endpoints,
             scope: location.scope,
             storage: store.map { ServiceAddresses.Storage(store: $0, key: key, provider: provider) },
             time: time,
             wallClock: clock
         )
+        channel = ServiceChannel(addresses: addresses, exchange: exchange, time: time)
         self.isDiscovering = isDiscovering
-        self.exchange = exchange
         self.time = time
         self.clock = ClockOffset(clock)
     }
+
+    var addresses: ServiceAddresses { channel.addresses }
 
     /// How many names one question may have.
     var batchLimit: Int { vendor.batchLimit }
@@ -78,35 +75,59 @@ final class VendorExchange: Sendable {
     /// - Throws: ``ProviderError``; `CancellationError` when the task is cancelled.
     func answers(to question: VendorQuestion, limit: Duration) async throws -> [HostName: ProviderAnswer] {
         let deadline = time.now() + limit
-        let secrets = try admit()
+        let admission = try admit()
+        let secrets = admission.secrets
         if isDiscovering { addresses.refreshIfDue { [self] in try await discover($0) } }
         guard !addresses.isDisabled else { throw Self.disabled }
-        let reply = try await reply(of: addresses.attempts(), limit: limit, deadline: deadline) { seconds in
+        let reply = try await reply(of: nil, limit: limit, deadline: deadline) { seconds in
             try self.vendor.request(for: question, secrets: secrets, at: seconds)
         } refused: { error in
-            self.state.withLock { $0.refusal = Refusal(fingerprint: secrets.hashValue, error: error) }
+            self.refused(admission, error)
         }
+        refusal.withLock { if $0?.fingerprint == secrets.hashValue { $0 = nil } }
         return try vendor.answers(in: reply, to: question, secrets: secrets)
     }
 
     /// Cuts what is under way, and refuses what comes. Idempotent.
     func shutdown() async {
-        state.withLock { $0.isShutDown = true }
-        addresses.shutdown()
-        await exchange.shutdown()
-        await addresses.settled()
+        await channel.shutdown()
+    }
+
+    /// Lets the next query show whether a refused account is accepted again.
+    /// - Returns: Whether it was refused.
+    func forgetRefusal() -> Bool {
+        refusal.withLock { refusal in
+            defer { refusal = nil }
+            return refusal != nil
+        }
     }
 
     /// The secrets as they are now, unless nothing may be asked with them.
-    private func admit() throws(ProviderError) -> VendorSecrets {
-        guard !state.withLock({ $0.isShutDown }) else { throw Self.shutDown }
+    private func admit() throws(ProviderError) -> Admission {
+        try channel.requireRunning()
         let secrets = try credential.read()
-        let refusal: Refusal? = state.withLock { state in
-            if state.refusal?.fingerprint != secrets.hashValue { state.refusal = nil }
-            return state.refusal
+        let now = time.now()
+        let (isRetry, error): (Bool, ProviderError?) = refusal.withLock { refusal in
+            if refusal?.fingerprint != secrets.hashValue { refusal = nil }
+            guard let refused = refusal else { return (false, nil) }
+            if refusal?.beginRetry(at: now) == true { return (true, nil) }
+            return (false, refused.error)
         }
-        if let refusal { throw refusal.error }
-        return secrets
+        if let error { throw error }
+        return Admission(secrets: secrets, isRetry: isRetry)
+    }
+
+    private func refused(_ admission: Admission, _ error: ProviderError) {
+        let now = time.now()
+        let fingerprint = admission.secrets.hashValue
+        refusal.withLock { refusal in
+            guard refusal?.fingerprint == fingerprint else {
+                refusal = AccountRefusal(fingerprint: fingerprint, error: error, at: now)
+                return
+            }
+            // Queries that were under way together are refused together, and count once.
+            if admission.isRetry { refusal?.refusedAgain(error, at: now) }
+        }
     }
 
     /// How long a discovery may take: it waits for nobody, and nobody waits for it.
@@ -131,58 +152,35 @@ final class VendorExchange: Sendable {
 
     /// The first reply that is no refusal.
     private func reply(
-        of endpoints: [Endpoint],
+        of endpoints: [Endpoint]?,
         limit: Duration,
         deadline: MonotonicTime,
         _ request: @Sendable (_ seconds: Int64) throws -> ServiceRequest,
         refused: @Sendable (ProviderError) -> Void
     ) async throws -> ServiceReply {
-        var attempts = ServiceAttempts(endpoints: endpoints, limit: limit, deadline: deadline)
-        var refusal: ProviderError?
         var mayCorrectClock = true
-        while let attempt = attempts.next(at: time.now()) {
-            try Task.checkCancellation()
-            let seconds = clock.seconds()
-            let request = vendor.addressed(try request(seconds), to: attempt.endpoint)
-            let reply: ServiceReply
-            do {
-                reply = try await exchange.exchange(request, with: attempt.endpoint, deadline: attempt.deadline)
-            } catch let failure as TransferFailure {
-                if Self.isAboutAddress(failure) { addresses.failed(attempt.endpoint) }
-                attempts.failed(attempt, with: failure)
-                refusal = nil
-                continue
-            }
-            guard let found = vendor.refusal(in: reply) else {
-                addresses.succeeded(attempt.endpoint)
-                return reply
-            }
-            refusal = found.error
-            switch found.meaning {
+        var signedAt: Int64 = 0
+        return try await channel.reply(of: endpoints, limit: limit, deadline: deadline) { endpoint in
+            signedAt = clock.seconds()
+            return vendor.addressed(try request(signedAt), to: endpoint)
+        } verdict: { reply in
+            guard let refusal = vendor.refusal(in: reply) else { return .answer }
+            switch refusal.meaning {
             case .account:
-                refused(found.error)
-                throw found.error
+                refused(refusal.error)
+                return .final(refusal.error)
             case .clock:
-                guard mayCorrectClock, clock.learn(from: reply, signedAt: seconds) else { throw found.error }
+                guard mayCorrectClock, clock.learn(from: reply, signedAt: signedAt) else {
+                    return .final(refusal.error)
+                }
                 mayCorrectClock = false
-                attempts.repeat(attempt)
-            case .address: addresses.failed(attempt.endpoint)
-            case .nextAddress: break
-            case .question, .rateLimit: throw found.error
+                return .again(refusal.error)
+            case .address: return .addressFailed(refusal.error)
+            case .nextAddress: return .nextAddress(refusal.error)
+            case .question, .rateLimit: return .final(refusal.error)
             }
         }
-        throw refusal ?? attempts.error
     }
-
-    /// Whether a failure says something about the address, and not about this process or this query alone.
-    private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
-        switch failure.code {
-        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .timedOut, .protocolViolation: true
-        default: false
-        }
-    }
-
-    private static let shutDown = ProviderError(code: .shutDown, message: "the provider is shut down")
 
     private static let disabled = ProviderError(
         code: .serviceDisabled,

@@ -23,6 +23,14 @@ struct AlibabaCanaryTests {
         { $0.reply(#"{"code":"success","mode":"\#(key)","data":{"answers":"\#(secret)"}}"#) },
         { $0.reply(#"{"\#(secret)":1,"\#(secret)":2}"#) },
         { $0.reply(#"{"code":"success","data":{"answers":[{"dn":"\#(secret)"}]}}"#) },
+        // A portal or a broken server repeats the request line where a media type or an error code belongs.
+        { $0.reply("", fields: [.contentType: $0.request.url.target]) },
+        { $0.reply("<html>", fields: [.contentType: "GET \($0.request.url.target) HTTP/1.1"]) },
+        { $0.reply("<html>", status: 403, fields: [.contentType: $0.request.url.description]) },
+        { $0.reply("<html>", fields: [.contentType: "text/html; \($0.request.url.target)"]) },
+        // The signature's own letters would pass for a word.
+        { $0.refusal(String(($0.parameters["s"] ?? "").filter(\.isLetter)), status: 200) },
+        { $0.refusal(String(($0.parameters["enc"] ?? "").filter(\.isLetter).prefix(40)), status: 403) },
         { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
         { _ in throw ScriptedVendorExchange.failure(.certificateRefused) },
         { $0.reply(AlibabaBody.encrypted(AlibabaBody.cbcData, mode: "1")) },
@@ -31,7 +39,8 @@ struct AlibabaCanaryTests {
     /// Everything in a request that must stand nowhere else.
     private static func canaries(_ sent: [ScriptedVendorExchange.Sent]) -> [String] {
         let words = sent.flatMap { sent in ["s", "enc"].compactMap { sent.parameters[$0] } }
-        return [secret, key, "&s=", "enc=", "/v2/d?", "sign_d?"] + words
+        let letters = words.map { String($0.filter(\.isLetter).prefix(40)) }
+        return [secret, key, "&s=", "enc=", "/v2/d?", "sign_d?"] + words + letters
     }
 
     /// The versions of the protocol, and how their queries are encrypted.

@@ -27,15 +27,17 @@ struct AlibabaConfigurationTests {
         }
     }
 
-    @Test("plain settings of either version are taken, and the provider is as public as its addresses")
+    @Test("plain settings of either version are taken; answers are public until the settings allow more")
     func plain() throws {
         for version in AlibabaProvider.Version.allCases {
             #expect(try refusal(version) == nil)
             let scripted = try ScriptedAlibaba(version) { $0.reply("") }
-            #expect(scripted.provider.name == "ali" && scripted.provider.serviceScope == .public)
+            #expect(scripted.provider.name == "ali" && scripted.provider.answerScope == .public)
         }
-        let loopback = try ScriptedAlibaba(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
-        #expect(loopback.provider.serviceScope == .loopback)
+        let near = try ScriptedAlibaba(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
+        #expect(near.provider.answerScope == .public)
+        let allowed = try ScriptedAlibaba(settings: { $0.answers = .private }) { $0.reply("") }
+        #expect(allowed.provider.answerScope == .private)
     }
 
     @Test(

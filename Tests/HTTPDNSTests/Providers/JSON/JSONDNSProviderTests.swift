@@ -36,7 +36,7 @@ struct JSONDNSProviderTests {
         let scripted = try ScriptedJSONService(service: service) { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
-        #expect(scripted.provider.serviceScope == .public)
+        #expect(scripted.provider.answerScope == .public)
         await #expect(throws: ProviderError.self) {
             try await scripted.resolve("one.test", .v4, clientSubnet: AddressBlock("198.51.100.0/24"))
         }

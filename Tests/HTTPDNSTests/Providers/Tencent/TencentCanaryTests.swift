@@ -20,6 +20,11 @@ struct TencentCanaryTests {
         { $0.reply("www.example.com.:\(secret),\(secret)-\(secret)|203.0.113.7") },
         { $0.reply("\(secret).:192.0.2.1|203.0.113.7") }, { $0.reply("", fields: [.contentType: "text/html"]) },
         { $0.reply("", status: 418, fields: [.location: $0.request.url.description]) },
+        // A portal or a broken server repeats the request line where a media type belongs.
+        { $0.reply("", fields: [.contentType: $0.request.url.target]) },
+        { $0.reply("<html>", fields: [.contentType: "GET \($0.request.url.target) HTTP/1.1"]) },
+        { $0.reply("<html>", status: 403, fields: [.contentType: $0.request.url.description]) },
+        { $0.reply("<html>", fields: [.contentType: "text/html; \($0.request.url.target)"]) },
         { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
         { _ in throw ScriptedVendorExchange.failure(.certificateRefused) },
     ]

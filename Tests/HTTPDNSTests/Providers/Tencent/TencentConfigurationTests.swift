@@ -23,16 +23,18 @@ struct TencentConfigurationTests {
         }
     }
 
-    @Test("plain settings of either kind are taken, and the provider is as public as its addresses")
+    @Test("plain settings of either kind are taken; answers are public until the settings allow more")
     func plain() throws {
         for access in ScriptedTencent.Access.allCases {
             #expect(try refusal(access) == nil)
             let scripted = try ScriptedTencent(access) { $0.reply("") }
             #expect(scripted.provider.name == "tencent" && scripted.provider.kind == "tencent")
-            #expect(scripted.provider.serviceScope == .public)
+            #expect(scripted.provider.answerScope == .public)
         }
-        let loopback = try ScriptedTencent(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
-        #expect(loopback.provider.serviceScope == .loopback)
+        let near = try ScriptedTencent(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
+        #expect(near.provider.answerScope == .public)
+        let allowed = try ScriptedTencent(settings: { $0.answers = .private }) { $0.reply("") }
+        #expect(allowed.provider.answerScope == .private)
     }
 
     @Test("5 (47): the defaults are those of the documentation")

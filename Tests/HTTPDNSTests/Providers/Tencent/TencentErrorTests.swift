@@ -92,11 +92,11 @@ struct TencentErrorTests {
         }
     }
 
-    @Test("a status that the settings call a refusal of the account stops all queries at once, and says what ends that")
+    @Test("A status that the settings call a refusal of the account stops all queries for a while")
     func account() async throws {
         let scripted = try scripted(refusals: [401, 418]) { $0.reply("", status: 418) }
         let first = try #require(try await scripted.error())
-        #expect(first.code == .accountRefused && first.message.contains("until its settings or its secrets change"))
+        #expect(first.code == .accountRefused && first.message.contains("asked again after 5 minutes"))
         for _ in 0..<10 { #expect(try await scripted.error("b.test", .v4) == first) }
         await #expect(throws: first) { try await scripted.batch(["a.test", "b.test"]) }
         #expect(scripted.exchange.sent.count == 1)

@@ -28,6 +28,30 @@ struct TencentOverTheWireTests {
         #expect(text.contains("&token=800900&type=addrs&ttl=1&clientip=1&query=1 HTTP/1.1\r\n"))
     }
 
+    @Test(
+        "Nothing of the request is in the error, whatever part of a response repeats it",
+        arguments: [
+            "HTTP/1.1 200 ECHO\r\nContent-Type: text/html\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 403 ECHO\r\nContent-Type: ECHO\r\nContent-Length: 0\r\n\r\n",
+            "ECHO\r\n\r\n", "HTTP/1.1 ECHO\r\n\r\n", "HTTP/9.9 200 ECHO\r\n\r\n", "HTTP/1.1 200 OK\r\nECHO\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nECHO: ECHO\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Length: ECHO\r\n\r\n", "HTTP/1.1 200 OK\r\nTransfer-Encoding: ECHO\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nECHO\r\n\r\n",
+            "HTTP/1.1 200 OK\r\nContent-Encoding: ECHO\r\nContent-Length: 4\r\n\r\nECHO",
+            "HTTP/1.1 302 Found\r\nLocation: ECHO\r\nLocation: ECHO/x\r\nContent-Length: 0\r\n\r\n",
+            "HTTP/1.1 429 ECHO\r\nRetry-After: ECHO\r\nContent-Length: 0\r\n\r\n",
+        ]
+    )
+    func echoes(answer: String) async throws {
+        let line = "GET /d?dn=www.example.com;&token=\(ScriptedTencent.token)&type=addrs"
+        let text = answer.replacing("ECHO", with: line)
+        let error = try await error(.readHead, .sendText(text), .shutdownSending, .hang)
+        let said = try #require(error.map { "\($0) \(String(reflecting: $0))" })
+        for canary in [ScriptedTencent.token, "token=", "/d?", "dn=", "type=addrs"] {
+            #expect(!said.contains(canary), "\(canary) in \(said)")
+        }
+    }
+
     @Test("10 MB body: given up after 64 KiB")
     func longBody() async throws {
         let chunk = String(repeating: "1", count: 64 * 1024)

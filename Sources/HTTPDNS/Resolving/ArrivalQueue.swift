@@ -7,6 +7,9 @@ struct ArrivalQueue<Element: Hashable & Sendable>: Sendable {
     var isEmpty: Bool { members.isEmpty }
     var count: Int { members.count }
 
+    /// The element that came first, of those that are left.
+    var first: Element? { order[head...].first(where: members.contains) }
+
     mutating func append(_ element: Element) {
         order.append(element)
         members.insert(element)

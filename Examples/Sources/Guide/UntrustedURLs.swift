@@ -1,0 +1,10 @@
+import HTTPDNSClient
+
+enum UntrustedURLs {
+    static func client() async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.reachableNetworks = .publicInternet
+
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+}

@@ -1,0 +1,152 @@
+internal import HTTPDNSPrimitives
+
+/// One lookup on a route whose providers the system resolver stands in for.
+///
+/// - Providers that can be relied on are asked first. The system resolver is asked when they have failed, when their share of
+///   the time is over, or when a caller's limit is half over; whichever answer comes first is used. A query under way goes
+///   on, so that its answer or failure is learned.
+/// - The system resolver has its share of the time also when the end of the providers' share is noticed late, as on a busy
+///   machine or after a suspension.
+/// - Providers that owe answers are waited for no longer than their hedge delay.
+/// - While all rest, the system resolver is asked immediately, and a provider whose quarantine is over gets one query as a
+///   probe. They are asked themselves only if the system resolver has no address.
+/// - While a stale answer of a provider can serve, the system resolver is not asked.
+struct SystemFallback: Sendable {
+    private enum Event: Sendable {
+        case providers(ProviderTeam.Outcome)
+        /// The providers have had their time.
+        case due
+        case system(FlightResult?)
+    }
+
+    let resolver: Resolver
+    let inquiry: Inquiry
+    let assignment: ProviderTeam.Assignment
+    let started: MonotonicTime
+    let deadline: MonotonicTime
+    /// The least time that the system resolver has.
+    let share: Duration
+
+    private var team: ProviderTeam { inquiry.settings.team }
+    private var clock: any TimeSource { resolver.fixed.timeSource }
+
+    /// What is under way, and what has come of it.
+    private struct Progress {
+        var asking: Task<Void, Never>?
+        var lookingUp: Task<Void, Never>?
+        /// How the providers failed.
+        var attempts: [ProviderAttempt]?
+        var isTimeout = false
+        /// What the system resolver said, when that was no address.
+        var system: FlightResult?
+
+        func cancel() {
+            asking?.cancel()
+            lookingUp?.cancel()
+        }
+    }
+
+    /// - Parameter hurry: Delivered by a caller whose limit is half over.
+    /// - Returns: Nil when the task was cancelled.
+    func run(_ hurry: OneShot<Void>) async -> FlightResult? {
+        let (events, feed) = AsyncStream<Event>.makeStream()
+        // Its only waiter is the task below, which must not be left behind.
+        defer { hurry.deliver(()) }
+        if Task.isCancelled { return nil }
+        var progress = Progress()
+        let reliance = team.reliance(on: assignment.providers)
+        var timer: Task<Void, Never>?
+        defer { timer?.cancel() }
+        if reliance == .none {
+            team.probe(assignment)
+            if mustSpareSystem { return spared(team.attempts(withoutAnswerFrom: assignment.providers, since: started)) }
+            progress.lookingUp = lookUp(feed)
+        } else {
+            progress.asking = ask(until: assignment.deadline, feed)
+            if case .suspect(let delay) = reliance { timer = alarm(at: started + delay, hurry) }
+            Task.detached {
+                await hurry.value()
+                feed.yield(.due)
+            }
+        }
+        for await event in events {
+            switch event {
+            case .due:
+                if progress.lookingUp == nil, !mustSpareSystem { progress.lookingUp = lookUp(feed) }
+            case .providers(.answered(let answer)):
+                progress.lookingUp?.cancel()
+                return await resolver.followServices(of: answer, assignment, inquiry)
+            case .providers(.cancelled):
+                progress.cancel()
+                return nil
+            case .providers(.failed(let attempts, let isTimeout, _)):
+                (progress.attempts, progress.isTimeout) = (attempts, isTimeout)
+                if progress.system != nil { return failure(progress) }
+                if progress.lookingUp == nil {
+                    if mustSpareSystem { return spared(attempts) }
+                    progress.lookingUp = lookUp(feed)
+                }
+            case .system(nil):
+                progress.cancel()
+                return nil
+            case .system(let result?):
+                if case .answer(let answer) = result, case .addresses = answer.content {
+                    let attempts = progress.attempts
+                    return resolver.fallBack(
+                        to: answer,
+                        inquiry,
+                        attempts ?? team.attempts(withoutAnswerFrom: assignment.providers, since: started)
+                    )
+                }
+                progress.system = result
+                if progress.attempts != nil { return failure(progress) }
+                // Nothing else is left than providers that rest.
+                if progress.asking == nil { progress.asking = ask(until: deadline, feed) }
+            }
+        }
+        progress.cancel()
+        return nil
+    }
+
+    /// The providers are asked before this returns: a task that begins late would take from their time. The task is not
+    /// cancelled with this lookup when the system resolver was faster.
+    private func ask(until deadline: MonotonicTime, _ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
+        var assignment = assignment
+        assignment.deadline = deadline
+        let question = team.begin(assignment)
+        return Task.detached { [team] in feed.yield(.providers(await team.outcome(of: question))) }
+    }
+
+    private func lookUp(_ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
+        Task.detached {
+            let end = max(deadline, clock.now() + share)
+            feed.yield(.system(await resolver.askSystem(inquiry, until: end)))
+        }
+    }
+
+    private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Task<Void, Never> {
+        Task.detached { [clock] in
+            guard (try? await clock.sleep(until: time)) != nil else { return }
+            hurry.deliver(())
+        }
+    }
+
+    /// The system's own answer, past its life, is worth no more than a new one.
+    private var mustSpareSystem: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
+
+    private func spared(_ attempts: [ProviderAttempt]) -> FlightResult {
+        .failure(.allFailed(inquiry, attempts), sentAt: started, spared: true)
+    }
+
+    /// Providers and system resolver have failed.
+    private func failure(_ progress: Progress) -> FlightResult? {
+        let attempts = progress.attempts ?? []
+        switch progress.system {
+        case .answer(let answer): return resolver.fallBack(to: answer, inquiry, attempts)
+        case .failure(let error, let sentAt, _):
+            return .failure(error.after(attempts, inquiry), sentAt: sentAt, spared: false)
+        case .busy(let error, let sentAt): return .busy(error.after(attempts, inquiry), sentAt: sentAt)
+        case .fallback, nil: return nil
+        }
+    }
+}

@@ -1,0 +1,47 @@
+internal import HTTPDNSPrimitives
+
+/// Whether a provider's negative answers are final, from its answers about the last names. A value.
+///
+/// A provider that has lost its data says "no such name" about everything, quickly and without an error. A negative answer
+/// is therefore final only while it is earned: among the last ``window`` names there is one with addresses, or one whose
+/// absence another provider confirmed.
+struct NegativeAnswerTrust: Sendable {
+    /// What is known of the provider's newest answer about a name.
+    enum Evidence: Sendable {
+        /// It had addresses.
+        case positive
+        /// It was negative, and no other provider was asked.
+        case unconfirmed
+        /// It was negative, and so was another provider's.
+        case confirmed
+        /// It was negative, and another provider had addresses.
+        case contradicted
+    }
+
+    private struct Entry: Sendable {
+        var host: HostName
+        var evidence: Evidence
+    }
+
+    /// How many names are remembered.
+    static let window = 20
+
+    /// Oldest first.
+    private var entries: [Entry] = []
+
+    /// Whether a negative answer is final without a look at what other providers say.
+    var isEarned: Bool { entries.contains { $0.evidence == .positive || $0.evidence == .confirmed } }
+
+    /// Whether another provider had addresses for one of the last names that this one denied.
+    var isContradicted: Bool { entries.contains { $0.evidence == .contradicted } }
+
+    mutating func note(_ host: HostName, _ evidence: Evidence) {
+        if let index = entries.firstIndex(where: { $0.host == host }) {
+            // A name that is denied again and again must not renew the credit that one confirmation gave.
+            if evidence == .unconfirmed, entries[index].evidence == .confirmed { return }
+            entries.remove(at: index)
+        }
+        if entries.count == Self.window { entries.removeFirst() }
+        entries.append(Entry(host: host, evidence: evidence))
+    }
+}

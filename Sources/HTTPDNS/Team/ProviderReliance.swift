@@ -1,0 +1,46 @@
+internal import HTTPDNSPrimitives
+
+/// How far the providers of a route can be relied on at a moment.
+enum ProviderReliance: Sendable, Equatable {
+    /// One of them answers, as far as is known.
+    case healthy
+    /// Those that may be asked owe answers for longer than they usually take. So long another answer is waited for.
+    case suspect(Duration)
+    /// All of them rest, are only tried again, or have used up their budgets.
+    case none
+}
+
+extension TeamState {
+    func reliance(on providers: [String], at now: MonotonicTime) -> ProviderReliance {
+        var delay: Duration?
+        for number in providers.compactMap({ numbers[$0] }) where members[number].hasBudget(at: now) {
+            let health = members[number].health
+            switch health.standing(at: now) {
+            case .healthy: return .healthy
+            case .suspect: delay = max(delay ?? .zero, health.hedgeDelay)
+            case .probeDue, .quarantined: continue
+            }
+        }
+        return delay.map(ProviderReliance.suspect) ?? .none
+    }
+
+    /// Why each of these providers has no answer, where they are not waited for.
+    func attempts(
+        withoutAnswerFrom providers: [String],
+        since start: MonotonicTime,
+        at now: MonotonicTime
+    ) -> [ProviderAttempt] {
+        providers.compactMap { numbers[$0] }.map { number in
+            let member = members[number]
+            if let rest = member.health.rest {
+                if now < rest.until { return unasked(number, at: now) }
+                let failure = "not waited for: it is tried again after a quarantine (\(rest.why))"
+                return ProviderAttempt(provider: member.name, failure: failure, elapsed: .zero)
+            }
+            guard member.hasBudget(at: now) else {
+                return ProviderAttempt(provider: member.name, failure: "not asked: over its budget", elapsed: .zero)
+            }
+            return ProviderAttempt(provider: member.name, failure: "no answer", elapsed: now - start)
+        }
+    }
+}

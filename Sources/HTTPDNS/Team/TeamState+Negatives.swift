@@ -1,0 +1,103 @@
+internal import HTTPDNSPrimitives
+
+/// Which negative answers end a question, and which are put to another provider first.
+extension TeamState {
+    /// Whether a provider's negative answers are final without a look at what the other providers say.
+    func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
+        guard let number = numbers[provider] else { return true }
+        return members[number].negatives.isEarned || !hasOthers(than: number, in: providers)
+    }
+
+    /// Takes up what a query's answer says about its provider's other answers.
+    mutating func noteEvidence(of verdict: TeamQuery.Verdict, _ query: TeamQuery) {
+        switch verdict {
+        case .definite(_, let reading):
+            members[query.member].negatives.note(query.question.host, reading.isNegative ? .unconfirmed : .positive)
+        case .batch(let answers):
+            for (host, answer) in answers {
+                let reading = AnswerReading(answer, families: query.question.families)
+                members[query.member].negatives.note(host, reading.isNegative ? .unconfirmed : .positive)
+            }
+        case .failed, .cancelled:
+            break
+        }
+    }
+
+    /// Takes up a negative answer, and ends its question if the answer is final.
+    /// - Returns: Whether another provider is to be asked now.
+    mutating func isOpen(
+        _ id: TeamAsk.ID,
+        after answer: ProviderTeam.Answer,
+        of query: TeamQuery,
+        at now: MonotonicTime,
+        _ actions: inout [Action]
+    ) -> Bool {
+        guard var ask = asks[id] else { return false }
+        ask.deniers.append(query.member)
+        ask.tentative = ask.tentative ?? answer
+        let isConfirmed = ask.deniers.count > 1
+        if isConfirmed {
+            for denier in ask.deniers { members[denier].negatives.note(query.question.host, .confirmed) }
+        }
+        asks[id] = ask
+        if ask.assignment.wantsSecondOpinion { return true }
+        let trust = members[query.member].negatives
+        if isConfirmed || !hasOthers(than: query.member, in: ask.assignment.providers)
+            || trust.isEarned && !ask.assignment.hadAddresses
+        {
+            conclude(exhausted: id, at: now, &actions)
+            return false
+        }
+        // What the other question hears about this provider holds for all of its answers, so that a burst of unknown names
+        // costs one further query and not one for each.
+        if !ask.assignment.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
+            hold(id, for: query.member, at: now)
+        {
+            return false
+        }
+        if members[query.member].confirmation == nil {
+            members[query.member].confirmation = id
+            asks[id]?.confirms = query.member
+        }
+        return true
+    }
+
+    /// Lets a question wait for the one that puts a member's negative answers to the test; for a hedge delay at most.
+    /// - Returns: False when there is none.
+    private mutating func hold(_ id: TeamAsk.ID, for number: Int, at now: MonotonicTime) -> Bool {
+        guard let other = members[number].confirmation.flatMap({ asks[$0] }) else { return false }
+        let delays = other.pending.compactMap { queries[$0] }.map { members[$0.member].health.hedgeDelay }
+        asks[id]?.hedgeAt = now + (delays.max() ?? members[number].health.hedgeDelay)
+        asks[id]?.latest = nil
+        asks[id]?.heldFor = number
+        members[number].held.append(id)
+        return true
+    }
+
+    /// Goes on with the questions that waited for a member's negative answers to be put to the test.
+    mutating func release(_ number: Int, at now: MonotonicTime, _ actions: inout [Action]) {
+        members[number].confirmation = nil
+        let held = members[number].held
+        members[number].held = []
+        for id in held where asks[id]?.heldFor == number {
+            asks[id]?.heldFor = nil
+            asks[id]?.hedgeAt = nil
+            if members[number].negatives.isEarned {
+                conclude(exhausted: id, at: now, &actions)
+            } else {
+                askNext(id, at: now, &actions)
+                if let wakeAt = asks[id]?.wakeAt { actions.append(.wake(id, at: wakeAt)) }
+            }
+        }
+    }
+
+    /// Whether a question's negative answer is the word of one provider among several, who has not earned that.
+    func isUnconfirmed(_ ask: TeamAsk) -> Bool {
+        guard ask.deniers.count == 1, let number = ask.deniers.first else { return false }
+        return !members[number].negatives.isEarned && hasOthers(than: number, in: ask.assignment.providers)
+    }
+
+    private func hasOthers(than number: Int, in providers: [String]) -> Bool {
+        providers.contains { numbers[$0].map { $0 != number } ?? false }
+    }
+}

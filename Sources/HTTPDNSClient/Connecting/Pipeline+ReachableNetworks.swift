@@ -1,0 +1,57 @@
+internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
+
+// The last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries, system
+// path, connections made ahead.
+extension Pipeline {
+    /// The networks that a hop may reach: those of its call, or the client's where the call has none of its own. A request that
+    /// an interceptor or a redirect hook has put in place of the call's own can narrow them, and not widen them.
+    func reachableNetworks(of request: ClientRequest, _ context: InterceptionContext) -> ReachableNetworks {
+        reachableNetworks(of: request, in: context.reachableNetworks)
+    }
+
+    /// - Parameter call: What the call's own request says.
+    func reachableNetworks(of request: ClientRequest, in call: ReachableNetworks) -> ReachableNetworks {
+        let ofCall = call == .inherited ? clientNetworks : call
+        if ofCall != .any { return ofCall }
+        return request.own?.options.reachableNetworks == .publicInternet ? .publicInternet : .any
+    }
+
+    /// The hop without the addresses that it may not reach.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a name that a
+    ///   proxy looks up itself.
+    func limited(
+        _ rewritten: RewrittenRequest,
+        to networks: ReachableNetworks,
+        for request: ClientRequest,
+        by way: WayOut
+    ) throws(HTTPDNSClientError) -> RewrittenRequest {
+        if networks == .any { return rewritten }
+        let host = rewritten.content.url.host
+        switch way {
+        case .unixSocket: throw .beyond(networks, "a Unix socket is on this machine", host)
+        case .proxy(let proxy) where rewritten.isUnresolved:
+            if proxy.enforcesReachableNetworks { return rewritten }
+            throw .beyond(networks, host, throughResolving: proxy)
+        case .straight, .proxy: break
+        }
+        var resolution = rewritten.resolution
+        let endpoints = resolution.endpoints
+        let reachable = try networks.reachable(of: endpoints, host)
+        if reachable.count == endpoints.count { return rewritten }
+        resolution.endpoints = reachable
+        return rewriter.replacing(resolution, in: rewritten, for: request)
+    }
+}
+
+extension ReachableNetworks {
+    /// Those of the endpoints of a host that are in them.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when there is none.
+    func reachable(of endpoints: [Endpoint], _ host: Host) throws(HTTPDNSClientError) -> [Endpoint] {
+        let reachable = endpoints.filter { contains($0.address) }
+        guard reachable.isEmpty else { return reachable }
+        let scopes = endpoints.prefix(4).map { "\($0.address) is \(AddressScope(of: $0.address))" }
+        throw .beyond(self, scopes.joined(separator: ", "), host)
+    }
+}

@@ -1,0 +1,15 @@
+internal import ArgumentParser
+internal import HTTPDNSClient
+
+/// The values of `--answers`.
+enum AnswerChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
+    case `public`, `private`, loopback
+
+    var scope: AddressScope {
+        switch self {
+        case .public: .public
+        case .private: .private
+        case .loopback: .loopback
+        }
+    }
+}

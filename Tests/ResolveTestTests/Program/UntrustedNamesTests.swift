@@ -1,0 +1,66 @@
+import ServerRig
+import Testing
+
+/// What the program does with names whose owners point them into the network, and with a file that limits what is reached.
+@Suite("resolve-test and names that lead inside", .enabled(if: ServerRig.isAvailable([.compiler])))
+struct UntrustedNamesTests {
+    private func run(_ arguments: [String], system: [String: [String]]) async throws -> CommandResult {
+        try await SystemAnswers.shared().run(Program.command(arguments), answering: system)
+    }
+
+    @Test("A failing provider does not let the system resolver lead a request inside")
+    func fallback() async throws {
+        let server = try RawServer(.hang)
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            providers: { dead: { kind: doh, url: "http://127.0.0.9:1/dns-query" } }
+            routes: { "*": { providers: dead, fallback: system } }
+            policy: { providers_may_answer: public }
+            """,
+            to: "httpdns.yaml"
+        )
+        let url = "http://evil.test:\(server.port)/"
+        let result = try await run(["fetch", url, "--config", file], system: ["evil.test": ["127.0.0.1"]])
+        #expect(result.status == 1 && result.error.contains("in place of providers"), "\(result)")
+        #expect(server.connections.isEmpty)
+        let bypassed = file.replacing("httpdns.yaml", with: "bypass.yaml")
+        _ = try folder.write("version: 1\nroutes: { evil.test: bypass }\n", to: "bypass.yaml")
+        let explained = try await run(["explain", url, "--config", bypassed], system: ["evil.test": ["127.0.0.1"]])
+        #expect(explained.status == 0 && explained.output.contains("127.0.0.1"), "\(explained)")
+    }
+
+    @Test("A file with reachable_networks is shown by check and explain, and holds for every source")
+    func reachableNetworks() async throws {
+        let server = try RawServer(.hang)
+        let folder = try TemporaryFolder()
+        let file = try folder.write(
+            """
+            version: 1
+            providers: { near: { kind: doh, url: "http://127.0.0.9:1/dns-query", answers: private } }
+            routes: { "near.test": { providers: near } }
+            mappings: { mapped.test: 127.0.0.1, public.test: 203.0.113.7 }
+            policy: { deny: 10.0.0.0/8 }
+            client: { reachable_networks: public_internet }
+            """,
+            to: "httpdns.yaml"
+        )
+        let checked = try await Program.run(["check", file, "-v"])
+        for line in [/reachable +public_internet/, /deny +10\.0\.0\.0\/8/, /provider +near +answers private/] {
+            #expect(checked.output.contains(line), "\(checked)")
+        }
+        let explained = try await Program.run(["explain", "https://public.test/", "--config", file])
+        #expect(explained.output.contains("reachable: public_internet"), "\(explained)")
+        for host in ["mapped.test", "system.test", "127.0.0.1", "localhost"] {
+            for command in ["explain", "fetch"] {
+                let result = try await run(
+                    [command, "http://\(host):\(server.port)/", "--config", file],
+                    system: ["system.test": ["127.0.0.1"]]
+                )
+                #expect(result.status == 1 && result.error.contains("client.reachable_networks"), "\(result)")
+            }
+        }
+        #expect(server.connections.isEmpty)
+    }
+}
