@@ -67,11 +67,15 @@ extension HTTPDNSClient {
             /// ``RequestOptions/priority``.
             ///
             /// Over HTTP/1.1 a request has a connection to itself until the last byte of its response. Over HTTP/2 up to 100
-            /// requests count as one connection, from a host's first answer on. A request that races for a connection, or is
+            /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first answer on. A request that races for a connection, or is
             /// hedged, counts once.
             public var perHost: Int?
             /// The same for all hosts together, at least 1.
             public var total: Int?
+            /// How many requests may be on an HTTP/2 connection at the same time, if its server allows as many; 1 at least
+            /// (CURLMOPT_MAX_CONCURRENT_STREAMS). Another connection is made when all that there are carry as many as they may, one at
+            /// a time.
+            public var maximumStreams = 1000
             /// How many requests may wait, for all hosts together, at least 0. One more takes the place of the least urgent one
             /// that came last, if that is less urgent than itself; else it fails with
             /// ``HTTPDNSClientError/Code/limitReached``. Nothing of either was sent.
@@ -343,8 +347,11 @@ extension HTTPDNSClient.Configuration.Connections {
     }
 
     private func validateAdmission() throws(HTTPDNSClientError) {
-        for (name, limit, least) in [("perHost", perHost, 1), ("total", total, 1), ("maximumQueued", maximumQueued, 0)]
-        {
+        let counts = [
+            ("perHost", perHost, 1), ("total", total, 1), ("maximumStreams", maximumStreams, 1),
+            ("maximumQueued", maximumQueued, 0),
+        ]
+        for (name, limit, least) in counts {
             guard let limit, limit < least else { continue }
             throw .configuration(
                 "connections.\(name) is \(limit)",

@@ -28,6 +28,13 @@ final class Connection {
     var transfers = 0
     /// The last stream that its server processes, once it has said GOAWAY (RFC 9113 section 6.8).
     var lastStream: UInt32?
+    /// The number of streams that its server kept when it refused others; nil while it has refused none. libcurl sends no other request
+    /// on it then (7.88.1).
+    private(set) var acceptedStreams: Int?
+    /// Whether bytes of a response have come on it, and so what its server allows (SETTINGS, RFC 9113 section 3.4).
+    var isHeard = false
+    /// Whether libcurl may use it for one more request.
+    var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
     /// How many requests on it must not be repeated unless they were certainly not processed. While there are any, all trace.
     var unrepeatable = 0
     /// How many bytes may lie unread on it when a request is about to go out. Over TLS 1.3 a connection that was made ahead has session
@@ -42,6 +49,9 @@ final class Connection {
         self.openedAt = openedAt
         self.pin = pin
     }
+
+    /// Its server refused a stream of those that it carries.
+    func refusedStream() { acceptedStreams = (acceptedStreams ?? transfers) - 1 }
 
     /// The kernel's times are in ticks of up to 10 ms.
     private static let granularity: Int64 = 20_000_000
@@ -64,6 +74,8 @@ struct PinConnections {
     /// When the oldest of those that speak HTTP/2 was opened; `Int64.max` when none does. A connection that serves a request at a
     /// time is left to libcurl, which looks at the age of those that are idle: one that many requests share may never be.
     private(set) var multiplexedSince = Int64.max
+    /// The version of the connection whose version became known last: what the next one will speak, as a rule.
+    private(set) var lastVersion: HTTPVersion?
     /// Nearly always the next connection shows the same certificates, and shares their memory.
     private var lastChain: [PeerCertificate] = []
 
@@ -100,6 +112,7 @@ struct PinConnections {
     /// The version that a connection speaks is known.
     mutating func negotiated(_ version: HTTPVersion, on connection: Connection) {
         connection.version = version
+        lastVersion = version
         if version == .http2 { multiplexedSince = min(multiplexedSince, connection.openedAt) }
     }
 

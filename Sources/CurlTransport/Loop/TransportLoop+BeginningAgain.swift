@@ -45,9 +45,14 @@ extension TransportLoop {
         transfer.refusals = old.heardAt < handle.sentAt ? transfer.refusals + 1 : 0
         guard transfer.refusals <= TransportLoop.maximumRefusals else { return false }
         curl_multi_remove_handle(multi, handle.curl)
+        if handle.stream?.isRefused == true, let connection = handle.connection {
+            connection.refusedStream()
+            old.streams.refused(on: connection)
+        }
         guard handle.renew() else { return false }
         // The pin stays: it may have other connections, and libcurl uses this one no more.
         let pin = old.isRetired ? pins.acquire(old.key, at: now) : old
+        if pin !== old { pin.streams.inherit(from: old.streams) }
         let removals = pins.takeRemovals()
         defer { if pin !== old { shut(pins.release(old)) } }
         do {
@@ -57,7 +62,7 @@ extension TransportLoop {
             return false
         }
         handle.noteRedial()
-        return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
+        return add(handle, removals: removals) == CURLM_OK
     }
 
     /// How libcurl ends a transfer whose HTTP/2 connection has ended (7.88.1).
@@ -78,6 +83,7 @@ extension TransportLoop {
         // to the new one, and wait for the connection that the first of them makes.
         pins.retire(old)
         let pin = pins.acquire(old.key, at: now)
+        pin.streams.inherit(from: old.streams)
         let removals = pins.takeRemovals()
         defer { shut(pins.release(old)) }
         do {
@@ -87,6 +93,6 @@ extension TransportLoop {
             return false
         }
         handle.noteRedial()
-        return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
+        return add(handle, removals: removals) == CURLM_OK
     }
 }

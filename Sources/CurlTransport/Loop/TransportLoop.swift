@@ -38,6 +38,8 @@ final class TransportLoop {
     var active: [EasyHandle] = []
     /// Races without a winner.
     var races: [RaceRun] = []
+    /// Pins with transfers that wait for a stream.
+    var crowded: [Pin] = []
     /// Endpoints that failed in this turn, see ``moveWaiters()``.
     var failedKeys: Set<PinKey> = []
     /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
@@ -118,6 +120,7 @@ final class TransportLoop {
         let clock = { [unowned self] in readClock() }
         var room = IdleRoom(maximumIdle: configuration.maximumIdleConnections)
         room.keep(besides: 0, in: multi)
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
         switch configuration.driver {
         #if os(Linux)
         case .epoll: driver = try EpollDriver(multi: multi, waker: waker, room: room, clock: clock)
@@ -140,6 +143,7 @@ final class TransportLoop {
             probeIfDue()
             deliverTouched()
             resumeCallers()
+            admitWaiting()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
             let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
             driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
@@ -254,7 +258,7 @@ final class TransportLoop {
             pins.restoreRemovals(removals)
             return finish(handle, .failure(error), isAdded: false)
         }
-        let code = curl_multi_add_handle(multi, handle.curl)
+        let code = add(handle, removals: removals)
         guard code == CURLM_OK else {
             pins.restoreRemovals(removals)
             let text = String(cString: curl_multi_strerror(code))
@@ -360,7 +364,12 @@ final class TransportLoop {
     func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
         // libcurl closes the connection of a transfer that is removed while it says that it only connects.
         if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
-        if isAdded { curl_multi_remove_handle(multi, handle.curl) }
+        if handle.waitsForStream {
+            handle.pin?.streams.remove(handle)
+        } else if isAdded {
+            curl_multi_remove_handle(multi, handle.curl)
+        }
+        handle.noteDecided()
         if handle.hasOpenedConnection, let connection = handle.connection { forgetIfClosed(connection) }
         deadlines.remove(handle)
         if handle.transfer?.handle === handle { handle.transfer?.handle = nil }

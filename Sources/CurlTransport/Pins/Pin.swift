@@ -53,6 +53,10 @@ final class Pin {
     var transfersInFlight = 0
     /// The connections, in use or idle, that libcurl could still find by the name.
     var connections = PinConnections()
+    /// The transfers that wait until a connection has room.
+    var streams = StreamQueue()
+    /// When a connection last stood, for the first time.
+    var reachedAt = Int64.min
     /// Sessions that its connections may resume.
     var sessions = TLSSessionPool()
     /// Counts the requests that were sent to its endpoint; nil before its first socket.

@@ -173,7 +173,10 @@ extension EasyHandle {
 
     /// A connection for this transfer begins; later ones may find it by the pin's name.
     func socketOpened(_ descriptor: Int32) {
-        if let pin { use(loop.connectionOpened(descriptor, for: pin), isOpenedHere: true) }
+        if let pin {
+            if isUndecided { pin.streams.opens(besides: pin.connections) }
+            use(loop.connectionOpened(descriptor, for: pin), isOpenedHere: true)
+        }
         if phase != .connecting, phase != .securing, !isHeadBegun { noteRedial() }
     }
 
@@ -283,6 +286,8 @@ extension EasyHandle {
             failure = TransferFailure(code: .tlsFailed, phase: .tls, message: "the server does not speak HTTP/2 (ALPN)")
             return false
         }
+        if hasOpenedConnection { pin.reachedAt = loop.now }
+        noteDecided()
         if let race = transfer.race, !race.race.passesGate(raceIndex) {
             loseRace()
             return false
@@ -332,6 +337,7 @@ extension EasyHandle {
         if phase == .receiving, heardAt != now {
             heardAt = now
             pin?.heardAt = now
+            connection?.isHeard = true
         }
         guard self.phase != phase else { return }
         // A full-duplex answer may begin before the request body is sent; the phase never goes back.

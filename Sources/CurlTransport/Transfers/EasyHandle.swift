@@ -89,7 +89,13 @@ final class EasyHandle: HeapMember {
     /// Whether it was sent over HTTP/1.x.
     var isSentOverHTTP1 = false
     /// Whether libcurl makes a connection when it needs one, whatever it has kept.
-    private var connectsFresh = false
+    private(set) var connectsFresh = false
+    /// Its place in the ``StreamQueue`` of its pin; 0 when it does not wait there.
+    var streamTicket: UInt64 = 0
+    /// Whether it waits there, and libcurl does not have it.
+    var waitsForStream: Bool { streamTicket != 0 }
+    /// Whether it is counted in ``StreamQueue/undecided``.
+    var isUndecided = false
     /// The stream that it was sent on; nil over HTTP/1.x.
     var stream: RequestStream?
     /// Whether it is counted in ``Connection/unrepeatable``.

@@ -37,7 +37,7 @@ struct PhaseBound {
         }
         switch handle.phase {
         case .connecting:
-            consider(.connect, limits.connect, since: handle.dialledAt)
+            consider(.connect, limits.connect, since: handle.connectingSince)
             consider(.triesNext, .connect, at: handle.delayedUntil)
         case .securing:
             consider(.tls, limits.tls, since: handle.activeAt)

@@ -13,6 +13,8 @@ struct AdmissionQueue: Sendable {
         var perHost = Int.max
         /// Connections in all.
         var total = Int.max
+        /// How many requests an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section 6.5.2).
+        var streams = 100
         /// How many requests may wait.
         var maximumWaiting = Int.max
     }
@@ -58,9 +60,6 @@ struct AdmissionQueue: Sendable {
         /// Whether one more request needs one more connection.
         var isFilled: Bool { requests % share == 0 }
     }
-
-    /// How many requests an HTTP/2 connection is taken to carry: as many as libcurl puts on one (CURLMOPT_MAX_CONCURRENT_STREAMS).
-    static let requestsOnSharedConnection = 100
 
     private let limits: Limits
     private var usages: [HopOrigin: Usage] = [:]
@@ -130,7 +129,7 @@ struct AdmissionQueue: Sendable {
     /// Connections to a host carry one request each, or many.
     /// - Returns: Who goes now.
     mutating func learn(_ origin: HopOrigin, isShared: Bool) -> [Ticket] {
-        let share = isShared ? AdmissionQueue.requestsOnSharedConnection : 1
+        let share = isShared ? limits.streams : 1
         guard var usage = usages[origin], usage.share != share else { return [] }
         connections -= usage.connections
         usage.share = share

@@ -51,6 +51,7 @@ extension Admission {
                 queue: AdmissionQueue.Limits(
                     perHost: connections.perHost ?? .max,
                     total: connections.total ?? .max,
+                    streams: min(connections.maximumStreams, AdmissionQueue.Limits().streams),
                     maximumWaiting: connections.maximumQueued
                 ),
                 wait: connections.queueWait

@@ -190,6 +190,7 @@ public final class HTTPDNSTransport: Sendable {
         configuration.attemptDelay = connections.attemptDelay
         configuration.idleLimit = connections.idle
         configuration.maximumAge = connections.maximumAge
+        configuration.maximumStreams = connections.maximumStreams
         configuration.unacknowledgedLimit = connections.unacknowledged
         configuration.keepsPeerCertificates = connections.keepsPeerCertificates
         configuration.ejection = connections.ejection

@@ -101,7 +101,7 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "per_host", "total", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
+            "per_host", "total", "max_streams", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
             "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing", "peer_certificates",
         ]
     )

@@ -6,6 +6,8 @@ extension SettingsReader {
 
     /// The bounds of the number of connections: as many as there are local ports.
     package static let idleConnections = 1...65_535
+    /// The bounds of the requests on an HTTP/2 connection.
+    package static let streams = 1...1_000_000
     /// The bounds of the queue: more requests than that are no queue.
     package static let queuedRequests = 0...1_000_000
     /// The bounds of errors in a row that make an address an outlier.
@@ -62,13 +64,18 @@ extension SettingsReader {
         }
     }
 
-    /// How many connections may be in use, and how many requests may wait for one.
+    /// How many connections may be in use, how many requests may share one, and how many may wait for one.
     private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
         if let node = fields["per_host"] {
             connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")
         }
         if let node = fields["total"] {
             connections.total = number(of: node, in: Self.idleConnections, path: "\(path).total")
+        }
+        if let node = fields["max_streams"],
+            let number = number(of: node, in: Self.streams, path: "\(path).max_streams")
+        {
+            connections.maximumStreams = number
         }
         if let node = fields["max_queued"],
             let number = number(of: node, in: Self.queuedRequests, path: "\(path).max_queued")

@@ -43,10 +43,12 @@ struct RequestLoad {
     }
 
     /// Sends the requests and waits for all of them.
-    /// - Parameter reloads: How many times the origin is reloaded while they run, evenly spread.
-    func run(_ total: Int, reloads: Int = 0) async throws -> Outcome {
+    /// - Parameters:
+    ///   - first: The number of the first.
+    ///   - reloads: The number of times that the origin is reloaded while they run, evenly spread.
+    func run(_ total: Int, from first: Int = 0, reloads: Int = 0) async throws -> Outcome {
         var outcome = Outcome(total: total)
-        var next = 0
+        var next = first
         try await withThrowingTaskGroup(of: (Int, TransferFailure?).self) { group in
             func add() throws {
                 let (number, request) = (next, try request(next))
@@ -61,7 +63,7 @@ struct RequestLoad {
                     }
                 }
             }
-            while next < min(inFlight, total) { try add() }
+            while next < first + min(inFlight, total) { try add() }
             var done = 0
             while let (number, failure) = try await group.next() {
                 outcome.failures[number] = failure
@@ -69,7 +71,7 @@ struct RequestLoad {
                 if reloads > 0, done % (total / (reloads + 1)) == 0, done / (total / (reloads + 1)) <= reloads {
                     try await origin.reload()
                 }
-                if next < total { try add() }
+                if next < first + total { try add() }
             }
         }
         let requests = try origin.requests()

@@ -200,6 +200,7 @@ struct WaitingCallTests {
         "limits that make no sense are refused when the client is made",
         arguments: [
             { $0.perHost = 0 }, { $0.total = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
+            { $0.maximumStreams = 0 },
         ] as [@Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void]
     )
     func configuration(change: @Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void) async throws {

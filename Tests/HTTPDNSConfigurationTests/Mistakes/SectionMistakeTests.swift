@@ -125,8 +125,8 @@ struct SectionMistakeTests {
                 f.yaml:4:33: client.connections.total: "0" is out of range; allowed: a whole number from 1 to 65535
                 f.yaml:4:48: client.connections.max_queued: "-1" is out of range; allowed: a whole number from 0 to 1000000
                 f.yaml:4:64: client.connections.queue_wait: "0s" is out of range; allowed: 1ms to 24h
-                f.yaml:4:68: "queue" is not a key of client.connections; allowed: per_host, total, max_queued, \
-                queue_wait, max_idle, idle, max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, \
+                f.yaml:4:68: "queue" is not a key of client.connections; allowed: per_host, total, max_streams, \
+                max_queued, queue_wait, max_idle, idle, max_age, attempt_delay, address_hold, unacknowledged, selection, hedge_after, \
                 ejection, probing, peer_certificates
                 """
             ),

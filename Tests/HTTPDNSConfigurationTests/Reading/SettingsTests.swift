@@ -181,7 +181,7 @@ struct SettingsTests {
             cache: { entries: 12, ttl: { min: 1s, max: 10m } }
             client:
               timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, total: 1h }
-              connections: { per_host: 4, total: 9, max_queued: 0, queue_wait: 2s, max_idle: 7 }
+              connections: { per_host: 4, total: 9, max_streams: 50, max_queued: 0, queue_wait: 2s, max_idle: 7 }
               http: 1.1
               max_response: 64KiB
             """,
@@ -200,6 +200,7 @@ struct SettingsTests {
         #expect(settings.timeouts == timeouts)
         #expect(settings.maximumIdleConnections == 7)
         #expect(settings.connections.perHost == 4 && settings.connections.total == 9)
+        #expect(settings.connections.maximumStreams == 50)
         #expect(settings.connections.maximumQueued == 0 && settings.connections.queueWait == .seconds(2))
         #expect(settings.versions == .http1Only)
         #expect(settings.maximumResponseBody == .kibibytes(64))

@@ -114,7 +114,7 @@ struct SchemaTests {
             "client: { max_response: 4MB }", "client: { max_response: 4096 }", "client: { ca_file: \"\" }",
             "client: { connections: { max_idle: 0 } }", "client: { connections: { per_host: 0 } }",
             "client: { connections: { total: none } }", "client: { connections: { max_queued: -1 } }",
-            "client: { connections: { queue_wait: 5 } }",
+            "client: { connections: { queue_wait: 5 } }", "client: { connections: { max_streams: 0 } }",
             "client: { headers: [a] }", "client: { headers: { \"a b\": x } }", "client: { headers: { X-A: {} } }",
             "client: { headers_by_host: { \"*\": {} } }", "client: { headers_by_host: { a.example: { X-A: 1 } } }",
             "client: { headers_by_host: { a.example: { without: \"a b\" } } }",

@@ -24,8 +24,17 @@ public final class NginxOrigin: Sendable {
     /// - Parameters:
     ///   - rig: The rig that has the certificate, which is good for `one.test`; nil: HTTP/2 in clear text.
     ///   - requestsPerConnection: After how many requests it says GOAWAY (`keepalive_requests`).
+    ///   - streams: How many streams it allows on a connection at the same time (`http2_max_concurrent_streams`).
+    ///   - milliseconds: How long it takes for each response.
+    ///   - speaksHTTP2: Else it speaks HTTP/1.1 alone.
     /// - Throws: ``RigError`` with its log, when it does not begin.
-    public init(_ rig: ServerRig?, requestsPerConnection: Int = 1000) async throws {
+    public init(
+        _ rig: ServerRig?,
+        requestsPerConnection: Int = 1000,
+        streams: Int = 128,
+        milliseconds: Int = 0,
+        speaksHTTP2: Bool = true
+    ) async throws {
         let folder = try GuardedProcess.newFolder()
         port = try GuardedProcess.freePort()
         let tls = rig.map {
@@ -34,6 +43,7 @@ public final class NginxOrigin: Sendable {
                     ssl_certificate_key \($0.certificateFile("good.key"));
             """
         }
+        let sleep = milliseconds > 0 ? "ngx.sleep(\(Double(milliseconds) / 1_000))" : ""
         let configuration = """
             \(getuid() == 0 ? "user root;" : "")
             load_module /usr/lib/nginx/modules/ndk_http_module.so;
@@ -51,9 +61,10 @@ public final class NginxOrigin: Sendable {
                 keepalive_requests \(requestsPerConnection);
                 ssl_session_cache shared:sessions:1m;
                 server {
-                    listen 127.0.0.1:\(port) \(tls == nil ? "" : "ssl") http2;
+                    listen 127.0.0.1:\(port) \(tls == nil ? "" : "ssl") \(speaksHTTP2 ? "http2" : "");
+                    http2_max_concurrent_streams \(streams);
                     \(tls ?? "")
-                    location / { content_by_lua_block { ngx.req.read_body() ngx.print("ok") } }
+                    location / { content_by_lua_block { ngx.req.read_body() \(sleep) ngx.print("ok") } }
                 }
             }
             """
