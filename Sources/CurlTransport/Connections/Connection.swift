@@ -31,8 +31,9 @@ final class Connection {
     /// The number of streams that its server kept when it refused others; nil while it has refused none. libcurl sends no other request
     /// on it then (7.88.1).
     private(set) var acceptedStreams: Int?
-    /// Whether bytes of a response have come on it, and so what its server allows (SETTINGS, RFC 9113 section 3.4).
-    var isHeard = false
+    /// Whether its server's settings have come, which tell how many streams it allows: they come before the first bytes of a response
+    /// (RFC 9113 section 3.4), and in less time than it takes to make another connection.
+    var hasSettings = false
     /// Whether libcurl may use it for one more request.
     var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
     /// How many requests on it must not be repeated unless they were certainly not processed. While there are any, all trace.
@@ -76,6 +77,8 @@ struct PinConnections {
     private(set) var multiplexedSince = Int64.max
     /// The version of the connection whose version became known last: what the next one will speak, as a rule.
     private(set) var lastVersion: HTTPVersion?
+    /// That connection.
+    private weak var newest: Connection?
     /// Nearly always the next connection shows the same certificates, and shares their memory.
     private var lastChain: [PeerCertificate] = []
 
@@ -113,6 +116,8 @@ struct PinConnections {
     mutating func negotiated(_ version: HTTPVersion, on connection: Connection) {
         connection.version = version
         lastVersion = version
+        newest?.hasSettings = true
+        newest = connection
         if version == .http2 { multiplexedSince = min(multiplexedSince, connection.openedAt) }
     }
 

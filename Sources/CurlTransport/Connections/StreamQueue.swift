@@ -1,19 +1,21 @@
-/// Which transfers of a pin wait until its HTTP/2 connections have room. Loop thread only.
+/// The transfers of a pin that wait until its HTTP/2 connections have room. Loop thread only.
 ///
 /// libcurl opens a connection for each transfer that finds all others full, at the same time: 1,000 requests at once opened 900
-/// (7.88.1). So it is given only as many as its connections have room for. When they are full, it is given one, for which it makes a
-/// connection, and no other until that one is there. libcurl does not report how many streams a server allows (RFC 9113 section
-/// 6.5.2): that is learned from how many a connection carried when libcurl opened another one.
+/// (7.88.1). So it is given only as many as its connections surely have room for. Beyond that it is given one, and the next when that
+/// one has a connection: an open one that had room after all, or a new one. libcurl does not report how many streams a server allows
+/// (RFC 9113 section 6.5.2): that is learned from how many a connection carried when libcurl opened another one.
 struct StreamQueue {
-    /// How many streams a server is taken to allow until something of it has come. libcurl assumes the same, and RFC 9113 section
-    /// 6.5.2 recommends no less.
-    static let initialLimit = 100
+    /// Streams that libcurl puts on a connection before its server's settings have come. RFC 9113 section 6.5.2 recommends that servers
+    /// allow no fewer.
+    private static let initialLimit = 100
 
-    /// How many streams a connection of the pin carries, as far as is known.
-    private(set) var limit = StreamQueue.initialLimit
-    /// How many transfers libcurl has without a connection, or while it makes one for them.
+    /// Streams that a connection of the pin can carry, as far as is known.
+    private(set) var limit = 1
+    /// Whether it can carry no more.
+    private(set) var isLimitExact = false
+    /// Transfers that libcurl has and that have no connection yet.
     private(set) var undecided = 0
-    /// How many transfers wait.
+    /// The number of transfers that wait.
     private(set) var count = 0
     /// Whether the loop looks at it in each turn.
     var isListed = false
@@ -29,18 +31,34 @@ struct StreamQueue {
 
     var isEmpty: Bool { count == 0 }
 
-    /// How many more transfers libcurl may have.
+    /// What libcurl may be given.
+    enum Admission: Equatable {
+        /// One more transfer, and others after it: there is room.
+        case several
+        /// One more transfer, and no other before it has a connection.
+        case one
+        /// One more transfer, with a connection of its own (CURLOPT_FRESH_CONNECT). libcurl would put it on one that is full, since it
+        /// does not know yet that the server allows fewer streams than usual.
+        case oneOnNewConnection
+        case none
+    }
+
     /// - Parameter maximum: The most streams that the transport's settings allow on a connection.
-    func allowance(on connections: PinConnections, maximum: Int) -> Int {
+    func admission(on connections: PinConnections, maximum: Int) -> Admission {
         // Over HTTP/1.x each transfer has a connection to itself.
-        if let version = connections.lastVersion, version != .http2 { return .max }
+        if let version = connections.lastVersion, version != .http2 { return .several }
         var room = 0
+        var misleads = false
         for connection in connections.all where connection.version == .http2 && connection.takesRequests {
-            let limit = connection.isHeard ? limit : min(limit, StreamQueue.initialLimit)
-            room += max(0, min(limit, maximum) - connection.transfers)
+            let limit = min(connection.hasSettings ? limit : min(limit, StreamQueue.initialLimit), maximum)
+            room += max(0, limit - connection.transfers)
+            if !connection.hasSettings, isLimitExact, connection.transfers >= limit, limit < StreamQueue.initialLimit {
+                misleads = true
+            }
         }
-        if room > undecided { return room - undecided }
-        return undecided == 0 ? 1 : 0
+        if room > undecided { return .several }
+        guard undecided == 0 else { return .none }
+        return misleads ? .oneOnNewConnection : .one
     }
 
     // MARK: what waits
@@ -81,38 +99,33 @@ struct StreamQueue {
     mutating func began() { undecided += 1 }
 
     /// One of them has its connection, or has ended.
-    mutating func decided(_ connection: Connection?) {
-        undecided -= 1
-        // Perhaps libcurl had room on one that was thought to be full.
-        if let connection, connection.version == .http2 { limit = max(limit, connection.transfers) }
+    mutating func decided() { undecided -= 1 }
+
+    /// libcurl had room for a transfer on a connection that was thought to be full. No other transfer of the connection has ended
+    /// meanwhile: one that has, and that the loop does not know of yet, is counted.
+    mutating func foundRoom(on connection: Connection) {
+        guard connection.version == .http2, connection.hasSettings, connection.transfers > limit else { return }
+        limit = connection.transfers
+        isLimitExact = false
     }
 
     /// libcurl opens a connection for a transfer: those that there are carry as many as they may.
     mutating func opens(besides connections: PinConnections) {
         var most = 0
-        for connection in connections.all
-        where connection.version == .http2 && connection.isHeard && connection.takesRequests {
-            most = max(most, connection.transfers)
+        for connection in connections.all where connection.version == .http2 && connection.takesRequests {
+            if connection.hasSettings { most = max(most, connection.transfers) }
         }
-        if most > 0 { limit = most }
+        if most > 0 { (limit, isLimitExact) = (most, true) }
     }
 
     /// A server refused streams, because its connection carried more than it allows.
     mutating func refused(on connection: Connection) {
-        if let accepted = connection.acceptedStreams { limit = max(1, min(limit, accepted)) }
-    }
-
-    /// Whether libcurl may take connections for empty that are full: it does not know yet that the server allows fewer streams than
-    /// usual.
-    func needsFreshConnection(besides connections: PinConnections) -> Bool {
-        limit < StreamQueue.initialLimit
-            && connections.all.contains {
-                $0.version == .http2 && $0.takesRequests && !$0.isHeard && $0.transfers >= limit
-            }
+        guard let accepted = connection.acceptedStreams, accepted < limit || !isLimitExact else { return }
+        (limit, isLimitExact) = (max(1, accepted), true)
     }
 
     /// Takes what another pin of the same key has learned.
     mutating func inherit(from other: StreamQueue) {
-        limit = other.limit
+        (limit, isLimitExact) = (other.limit, other.isLimitExact)
     }
 }

@@ -6,7 +6,12 @@ extension TransportLoop {
     /// - Parameter removals: What its RESOLVE list begins with, which must not wait.
     func add(_ handle: EasyHandle, removals: [String]) -> CURLMcode {
         guard let pin = handle.pin, handle.sharesConnection else { return curl_multi_add_handle(multi, handle.curl) }
-        guard !pin.streams.isEmpty || allowance(of: pin) == 0 else { return give(handle, of: pin) }
+        if pin.streams.isEmpty {
+            switch admission(of: pin) {
+            case .several, .one: return give(handle, of: pin)
+            case .oneOnNewConnection, .none: break
+            }
+        }
         if !removals.isEmpty {
             handle.freeRemovalList()
             handle.setResolveList(removals: [], pin)
@@ -20,8 +25,8 @@ extension TransportLoop {
         return CURLM_OK
     }
 
-    private func allowance(of pin: Pin) -> Int {
-        pin.streams.allowance(on: pin.connections, maximum: configuration.maximumStreams)
+    private func admission(of pin: Pin) -> StreamQueue.Admission {
+        pin.streams.admission(on: pin.connections, maximum: configuration.maximumStreams)
     }
 
     private func give(_ handle: EasyHandle, of pin: Pin) -> CURLMcode {
@@ -48,14 +53,17 @@ extension TransportLoop {
     }
 
     private func admitWaiting(of pin: Pin) {
-        var allowance = allowance(of: pin)
-        let isFresh = allowance == 1 && pin.streams.needsFreshConnection(besides: pin.connections)
-        while allowance > 0, let handle = pin.streams.popFirst() {
-            allowance -= 1
+        while !pin.streams.isEmpty {
+            let admission = admission(of: pin)
+            guard admission != .none, let handle = pin.streams.popFirst() else { return }
             handle.dialledAt = now
             deadlineMayBeEarlier(for: handle)
-            if isFresh { handle.setConnectsFresh(true) }
+            if admission == .oneOnNewConnection { handle.setConnectsFresh(true) }
             finish(handle, unlessAdded: give(handle, of: pin))
+            // Where libcurl finds room, the next one may follow in this turn.
+            guard admission == .one else { continue }
+            driver?.act(now: now)
+            if !handle.isUndecided, let connection = handle.connection { pin.streams.foundRoom(on: connection) }
         }
     }
 
@@ -86,7 +94,7 @@ extension EasyHandle {
     func noteDecided() {
         guard isUndecided, let pin else { return }
         isUndecided = false
-        pin.streams.decided(connection)
+        pin.streams.decided()
     }
 
     /// Since when it has been without a connection for no good reason: a server that is heard, or was just connected to, has no room.

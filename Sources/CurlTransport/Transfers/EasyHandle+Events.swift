@@ -337,7 +337,7 @@ extension EasyHandle {
         if phase == .receiving, heardAt != now {
             heardAt = now
             pin?.heardAt = now
-            connection?.isHeard = true
+            connection?.hasSettings = true
         }
         guard self.phase != phase else { return }
         // A full-duplex answer may begin before the request body is sent; the phase never goes back.

@@ -40,16 +40,20 @@ struct StreamQueueTests {
             min(maximum, settled.contains(ObjectIdentifier(connection)) ? serverLimit : 100)
         }
 
-        /// - Returns: How many transfers libcurl was given.
+        /// Gives libcurl what it may have.
+        /// - Returns: The number of transfers.
         mutating func turn() -> Int {
-            let allowance = min(waiting, pin.streams.allowance(on: pin.connections, maximum: maximum))
-            waiting -= allowance
-            for _ in 0..<allowance {
+            let before = waiting
+            while waiting > 0 {
+                let admission = pin.streams.admission(on: pin.connections, maximum: maximum)
+                if admission == .none { break }
+                waiting -= 1
                 pin.streams.began()
                 let free = pin.connections.all.first { $0.version == .http2 && $0.transfers < limit(of: $0) }
-                if let free {
+                if let free, admission != .oneOnNewConnection {
                     free.transfers += 1
-                    pin.streams.decided(free)
+                    pin.streams.decided()
+                    if admission == .one { pin.streams.foundRoom(on: free) }
                 } else {
                     pin.streams.opens(besides: pin.connections)
                     let connection = table.opened(nextDescriptor, for: pin, inode: UInt64(nextDescriptor))
@@ -59,21 +63,23 @@ struct StreamQueueTests {
                     mostDials = max(mostDials, dialing.count)
                 }
             }
-            return allowance
+            return before - waiting
         }
 
         /// The connection that is being made stands.
         mutating func connect() {
             guard !dialing.isEmpty else { return }
             let connection = dialing.removeFirst()
+            for other in pin.connections.all { settled.insert(ObjectIdentifier(other)) }
+            settled.remove(ObjectIdentifier(connection))
             pin.connections.negotiated(.http2, on: connection)
-            pin.streams.decided(connection)
+            pin.streams.decided()
         }
 
         /// The first response begins on a connection, and one ends.
         mutating func respond(_ connection: Connection, ends: Bool) {
             guard connection.version == .http2, connection.transfers > 0 else { return }
-            connection.isHeard = true
+            connection.hasSettings = true
             settled.insert(ObjectIdentifier(connection))
             if ends { connection.transfers -= 1 }
         }
@@ -129,11 +135,11 @@ struct StreamQueueTests {
             )
         )
         let connection = table.opened(10, for: pin, inode: 1)
-        #expect(pin.streams.allowance(on: pin.connections, maximum: 1_000) == 1)
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .one)
         pin.streams.began()
-        #expect(pin.streams.allowance(on: pin.connections, maximum: 1_000) == 0)
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .none)
         pin.connections.negotiated(.http11, on: connection)
-        #expect(pin.streams.allowance(on: pin.connections, maximum: 1_000) == .max)
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .several)
     }
 
     @Test("Refused streams lower the limit, and room that libcurl finds raises it")
@@ -155,22 +161,26 @@ struct StreamQueueTests {
             pin.streams.refused(on: connection)
         }
         #expect(pin.streams.limit == 10)
-        #expect(!pin.streams.needsFreshConnection(besides: pin.connections), "libcurl uses it no more")
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .one, "libcurl uses it no more")
         let next = table.opened(11, for: pin, inode: 2)
         pin.connections.negotiated(.http2, on: next)
         next.transfers = 10
-        #expect(pin.streams.needsFreshConnection(besides: pin.connections))
-        next.isHeard = true
-        #expect(!pin.streams.needsFreshConnection(besides: pin.connections))
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .oneOnNewConnection)
+        next.hasSettings = true
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .one)
         next.transfers = 11
         pin.streams.began()
-        pin.streams.decided(next)
+        pin.streams.decided()
+        pin.streams.foundRoom(on: next)
         #expect(pin.streams.limit == 11)
         next.transfers = 7
         pin.streams.opens(besides: pin.connections)
         #expect(pin.streams.limit == 7)
-        #expect(pin.streams.allowance(on: pin.connections, maximum: 1_000) == 1, "one, for a connection of its own")
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .one)
+        next.transfers = 5
+        #expect(pin.streams.admission(on: pin.connections, maximum: 1_000) == .several)
+        #expect(pin.streams.admission(on: pin.connections, maximum: 5) == .one)
         pin.streams.began()
-        #expect(pin.streams.allowance(on: pin.connections, maximum: 1_000) == 0)
+        #expect(pin.streams.admission(on: pin.connections, maximum: 5) == .none)
     }
 }
