@@ -24,6 +24,8 @@ final class Connection {
     var userTimeout: Duration?
     /// Since when the peer has answered neither bytes nor probes, as far as the loop has asked; `Int64.max` when it did.
     private(set) var unansweredSince = Int64.max
+    /// The last time that the loop asked and everything was acknowledged.
+    private var answeredAt = Int64.min
     /// How many transfers it carries or is being made for. Streams that wait for it are not among them.
     var transfers = 0
     /// The last stream that its server processes, once it has said GOAWAY (RFC 9113 section 6.8).
@@ -60,11 +62,15 @@ final class Connection {
     /// Takes what the kernel reports of it.
     /// - Parameter sentAt: The moment when the request was sent that is waited for. Before that the connection may have been idle.
     func note(_ state: SendingState, sentAt: Int64, at now: Int64) {
-        guard state.isUnanswered else { return unansweredSince = .max }
+        guard state.isUnanswered else {
+            unansweredSince = .max
+            if !state.hasUnacknowledged { answeredAt = now }
+            return
+        }
         let acknowledgedAt = now - state.sinceAcknowledgment
         guard unansweredSince == .max || acknowledgedAt > unansweredSince + Connection.granularity else { return }
         // One probe without an answer may have been sent just now.
-        unansweredSince = state.retransmissions > 0 ? max(sentAt, acknowledgedAt) : now
+        unansweredSince = state.retransmissions > 0 ? max(sentAt, acknowledgedAt, answeredAt) : now
     }
 }
 

@@ -58,7 +58,10 @@ extension EasyHandle {
         {
             return pin.connections.identified(connection, at: localPort)
         }
-        if let known = pin.connections.connection(at: localPort) {
+        if let known = pin.connections.connection(at: localPort),
+            // Its number may have been given again, and the request must not go out with the login of another pin.
+            !pin.sharesName || CurlTransport.localPort(of: known.descriptor) == localPort
+        {
             return use(known, isOpenedHere: hasOpenedConnection && known === connection)
         }
         // No request has reached this point on it before: the transfer that it was opened for was taken out.

@@ -22,10 +22,13 @@ extension EasyHandle {
 
     /// Whether the kept connection that libcurl took has bytes that no request asked for.
     var meetsStrayBytes: Bool {
-        guard !hasOpenedConnection, let connection, isOverHTTP1, let expected = connection.expectedBytes else {
-            return false
-        }
+        guard !hasOpenedConnection, isOverHTTP1 else { return false }
         if hasDecryptedBytes { return true }
+        guard let connection else {
+            // Of several Unix sockets it is not known which one carries the request.
+            return pin?.connections.all.contains { $0.transfers == 0 && receivedBytes(of: $0.descriptor) > 0 } == true
+        }
+        guard let expected = connection.expectedBytes else { return false }
         if loop.driver?.isSilent(connection.descriptor) == true { return false }
         return receivedBytes(of: connection.descriptor) > expected
     }

@@ -8,7 +8,7 @@ struct DeclaredLength {
         case notDecimal, differs
     }
 
-    /// Nil when there is none.
+    /// Nil when there is none; the largest number for one that is larger, which no response comes up to.
     private(set) var length: UInt64?
 
     /// Reads a line of the head, with its end.
@@ -21,7 +21,9 @@ struct DeclaredLength {
             case UInt8(ascii: "0")...UInt8(ascii: "9"):
                 guard !member.isClosed else { return .notDecimal }
                 // libcurl does not take a number that overflows for a length.
-                member.number = (member.number ?? 0) &* 10 &+ UInt64(byte - UInt8(ascii: "0"))
+                let (tenfold, isTooLarge) = (member.number ?? 0).multipliedReportingOverflow(by: 10)
+                let (number, overflow) = tenfold.addingReportingOverflow(UInt64(byte - UInt8(ascii: "0")))
+                member.number = isTooLarge || overflow ? .max : number
             case UInt8(ascii: " "), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
                 member.isClosed = member.number != nil
             case UInt8(ascii: ","), UInt8(ascii: "\n"):

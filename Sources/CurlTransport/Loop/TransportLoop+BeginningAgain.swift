@@ -32,20 +32,18 @@ extension TransportLoop {
         return curl_multi_add_handle(multi, handle.curl) == CURLM_OK
     }
 
-    /// How many connections to an endpoint may refuse a request one after the other while nothing comes from the endpoint.
-    private static let maximumRefusals = 5
-
     /// The server processed nothing of a request over HTTP/2: it is sent again, whatever its method is. Its connection takes no more
     /// requests.
     private func sendUnprocessed(_ handle: EasyHandle) -> Bool {
         guard let transfer = handle.transfer, let old = handle.pin, !handle.hasFailed, handle.isBodyAtHand else {
             return false
         }
-        // Where other requests are answered meanwhile, this one will be: a server may take a few on each connection.
-        transfer.refusals = old.heardAt < handle.sentAt ? transfer.refusals + 1 : 0
-        guard transfer.refusals <= TransportLoop.maximumRefusals else { return false }
+        let isStream = handle.stream?.isRefused == true
+        guard transfer.refusals.add(isStream: isStream, isServerHeard: old.heardAt >= handle.sentAt) else {
+            return false
+        }
         curl_multi_remove_handle(multi, handle.curl)
-        if handle.stream?.isRefused == true, let connection = handle.connection {
+        if isStream, let connection = handle.connection {
             connection.refusedStream()
             old.streams.refused(on: connection)
         }
@@ -94,5 +92,27 @@ extension TransportLoop {
         }
         handle.noteRedial()
         return add(handle, removals: removals) == CURLM_OK
+    }
+}
+
+/// The connections to an endpoint that did not process a request, and the end of trying.
+struct RefusalCount {
+    /// In a row, while nothing comes from the endpoint.
+    static let maximumInRow = 5
+    /// Of single streams (REFUSED_STREAM), whatever else comes: a server that sheds load is not asked again without a pause.
+    static let maximumStreams = 10
+
+    private var inRow = 0
+    private var streams = 0
+
+    /// - Parameters:
+    ///   - isStream: Whether the stream was refused, and not the rest of the connection (GOAWAY).
+    ///   - isServerHeard: Whether bytes of responses have come from the endpoint since the request was sent: a server may process a
+    ///     few requests on each connection.
+    /// - Returns: Whether the request is sent again.
+    mutating func add(isStream: Bool, isServerHeard: Bool) -> Bool {
+        inRow = isServerHeard ? 0 : inRow + 1
+        if isStream { streams += 1 }
+        return inRow <= RefusalCount.maximumInRow && streams <= RefusalCount.maximumStreams
     }
 }

@@ -8,7 +8,7 @@
 /// dialed, and when it has no answer for too long (a hedge). In the latter case the gate lets several through, and the
 /// first that is answered wins.
 ///
-/// An attempt is `running` or `sent` for exactly as long as libcurl has it. So an attempt that is to begin is never one that libcurl
+/// An attempt is `running`, `sent` or `won` for exactly as long as libcurl has it. So an attempt that is to begin is never one that libcurl
 /// still has, whatever the race came to meanwhile.
 struct Race: Equatable {
     enum Attempt: UInt8 {

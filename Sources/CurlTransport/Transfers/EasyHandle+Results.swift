@@ -142,8 +142,8 @@ extension EasyHandle {
             return EasyHandle.trailerViolation
         case CURLE_HTTP2_STREAM:
             return failure(.connectionLost, phaseOfFailure, curlText ?? "the server reset the HTTP/2 stream")
-        case CURLE_HTTP2 where mayHaveBeenSent:
-            // The session has no streams left after a GOAWAY.
+        case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
+            // The session has no streams left, as a rule after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
         case CURLE_BAD_CONTENT_ENCODING:
             return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")

@@ -118,6 +118,8 @@ extension EasyHandle {
 extension TransportLoop {
     /// Turns the trace of all requests on a connection on or off.
     func setTracing(_ isOn: Bool, on connection: Connection) {
+        // The one that asks is among them, and does it itself.
+        guard connection.transfers > 1 else { return }
         for handle in active where handle.connection === connection && handle.stream != nil { handle.setTracing(isOn) }
     }
 }

@@ -6,7 +6,7 @@ enum StreamTrace: Equatable {
     case opened(UInt32)
     /// The server ends the connection, and will process no stream after this one (RFC 9113 section 6.8).
     case goAway(lastStream: UInt32)
-    /// The server refused the stream of a new connection (RFC 9113 section 8.7). For a kept one libcurl writes no line.
+    /// The server refused the stream of a new connection (RFC 9113 section 8.7). For a kept one libcurl writes it only with ``EasyHandle/repeatOnlyRefused(_:)``.
     case refused
 
     /// - Parameter line: The line, with its end.

@@ -40,8 +40,8 @@ final class Transfer: @unchecked Sendable {
     var wasSent: Bool { sendings > 0 }
     /// Whether it went out over HTTP/2, in any attempt. Loop thread only.
     var wasSentOverHTTP2 = false
-    /// How many connections to its endpoint refused it one after the other. Loop thread only.
-    var refusals = 0
+    /// The connections that did not process it. Loop thread only.
+    var refusals = RefusalCount()
     /// How often it was sent besides, because the first sending had no answer in time. Loop thread only.
     var hedges = 0
     /// Whether it is a probe of the loop's own, which nobody waits for. Loop thread only.

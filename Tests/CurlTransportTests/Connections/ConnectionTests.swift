@@ -87,6 +87,16 @@ struct ConnectionTests {
         #expect(connection.unansweredSince == .max)
     }
 
+    @Test("What was sent again after a pause is unanswered since the pause, not since the last acknowledgment")
+    func pause() {
+        var table = PinTable(maximumPins: 256)
+        let connection = table.opened(10, for: table.acquire(key), inode: 1)
+        connection.note(SendingState(sinceAcknowledgment: 19 * second), sentAt: 0, at: 99 * second)
+        let lost = SendingState(hasUnacknowledged: true, retransmissions: 1, sinceAcknowledgment: 20 * second)
+        connection.note(lost, sentAt: 0, at: 100 * second)
+        #expect(connection.unansweredSince == 99 * second)
+    }
+
     @Test("A closed window whose probes are acknowledged is a slow peer; probes in vain are a dead path")
     func probes() {
         var table = PinTable(maximumPins: 256)

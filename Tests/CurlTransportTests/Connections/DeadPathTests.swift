@@ -35,7 +35,8 @@ struct DeadPathTests {
         let failure = try await failure(of: request, fixture)
         #expect(failure.code == .connectionLost && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
         #expect(failure.message.contains("nothing that was sent was acknowledged for 2000 ms"))
-        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(20))
+        // The limit and a second; on a busy machine the loop may be late.
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
         #expect(server.connections.count == 1)
         await fixture.transport.shutdown()
     }
@@ -56,7 +57,7 @@ struct DeadPathTests {
         request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: hole.port))
         let failure = try await failure(of: request, fixture)
         #expect(failure.requestMayHaveBeenSent && failure.attempts.count >= 2)
-        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(20))
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
         await fixture.transport.shutdown()
     }
 }

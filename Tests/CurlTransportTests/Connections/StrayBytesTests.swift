@@ -1,4 +1,5 @@
 import CurlTransport
+import Glibc
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
@@ -170,12 +171,52 @@ struct StrayBytesTests {
         await origin.fixture.transport.shutdown()
     }
 
-    @Test("a connection made ahead serves a request at once", arguments: Security.allCases)
+    @Test("a connection made ahead serves a request immediately", arguments: Security.allCases)
     func atOnce(security: Security) async throws {
         let origin = try await makeCase(security)
         try await origin.connect()
         #expect(try await origin.fixture.fetch(origin.request(.get)).response.reusedConnection)
         await origin.fixture.transport.shutdown()
+    }
+
+    @Test(
+        "of several Unix sockets none gives a request what was sent before it",
+        arguments: [HTTPRequest.Method.get, .post]
+    )
+    func unixSockets(method: HTTPRequest.Method) async throws {
+        let (both, sends, sent) = (Gate(), Gate(), Gate())
+        let path = "/tmp/httpdns-stray-\(getpid())-\(method)"
+        defer { unlink(path) }
+        let body: [RawServer.Step] = method == .post ? [.read(1)] : []
+        let server = try RawServer(unixSocket: path) { number in
+            let next: [RawServer.Step] = [.repeatForever([.readHead] + body + [.sendText(Self.own)])]
+            switch number {
+            case 0:
+                return [
+                    .readHead, .wait(both), .sendText(Self.first), .wait(sends), .sendText(Self.foreign), .open(sent),
+                ] + next
+            case 1: return [.readHead, .open(both), .sendText(Self.first)] + next
+            default: return next
+            }
+        }
+        let fixture = TransportFixture(.platformDefault)
+        var request = TransferRequest(
+            url: try ParsedURL("http://one.test/"),
+            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 80)]
+        )
+        request.passage = Passage(unixSocket: path)
+        let kept = request
+        async let first = fixture.fetch(kept)
+        async let second = fixture.fetch(kept)
+        _ = try await (first, second)
+        sends.open()
+        await sent.passage()
+        (request.method, request.body) = (method, method == .post ? .bytes([1]) : .none)
+        for _ in 0..<3 {
+            #expect(try await fixture.fetch(request).body == Array("own".utf8))
+        }
+        #expect(server.connections.count >= 2)
+        await fixture.transport.shutdown()
     }
 
     @Test("a connection that is shut down with bytes unread is not used again")

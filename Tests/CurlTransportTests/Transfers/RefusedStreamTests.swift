@@ -105,6 +105,20 @@ struct RefusedStreamTests {
         await fixture.transport.shutdown(drainingFor: .zero)
     }
 
+    @Test("a request is sent again a few times, also to a server that answers others meanwhile")
+    func count() {
+        var silent = RefusalCount()
+        #expect(
+            (1...6).map { _ in silent.add(isStream: false, isServerHeard: false) } == [
+                true, true, true, true, true, false,
+            ]
+        )
+        var shedding = RefusalCount()
+        #expect((1...11).map { _ in shedding.add(isStream: true, isServerHeard: true) }.firstIndex(of: false) == 10)
+        var limiting = RefusalCount()
+        #expect((1...100).allSatisfy { _ in limiting.add(isStream: false, isServerHeard: true) })
+    }
+
     @Test("a streamed body of which something was sent is not sent again, and its request was not sent")
     func streamedBody() async throws {
         let rig = try await ServerRig.shared()

@@ -20,14 +20,7 @@ public final class HAProxyServer: Sendable {
                 "frontend origin", "bind 127.0.0.1:\(port)",
                 "http-request return status 200 content-type text/plain string haproxy",
             ]
-        let file = FileDescriptor(
-            try checked(
-                "open haproxy.cfg",
-                open("\(folder)/haproxy.cfg", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
-            )
-        )
-        let bytes = Array((lines.joined(separator: "\n") + "\n").utf8)
-        guard write(file.number, bytes, bytes.count) == bytes.count else { throw SystemCallError("write") }
+        try FileDescriptor.write(lines.joined(separator: "\n") + "\n", to: "\(folder)/haproxy.cfg")
         // In the foreground (-db).
         process = try await GuardedProcess(
             "haproxy",
