@@ -39,9 +39,9 @@ package struct TransportConfiguration: Sendable {
     package var idleLimit = Duration.seconds(60)
     /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
     package var maximumAge = Duration.seconds(600)
-    /// How many requests may be on an HTTP/2 connection at the same time, if its server allows as many (CURLMOPT_MAX_CONCURRENT_STREAMS).
+    /// The most requests on an HTTP/2 connection at the same time, if its server allows as many (CURLMOPT_MAX_CONCURRENT_STREAMS).
     package var maximumStreams = 1000
-    /// How long sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a transfer's
+    /// The time that sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a transfer's
     /// connect limit, and of the kernel (TCP_USER_TIMEOUT, Linux) beside its idle and head limits; nil means about 15 minutes, the
     /// kernel's own limit.
     package var unacknowledgedLimit: Duration? = .seconds(30)

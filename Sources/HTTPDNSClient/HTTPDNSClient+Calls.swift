@@ -7,14 +7,14 @@ extension HTTPDNSClient {
     ///   - headerFields: The header fields.
     ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
     ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
-    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
+    ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func get(
         _ url: String,
         headerFields: HTTPFields = [:],
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: Duration? = nil
+        deadline: TimeLimit = .inherited
     ) async throws -> ClientResponse {
         var request = ClientRequest(url: url, headerFields: headerFields)
         request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
@@ -28,7 +28,7 @@ extension HTTPDNSClient {
     ///   - body: The body.
     ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
     ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
-    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
+    ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
@@ -36,7 +36,7 @@ extension HTTPDNSClient {
         body: RequestBody,
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: Duration? = nil
+        deadline: TimeLimit = .inherited
     ) async throws -> ClientResponse {
         var request = ClientRequest(method: .post, url: url, headerFields: headerFields, body: body)
         request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
@@ -46,8 +46,8 @@ extension HTTPDNSClient {
 
 extension ClientRequest {
     /// Most calls ask for none of it, and their request then has no options at all.
-    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: Duration?) {
-        guard addresses != nil || bypass || deadline != nil else { return }
+    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: TimeLimit) {
+        guard addresses != nil || bypass || !deadline.isInherited else { return }
         options.pinnedTo = addresses
         options.bypass = bypass
         options.deadline = deadline

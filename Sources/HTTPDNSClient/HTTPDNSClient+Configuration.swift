@@ -48,7 +48,7 @@ extension HTTPDNSClient {
             /// How old a connection may become before new requests get another one; whole seconds, 2 at least. Over HTTP/2 a
             /// connection may be too busy for ever to be idle.
             public var maximumAge: Duration = .seconds(600)
-            /// How long sent bytes may go without acknowledgment before a connection is given up; 1 ms at least.
+            /// The time that sent bytes may go without acknowledgment before a connection is given up; 1 ms at least.
             ///
             /// A path is dead once bytes were sent again and nothing was acknowledged for this time or for `timeouts.connect`,
             /// whichever is shorter, and for 1 s at least (TCP_INFO, Linux). A server that only does not read acknowledges probes
@@ -72,7 +72,7 @@ extension HTTPDNSClient {
             public var perHost: Int?
             /// The same for all hosts together, at least 1.
             public var total: Int?
-            /// How many requests may be on an HTTP/2 connection at the same time, if its server allows as many; 1 at least
+            /// The most requests on an HTTP/2 connection at the same time, if its server allows as many; 1 at least
             /// (CURLMOPT_MAX_CONCURRENT_STREAMS). Another connection is made when all that there are carry as many as they may, one at
             /// a time.
             public var maximumStreams = 1000

@@ -46,7 +46,7 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: Duration? = nil,
+        deadline: TimeLimit = .inherited,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Download {
         var options = RequestOptions()

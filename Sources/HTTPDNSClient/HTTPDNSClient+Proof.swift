@@ -19,7 +19,7 @@ extension HTTPDNSClient {
     ) async throws -> Duration {
         var request = ClientRequest(method: .head, url: "https://\(host):\(endpoint.port)/")
         request.options.pinnedTo = ["\(endpoint)"]
-        request.options.deadline = timeLimit
+        request.options.deadline = TimeLimit(timeLimit)
         request.options.stopsBeforeSending = true
         do {
             _ = try await execute(request)

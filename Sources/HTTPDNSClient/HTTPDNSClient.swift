@@ -176,7 +176,7 @@ public final class HTTPDNSClient: Sendable {
     public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
-        let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
+        let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         let request = ClientRequest(url: url, options: options)
         let rewritten: RewrittenRequest
         if let unresolved = try pipeline.unresolved(request) {
@@ -200,7 +200,7 @@ public final class HTTPDNSClient: Sendable {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let question = try rewriter.question(about: Rewriter.host(host), port: port, options: options)
-        let deadline = options.deadline.map { SystemTimeSource().now() + $0 }
+        let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         var resolution = try await rewriter.resolve(question, deadline: deadline)
         let networks = options.reachableNetworks == .inherited ? pipeline.clientNetworks : options.reachableNetworks
         if networks != .any {

@@ -22,11 +22,11 @@ final class Connection {
     var isShut = false
     /// The bound of unacknowledged time that its socket was given (TCP_USER_TIMEOUT); nil for the kernel's own.
     var userTimeout: Duration?
-    /// Since when the peer has answered neither bytes nor probes, as far as the loop has asked; `Int64.max` when it did.
+    /// The moment since which the peer has answered neither bytes nor probes, as far as the loop has asked; `Int64.max` when it did.
     private(set) var unansweredSince = Int64.max
     /// The last time that the loop asked and everything was acknowledged.
     private var answeredAt = Int64.min
-    /// How many transfers it carries or is being made for. Streams that wait for it are not among them.
+    /// The number of transfers that it carries or is being made for. Streams that wait for it are not among them.
     var transfers = 0
     /// The last stream that its server processes, once it has said GOAWAY (RFC 9113 section 6.8).
     var lastStream: UInt32?
@@ -38,9 +38,10 @@ final class Connection {
     var hasSettings = false
     /// Whether libcurl may use it for one more request.
     var takesRequests: Bool { !isShut && lastStream == nil && acceptedStreams == nil }
-    /// How many requests on it must not be repeated unless they were certainly not processed. While there are any, all trace.
+    /// The number of requests on it that must not be repeated unless they were certainly not processed. While there are any, libcurl
+    /// traces all requests on it.
     var unrepeatable = 0
-    /// How many bytes may lie unread on it when a request is about to go out. Over TLS 1.3 a connection that was made ahead has session
+    /// The number of bytes that may lie unread on it when a request is about to go out. Over TLS 1.3 a connection that was made ahead has session
     /// tickets there; nil until they are counted. After a response there are none.
     var expectedBytes: Int32? = 0
     /// Its index among the connections of its pin.
@@ -78,7 +79,7 @@ final class Connection {
 struct PinConnections {
     private(set) var all: [Connection] = []
     private var byPort: [Int32: Connection] = [:]
-    /// When the oldest of those that speak HTTP/2 was opened; `Int64.max` when none does. A connection that serves a request at a
+    /// The moment when the oldest of those that speak HTTP/2 was opened; `Int64.max` when none does. A connection that serves a request at a
     /// time is left to libcurl, which looks at the age of those that are idle: one that many requests share may never be.
     private(set) var multiplexedSince = Int64.max
     /// The version of the connection whose version became known last: what the next one will speak, as a rule.

@@ -10,6 +10,6 @@ public struct ConnectionPoolRecord: Hashable, Sendable {
     public var endpoint: Endpoint
     /// How many sockets are open: in use, idle, or being connected.
     public var connections: Int
-    /// How many requests were sent there, repetitions and hedged requests included.
+    /// The number of requests sent there, repetitions and hedged requests included.
     public var requests: Int
 }

@@ -15,7 +15,7 @@ struct ConnectionPools {
         let requests: RequestCount
     }
 
-    /// How many endpoints without an open connection are remembered with their count of requests.
+    /// The number of endpoints without an open connection that are remembered with their count of requests.
     private static let maximumClosed = 1024
 
     private var open: [Key: Entry] = [:]

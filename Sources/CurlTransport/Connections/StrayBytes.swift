@@ -54,7 +54,7 @@ struct UncountedConnections {
 
     private var entries: [(connection: Connection, countsAt: Int64)] = []
 
-    /// When the first of them is due; `Int64.max` without one.
+    /// The moment when the first of them is due; `Int64.max` without one.
     var nextAt: Int64 { entries.first?.countsAt ?? .max }
 
     /// A handshake is over.

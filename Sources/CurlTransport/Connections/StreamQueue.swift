@@ -31,7 +31,7 @@ struct StreamQueue {
 
     var isEmpty: Bool { count == 0 }
 
-    /// What libcurl may be given.
+    /// The transfers that libcurl may be given.
     enum Admission: Equatable {
         /// One more transfer, and others after it: there is room.
         case several

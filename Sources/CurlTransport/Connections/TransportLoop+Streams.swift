@@ -1,6 +1,6 @@
 internal import CCurl
 
-// How libcurl is given the transfers that share connections, see ``StreamQueue``.
+// Transfers that share connections: now to libcurl, or later. See ``StreamQueue``.
 extension TransportLoop {
     /// Gives a prepared handle to libcurl, now or when one of its pin's connections has room.
     /// - Parameter removals: What its RESOLVE list begins with, which must not wait.
@@ -56,7 +56,7 @@ extension TransportLoop {
         while !pin.streams.isEmpty {
             let admission = admission(of: pin)
             guard admission != .none, let handle = pin.streams.popFirst() else { return }
-            handle.dialledAt = now
+            handle.dialedAt = now
             deadlineMayBeEarlier(for: handle)
             if admission == .oneOnNewConnection { handle.setConnectsFresh(true) }
             finish(handle, unlessAdded: give(handle, of: pin))
@@ -97,10 +97,11 @@ extension EasyHandle {
         pin.streams.decided()
     }
 
-    /// Since when it has been without a connection for no good reason: a server that is heard, or was just connected to, has no room.
+    /// The start of its connect limit. While it waits for room on a server that is heard, or was just connected to, the limit begins
+    /// again.
     var connectingSince: Int64 {
-        guard waitsForStream, let pin else { return dialledAt }
-        return max(dialledAt, pin.heardAt, pin.reachedAt)
+        guard waitsForStream, let pin else { return dialedAt }
+        return max(dialedAt, pin.heardAt, pin.reachedAt)
     }
 
     /// Whether its request may go on a connection of HTTP/2 that others use, or waits for one that is being made (CURLOPT_PIPEWAIT).

@@ -49,7 +49,7 @@ func shutdownSocket(_ descriptor: Int32) {
     }
 }
 
-/// How many bytes have arrived on a socket and are not read (FIONREAD, tcp(7)); 0 when that is not known.
+/// The number of bytes that have arrived on a socket and are not read (FIONREAD, tcp(7)); 0 when that is not known.
 func receivedBytes(of descriptor: Int32) -> Int32 {
     var count: Int32 = 0
     return ioctl(descriptor, UInt(FIONREAD), &count) == 0 ? count : 0
@@ -66,11 +66,11 @@ func localPort(of descriptor: Int32) -> Int32 {
     return result == 0 ? Int32(UInt16(bigEndian: address.sin6_port)) : -1
 }
 
-/// What the kernel reports of what was sent on a TCP connection (TCP_INFO, tcp(7)).
+/// The kernel's report about the bytes sent on a TCP connection (TCP_INFO, tcp(7)).
 struct SendingState: Equatable {
     /// Whether bytes were sent and are not acknowledged.
     var hasUnacknowledged = false
-    /// How often the kernel has sent the oldest of them again (RFC 6298).
+    /// The number of times that the kernel has sent the oldest of them again (RFC 6298).
     var retransmissions = 0
     /// Probes of a closed window (RFC 9293 section 3.8.6.1) or of an idle peer (keepalive) that have no answer yet. Where bytes were
     /// under way when the window closed, the kernel sends those again in place of probes, and counts only the longer waits.

@@ -63,7 +63,7 @@ extension TransportLoop {
         return add(handle, removals: removals) == CURLM_OK
     }
 
-    /// How libcurl ends a transfer whose HTTP/2 connection has ended (7.88.1).
+    /// The codes with which libcurl ends a transfer whose HTTP/2 connection has ended (7.88.1).
     private static let connectionEnds = [
         CURLE_OK, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
     ]

@@ -241,7 +241,7 @@ final class TransportLoop {
         let pin = pins.acquire(PinKey(of: transfer, endpoint), at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
-        handle.dialledAt = now
+        handle.dialedAt = now
         handle.activeAt = now
         if let run {
             handle.raceIndex = index

@@ -55,7 +55,7 @@ final class Pin {
     var connections = PinConnections()
     /// The transfers that wait until a connection has room.
     var streams = StreamQueue()
-    /// When a connection last stood, for the first time.
+    /// The last time that a connection was made.
     var reachedAt = Int64.min
     /// Sessions that its connections may resume.
     var sessions = TLSSessionPool()

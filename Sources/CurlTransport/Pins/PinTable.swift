@@ -12,7 +12,7 @@ struct PinTable {
     static let maximumEntries = 256
 
     private let maximumPins: Int
-    /// How old a connection that requests share may become before new ones get another pin.
+    /// The age at which a connection that requests share is left for new requests, which get another pin.
     private let maximumAge: Int64
     private var pins: [PinKey: Pin] = [:]
     private var slots: [Pin?] = []

@@ -80,7 +80,7 @@ extension TransportLoop {
         return false
     }
 
-    /// How long a path may acknowledge nothing: as long as the connection could have taken to stand, or the shorter bound of the
+    /// The time in which a path must acknowledge something: as long as connecting could have taken, or the shorter bound of the
     /// transport. A second at least, which the kernel may need for the first retransmission.
     private func deadPathLimit(of transfer: Transfer) -> Duration? {
         guard let connect = transfer.limits.connect else {
@@ -122,7 +122,7 @@ extension TransportLoop {
         return true
     }
 
-    /// The kept connection of a request died without a byte of an answer, and another one is dialled. libcurl may call. When that
+    /// The kept connection of a request died without a byte of an answer, and another one is dialed. libcurl may call. When that
     /// does not come through, the request's other endpoints are tried.
     func noteRedial(_ handle: EasyHandle) {
         if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {

@@ -210,7 +210,7 @@ extension TransportLoop {
     func noteFailure(of handle: EasyHandle, _ error: any Error) {
         guard var failure = error as? TransferFailure else { return }
         // What was sent went out on the connection before.
-        if handle.isRedialled, handle.phase == .connecting || handle.phase == .securing {
+        if handle.isRedialed, handle.phase == .connecting || handle.phase == .securing {
             failure.requestMayHaveBeenSent = false
         }
         guard failure.isAboutConnection, failure.phase != .queue,

@@ -182,11 +182,11 @@ extension EasyHandle {
 
     /// A kept connection died without a byte of an answer, and the request is to go out on another.
     func noteRedial() {
-        isRedialled = true
+        isRedialed = true
         // libcurl adds up the repetitions of all transfers of a handle, and fails the sixth (7.88.1: `retrycount`).
         needsReset = true
         phase = .connecting
-        dialledAt = loop.now
+        dialedAt = loop.now
         activeAt = loop.now
         looksAt = .max
         isSentElsewhere = false

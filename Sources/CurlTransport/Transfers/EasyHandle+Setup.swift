@@ -141,7 +141,7 @@ extension EasyHandle {
         configuredFor = (scheme, versions)
     }
 
-    /// Which public keys the host's server may have.
+    /// Sets the public keys that the host's server may have.
     private func setPins(for host: String) throws(TransferFailure) {
         let trust = try loop.trust.get()
         guard trust.settings.hasPins else { return }

@@ -53,7 +53,7 @@ final class EasyHandle: HeapMember {
     /// When its request is sent once more, besides; `Int64.max` when it is not.
     var hedgesAt = Int64.max
     /// Whether its kept connection died, and libcurl dials anew.
-    var isRedialled = false
+    var isRedialed = false
     /// Whether it was stopped because another attempt carries the request.
     private(set) var hasLostRace = false
     /// Whether it was told not to send, see ``endsWithoutSending()``.
@@ -80,7 +80,7 @@ final class EasyHandle: HeapMember {
     /// When its request went out.
     var sentAt: Int64 = 0
     /// When its connection was begun, or looked for.
-    var dialledAt: Int64 = 0
+    var dialedAt: Int64 = 0
     /// When the phase began, or bytes last moved.
     var activeAt: Int64 = 0
     /// When the pin was last told that its server is heard.
@@ -259,7 +259,7 @@ final class EasyHandle: HeapMember {
         looksAt = .max
         isSentElsewhere = false
         hedgesAt = .max
-        isRedialled = false
+        isRedialed = false
         hasLostRace = false
         onlyConnects = false
         rejectsConnection = false

@@ -35,7 +35,7 @@ final class Transfer: @unchecked Sendable {
     var handle: EasyHandle?
     /// The race of its endpoints; nil when it has one only. Loop thread only.
     var race: RaceRun?
-    /// How often the request went out, in all attempts. Loop thread only.
+    /// The number of times that the request went out, in all attempts. Loop thread only.
     var sendings = 0
     var wasSent: Bool { sendings > 0 }
     /// Whether it went out over HTTP/2, in any attempt. Loop thread only.

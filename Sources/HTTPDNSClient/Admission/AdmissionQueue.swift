@@ -13,7 +13,7 @@ struct AdmissionQueue: Sendable {
         var perHost = Int.max
         /// Connections in all.
         var total = Int.max
-        /// How many requests an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section 6.5.2).
+        /// The requests that an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section 6.5.2).
         var streams = 100
         /// How many requests may wait.
         var maximumWaiting = Int.max

@@ -29,10 +29,10 @@ extension HTTPDNSClient {
         guard !ThreadDuty.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
         let time = CallTime(
             start: SystemTimeSource().now(),
-            limit: request.options.deadline ?? pipeline.total ?? HTTPDNSClient.longestWait
+            limit: request.options.deadline.duration(inheriting: pipeline.total) ?? HTTPDNSClient.longestWait
         )
         var request = request
-        request.options.deadline = time.limit
+        request.options.deadline = time.limit.map { TimeLimit($0) } ?? .inherited
         let outcome = Monitor<Result<CollectedResponse, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await StreamReading.$executor.withValue(threads.blocking) {

@@ -84,7 +84,8 @@ extension Pipeline {
             where error.isAboutConnection || error.stage == .resolve || error.stage == .policy
         {
             // What a redirect or a call with networks of its own may not reach, others may.
-            let isOwnLimit = context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
+            let isOwnLimit =
+                context.way.redirectedFrom != nil || reachableNetworks(of: request, context) != clientNetworks
             if error.stage != .policy || !isOwnLimit { choice.noteSystemFailed(rewritten) }
             do {
                 return try await transfer(request, to: rewritten, context)

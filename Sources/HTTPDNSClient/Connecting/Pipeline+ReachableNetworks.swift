@@ -46,7 +46,7 @@ extension Pipeline {
 }
 
 extension ReachableNetworks {
-    /// Those of the endpoints of a host that are in them.
+    /// The endpoints of a host that may be reached.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when there is none.
     func reachable(of endpoints: [Endpoint], _ host: Host) throws(HTTPDNSClientError) -> [Endpoint] {
         let reachable = endpoints.filter { contains($0.address) }

@@ -31,9 +31,9 @@ extension Diagnostics {
         public var port: UInt16
         /// The address and port that is connected to.
         public var endpoint: String
-        /// How many sockets are open; 0 for an endpoint whose connections are closed.
+        /// The number of open sockets; 0 for an endpoint whose connections are closed.
         public var connections: Int
-        /// How many requests were sent there, repetitions and hedged requests included. The count begins again after 1,024
+        /// The number of requests sent there, repetitions and hedged requests included. The count begins again after 1,024
         /// other endpoints were used and closed.
         public var requests: Int?
     }

@@ -1,7 +1,7 @@
 internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
-// What the client itself refuses by policy; the resolver's refusals come as its errors.
+// The client's own refusals by policy; those of the resolver come as its errors.
 extension HTTPDNSClientError {
     /// The addresses of an answer, when the policy leaves none of them.
     static func allRefused(_ what: String, of host: Host, _ reason: String) -> HTTPDNSClientError {

@@ -8,7 +8,10 @@ extension Pipeline {
     /// - Returns: Where the connection leads.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: ClientRequest) async throws -> Endpoint {
-        let time = CallTime(start: SystemTimeSource().now(), limit: request.options.deadline ?? total)
+        let time = CallTime(
+            start: SystemTimeSource().now(),
+            limit: request.options.deadline.duration(inheriting: total)
+        )
         do {
             return try await keepConnection(for: request, time)
         } catch let error as HTTPDNSClientError {

@@ -98,7 +98,7 @@ final class Pipeline: Sendable {
     func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
         let time = CallTime(
             start: SystemTimeSource().now(),
-            limit: request.own?.options.deadline ?? total
+            limit: (request.own?.options.deadline ?? .inherited).duration(inheriting: total)
         )
         do {
             if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }

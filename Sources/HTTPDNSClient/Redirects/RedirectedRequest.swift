@@ -118,7 +118,7 @@ extension HTTPField.Name {
 }
 
 extension URLFailure.Code {
-    /// What is wrong with a Location, without any of its text.
+    /// The fault of a Location field, without any of its text.
     fileprivate var aboutLocation: String {
         switch self {
         case .forbiddenByte: "it has a space, a control character or a backslash before its path"

@@ -28,6 +28,7 @@ extension RedirectPolicy: Inheritable {}
 extension RetryPolicy: Inheritable {}
 extension HTTPVersionChoice: Inheritable {}
 extension ByteLimit: Inheritable {}
+extension TimeLimit: Inheritable {}
 extension ProxyRules: Inheritable {
     var isInherited: Bool { content == .inherited }
 }

@@ -55,7 +55,7 @@ extension HTTPDNSClient {
     ///   - value: The value.
     ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
     ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
-    ///   - deadline: The time for the call with its body; nil means the client's ``Configuration/Timeouts/total``.
+    ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
@@ -63,7 +63,7 @@ extension HTTPDNSClient {
         json value: some Encodable,
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: Duration? = nil
+        deadline: TimeLimit = .inherited
     ) async throws -> ClientResponse {
         try await post(
             url,

@@ -23,8 +23,8 @@ public struct RequestOptions: Hashable, Sendable {
     /// ``HTTPDNSClient/Configuration/reachableNetworks``; any other value wins over these. It holds for the whole call: a request
     /// that an interceptor or a redirect hook sends instead can narrow it, and not widen it.
     public var reachableNetworks = ReachableNetworks.inherited
-    /// The total time for the call, resolving and the body included; nil means the client's.
-    public var deadline: Duration?
+    /// The total time for the call, resolving and the body included.
+    public var deadline = TimeLimit.inherited
     /// The families allowed; nil means the client's.
     public var families: AddressFamilies?
     /// Sent as Host instead of the URL's own: a host with an optional port. It does not follow a redirect.

@@ -101,8 +101,9 @@ package struct KeyTable: Sendable {
     package static let connections = KeyTable(
         name: "client.connections",
         keys: [
-            "per_host", "total", "max_streams", "max_queued", "queue_wait", "max_idle", "idle", "max_age", "attempt_delay",
-            "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing", "peer_certificates",
+            "per_host", "total", "max_streams", "max_queued", "queue_wait", "max_idle", "idle", "max_age",
+            "attempt_delay", "address_hold", "unacknowledged", "selection", "hedge_after", "ejection", "probing",
+            "peer_certificates",
         ]
     )
     package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])

@@ -67,7 +67,7 @@ struct DeadPathTests {
 struct SlowReaderTests {
     typealias Driver = TransportConfiguration.Driver
 
-    /// How long the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the default of `unacknowledged`.
+    /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the default of `unacknowledged`.
     private static let pause: Duration = ServerRig.hasTime ? .seconds(40) : .seconds(5)
 
     @Test("An upload to a server that stops reading for a while is answered", arguments: Driver.allCases)

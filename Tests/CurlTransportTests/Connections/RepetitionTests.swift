@@ -23,7 +23,7 @@ struct RepetitionTests {
         )
     }
 
-    /// How often a server got a request.
+    /// The number of times that a server got a request.
     private func arrivals(_ server: RawServer, _ method: HTTPRequest.Method, _ path: String) -> Int {
         server.connections.reduce(0) {
             $0 + $1.text.split(separator: "\(method) \(path) ", omittingEmptySubsequences: false).count - 1

@@ -11,10 +11,10 @@ struct RequestLoad {
     var scheme = "https"
     var versions = HTTPVersionChoice.automatic
     var inFlight = 64
-    /// How many of the first requests, counted from 0, get a method each, in turns.
+    /// The methods of the requests, in turns.
     var methods: [HTTPRequest.Method] = [.post]
 
-    /// What became of the requests, compared with the origin's log.
+    /// The ends of the requests, compared with the origin's log.
     struct Outcome: CustomStringConvertible {
         var total = 0
         var failures: [Int: TransferFailure] = [:]

@@ -197,7 +197,7 @@ struct RetiredSharedConnectionTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("The age of a connection that was made ahead counts from its opening", arguments: Driver.allCases)
+    @Test("A connection that was made ahead is left when it is too old", arguments: Driver.allCases)
     func ageOfPreconnected(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let fixture = fixture(rig, driver, maximumAge: .seconds(2))

@@ -113,7 +113,7 @@ struct StrayBytesTests {
         } else {
             try await origin.connect()
             // What a handshake leaves unread is expected from one second on.
-            try await Task.sleep(for: .milliseconds(1_500))
+            try await Task.sleep(for: .milliseconds(2_500))
         }
         let before = SocketTable.unread(to: origin.port) ?? 0
         origin.sends.open()

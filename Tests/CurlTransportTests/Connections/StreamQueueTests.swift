@@ -11,7 +11,7 @@ struct StreamQueueTests {
         private let pin: Pin
         private let serverLimit: Int
         private let maximum: Int
-        /// Those that know the server's limit.
+        /// The connections that know the server's limit.
         private var settled: Set<ObjectIdentifier> = []
         private var dialing: [Connection] = []
         private var nextDescriptor: Int32 = 10
@@ -35,7 +35,7 @@ struct StreamQueueTests {
         var connections: Int { pin.connections.all.count }
         var carried: Int { pin.connections.all.reduce(0) { $0 + $1.transfers } }
 
-        /// What libcurl allows on a connection.
+        /// The streams that libcurl allows on a connection.
         private func limit(of connection: Connection) -> Int {
             min(maximum, settled.contains(ObjectIdentifier(connection)) ? serverLimit : 100)
         }

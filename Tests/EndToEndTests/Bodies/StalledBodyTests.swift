@@ -60,7 +60,7 @@ struct StalledBodyTests {
         let total = Duration.seconds(1)
         var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = it.versions
-        request.options.deadline = it.end == .deadline ? total : nil
+        request.options.deadline = it.end == .deadline ? TimeLimit(total) : .inherited
         request.body = it.kind.body(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = it.versions
@@ -101,7 +101,7 @@ extension StalledBodyTests {
         }
         var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = versions
-        request.options.deadline = end == .deadline ? .seconds(1) : nil
+        request.options.deadline = end == .deadline ? .seconds(1) : .inherited
         request.body = .stream(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = versions

@@ -18,7 +18,7 @@ struct WeightedMappingTests {
 
     private func place(_ server: RawServer) -> String { "\(server.address):\(server.port)" }
 
-    /// How many requests each server gets of those that the client sends to a host.
+    /// The number of requests that each server gets of those that the client sends to a host.
     private func arrivals(
         _ count: Int,
         of host: String,

@@ -4,7 +4,7 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// What a network interceptor is told about the origin of a hop, and what the origins receive of it.
+/// The origins of a hop, as a network interceptor is told, and the fields that the servers receive.
 @Suite(
     "Interceptors across origins",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
@@ -30,7 +30,7 @@ struct CrossOriginInterceptorTests {
     /// A redirect chain by what each hop's origin is.
     struct Chain: Sendable, CustomTestStringConvertible {
         var testDescription: String
-        /// What follows a scheme and a host: `https one`.
+        /// A scheme and a host: `https one`.
         var hops: [String]
         /// Whether a hop is for another origin than the first.
         var isCrossOrigin: [Bool]

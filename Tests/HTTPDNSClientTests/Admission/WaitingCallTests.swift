@@ -33,7 +33,7 @@ struct WaitingCallTests {
         }
     }
 
-    private func request(_ path: String, _ priority: RequestPriority = .normal, deadline: Duration? = nil)
+    private func request(_ path: String, _ priority: RequestPriority = .normal, deadline: TimeLimit = .inherited)
         -> ClientRequest
     {
         var request = ClientRequest(url: "https://one.test/\(path)")

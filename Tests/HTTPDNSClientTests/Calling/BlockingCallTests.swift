@@ -23,7 +23,8 @@ struct BlockingCallTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private static func text(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: Duration? = nil) throws
+    private static func text(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
+        throws
         -> String
     {
         var request = ClientRequest(method: body == nil ? .get : .post, url: "http://one.test/", body: body ?? .none)
@@ -32,7 +33,7 @@ struct BlockingCallTests {
     }
 
     /// What code that may not block gets when it does all the same: a function that is not async hides it from the compiler.
-    private static func error(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: Duration? = nil)
+    private static func error(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
         -> HTTPDNSClientError?
     {
         do {

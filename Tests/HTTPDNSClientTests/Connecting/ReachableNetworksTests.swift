@@ -173,7 +173,7 @@ struct ReachableNetworksTests {
         try await second.shutdown()
     }
 
-    @Test("What an interceptor or a redirect hook sends instead is limited as its call is")
+    @Test("A request that an interceptor sends instead is limited as its call is")
     func replacedRequests() async throws {
         let inner = Lock("")
         let inside = try await Inside(.any) {
@@ -285,12 +285,14 @@ struct ReachableNetworksTests {
                 $0.proxy = .through(proxy)
                 if replaces { $0.redirectHook = { _ in .change(ClientRequest(url: inner.withLock { $0 })) } }
             }
-            inner.withLock { $0 = "http://127.0.0.1:\(inside.server.port)/" }
+            // A mapping, which a redirect may lead to otherwise.
+            inner.withLock { $0 = "http://mapped.test:\(inside.server.port)/" }
             var options = RequestOptions()
             options.reachableNetworks = .publicInternet
             let before = server.connections.count
             let error = await clientError { try await inside.get("http://203.0.113.9/", options) }
             #expect(error?.code == .policyRefused, "\(String(describing: error))")
+            #expect(error.map { "\($0)" }?.contains("reachable_networks") == true, "\(String(describing: error))")
             #expect(server.connections.count == before + 1 && inside.server.connections.isEmpty)
             try await inside.shutdown()
         }

@@ -115,7 +115,7 @@ struct ErrorMappingTests {
     func resolveTimeout() async throws {
         let rig = try Rig()
         rig.provider.say(.silence, about: try HostName("one.test"))
-        async let failed = clientError { try await rig.client.get("https://one.test/", deadline: nil) }
+        async let failed = clientError { try await rig.client.get("https://one.test/", deadline: .unlimited) }
         await rig.provider.queries(atLeast: 1)
         await rig.clock.sleepers(atLeast: 1)
         while rig.clock.sleeperCount > 0 {
@@ -130,7 +130,7 @@ struct ErrorMappingTests {
     @Test("a deadline that has passed is a time-out, and nothing is asked")
     func passedDeadline() async throws {
         let rig = try Rig()
-        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .zero) }
+        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(0)) }
         #expect(error?.code == .timedOut && error?.stage == .total)
         #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
     }

@@ -38,7 +38,7 @@ struct BodyOverdueTests {
                     try await rig.client.post(
                         "https://map.test/",
                         body: .bytes(Self.noise).compressed(),
-                        deadline: limit
+                        deadline: TimeLimit(limit)
                     )
                 }
             }

@@ -1,9 +1,10 @@
 import CurlTransport
-import HTTPDNSClient
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes
 import Testing
+
+@testable import HTTPDNSClient
 
 /// Settings that both a client and a request have.
 @Suite("Inherited options")
@@ -17,12 +18,27 @@ struct InheritedOptionsTests {
         let _: WritableKeyPath<RequestOptions, ReachableNetworks> = \.reachableNetworks
         let _: WritableKeyPath<RequestOptions, HTTPVersionChoice> = \.versions
         let _: WritableKeyPath<RequestOptions, ByteLimit> = \.maximumResponseBody
+        let _: WritableKeyPath<RequestOptions, TimeLimit> = \.deadline
         let optional = Mirror(reflecting: RequestOptions()).children
             .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
-        // What a request names for itself, where nil is nothing of its own; the deadline is a point of its own.
+        // A request names these for itself: nil is none.
         #expect(
-            Set(optional) == ["pinnedTo", "unixSocket", "deadline", "families", "hostHeader", "rolloutKey"]
+            Set(optional) == ["pinnedTo", "unixSocket", "families", "hostHeader", "rolloutKey"]
         )
+    }
+
+    @Test("A time limit of a request is the client's, none, or its own")
+    func timeLimits() {
+        for total in [Duration?.none, .seconds(60)] {
+            #expect(TimeLimit.inherited.duration(inheriting: total) == total)
+            #expect(TimeLimit.unlimited.duration(inheriting: total) == nil)
+            #expect(TimeLimit.milliseconds(300).duration(inheriting: total) == .milliseconds(300))
+            #expect(
+                TimeLimit.seconds(0.5).duration(inheriting: total)
+                    == TimeLimit(.milliseconds(500)).duration(inheriting: nil)
+            )
+        }
+        #expect(RequestOptions().deadline == .inherited)
     }
 
     @Test(

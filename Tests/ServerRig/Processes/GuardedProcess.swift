@@ -30,8 +30,8 @@ final class GuardedProcess: Sendable {
         return folder
     }
 
-    /// A port on 127.0.0.1 that is free now. It is below the range that the system chooses ports from (32768 to 60999): no other server
-    /// of the tests takes it before the program does.
+    /// A port on 127.0.0.1 that is free now. It is below the range that the system chooses ports from (32768 to 60999), so that only
+    /// another call of this one may give it to somebody else before the program has it.
     static func freePort() throws -> UInt16 {
         for _ in 0..<100 {
             let port = UInt16.random(in: 16_000..<32_000)
