@@ -101,21 +101,33 @@ struct StreamQueue {
     /// One of them has its connection, or has ended.
     mutating func decided() { undecided -= 1 }
 
-    /// libcurl had room for a transfer on a connection that was thought to be full. No other transfer of the connection has ended
-    /// meanwhile: one that has, and that the loop does not know of yet, is counted.
+    /// libcurl had room for a transfer on a connection that was thought to be full. The loop knows of all transfers that have ended.
     mutating func foundRoom(on connection: Connection) {
         guard connection.version == .http2, connection.hasSettings, connection.transfers > limit else { return }
         limit = connection.transfers
         isLimitExact = false
     }
 
-    /// libcurl opens a connection for a transfer: those that there are carry as many as they may.
+    /// libcurl opened a connection for a transfer: those that there were carry as many as they may.
+    /// - Parameter carried: The transfers of the fullest of them.
+    mutating func isFull(at carried: Int) {
+        if carried > 0 { (limit, isLimitExact) = (carried, true) }
+    }
+
+    /// libcurl opens a connection although others were thought to have room.
     mutating func opens(besides connections: PinConnections) {
+        // Transfers that have ended, and that the loop does not know of yet, are counted: so it may be fewer, and not more.
+        let carried = fullest(of: connections)
+        if carried < limit { isFull(at: carried) }
+    }
+
+    /// The transfers of the fullest connection whose server's settings have come.
+    func fullest(of connections: PinConnections) -> Int {
         var most = 0
         for connection in connections.all where connection.version == .http2 && connection.takesRequests {
             if connection.hasSettings { most = max(most, connection.transfers) }
         }
-        if most > 0 { (limit, isLimitExact) = (most, true) }
+        return most
     }
 
     /// A server refused streams, because its connection carried more than it allows.

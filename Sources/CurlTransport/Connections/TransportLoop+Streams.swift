@@ -6,12 +6,7 @@ extension TransportLoop {
     /// - Parameter removals: What its RESOLVE list begins with, which must not wait.
     func add(_ handle: EasyHandle, removals: [String]) -> CURLMcode {
         guard let pin = handle.pin, handle.sharesConnection else { return curl_multi_add_handle(multi, handle.curl) }
-        if pin.streams.isEmpty {
-            switch admission(of: pin) {
-            case .several, .one: return give(handle, of: pin)
-            case .oneOnNewConnection, .none: break
-            }
-        }
+        if pin.streams.isEmpty, admission(of: pin) == .several { return give(handle, of: pin) }
         if !removals.isEmpty {
             handle.freeRemovalList()
             handle.setResolveList(removals: [], pin)
@@ -59,11 +54,15 @@ extension TransportLoop {
             handle.dialedAt = now
             deadlineMayBeEarlier(for: handle)
             if admission == .oneOnNewConnection { handle.setConnectsFresh(true) }
+            let carried = pin.streams.fullest(of: pin.connections)
             finish(handle, unlessAdded: give(handle, of: pin))
             // Where libcurl finds room, the next one may follow in this turn.
             guard admission == .one else { continue }
             driver?.act(now: now)
-            if !handle.isUndecided, let connection = handle.connection { pin.streams.foundRoom(on: connection) }
+            // libcurl may have ended others on the connection.
+            collectFinished()
+            guard let connection = handle.connection else { continue }
+            if handle.isUndecided { pin.streams.isFull(at: carried) } else { pin.streams.foundRoom(on: connection) }
         }
     }
 

@@ -309,7 +309,7 @@ final class TransportLoop {
 
     // MARK: results
 
-    private func collectFinished() {
+    func collectFinished() {
         stopLosers()
         var code = CURLE_OK
         while let curl = ccurl_next_finished(multi, &code) {

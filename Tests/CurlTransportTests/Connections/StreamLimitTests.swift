@@ -38,7 +38,7 @@ struct StreamLimitTests {
         let origin = try await NginxOrigin(try await ServerRig.shared(), milliseconds: 500)
         let load = try await load(origin, maximumStreams: 20)
         let outcome = try await load.run(200)
-        #expect(outcome.failures.isEmpty && (10...11).contains(outcome.connections), "\(outcome)")
+        #expect(outcome.failures.isEmpty && (2...11).contains(outcome.connections), "\(outcome)")
         await load.transport.shutdown()
     }
 
