@@ -6,6 +6,9 @@ package final class ScriptedSystemResolver: SystemResolving {
     private struct State: Sendable {
         var answers: [HostName: Result<[IPAddress], SystemResolverError>]
         var questions: [HostName] = []
+        var isHeld = false
+        var held: [OneShot<Void>] = []
+        var watchers: [(count: Int, alarm: OneShot<Void>)] = []
     }
 
     private let state: Lock<State>
@@ -21,16 +24,54 @@ package final class ScriptedSystemResolver: SystemResolving {
         state.withLock { $0.answers[host] = answer }
     }
 
-    /// Answers at once; an unknown name does not exist.
+    /// Makes lookups wait, from the next one on, until ``release()``.
+    package func hold() { state.withLock { $0.isHeld = true } }
+
+    /// Lets the lookups that wait go on, and the later ones through.
+    package func release() {
+        let held = state.withLock { state in
+            defer { state.held = [] }
+            state.isHeld = false
+            return state.held
+        }
+        for gate in held { gate.deliver(()) }
+    }
+
+    /// Returns as soon as at least `count` names were asked for.
+    package func questions(atLeast count: Int) async {
+        let alarm = OneShot<Void>()
+        let isReached = state.withLock { state in
+            guard state.questions.count < count else { return true }
+            state.watchers.append((count, alarm))
+            return false
+        }
+        if !isReached { await alarm.value() }
+    }
+
+    /// Answers at once, unless it is held; an unknown name does not exist.
     package func resolve(
         _ host: HostName,
         families: AddressFamilies,
         timeLimit: Duration
     ) async throws(SystemResolverError) -> [IPAddress] {
-        let answer = state.withLock { state in
+        let gate = OneShot<Void>()
+        let (isHeld, seen): (Bool, [OneShot<Void>]) = state.withLock { state in
             state.questions.append(host)
-            return state.answers[host]
+            let seen = state.watchers.filter { $0.count <= state.questions.count }.map(\.alarm)
+            state.watchers.removeAll { $0.count <= state.questions.count }
+            if state.isHeld { state.held.append(gate) }
+            return (state.isHeld, seen)
         }
+        for watcher in seen { watcher.deliver(()) }
+        if isHeld {
+            await withTaskCancellationHandler {
+                await gate.value()
+            } onCancel: {
+                gate.deliver(())
+            }
+            if Task.isCancelled { throw SystemResolverError(code: .cancelled, message: "cancelled") }
+        }
+        let answer = state.withLock { $0.answers[host] }
         guard let answer else { throw SystemResolverError(code: .nameNotFound, message: "name not known") }
         let addresses = try answer.get().filter { families.contains($0.family) }
         if addresses.isEmpty { throw SystemResolverError(code: .noAddresses, message: "no addresses") }

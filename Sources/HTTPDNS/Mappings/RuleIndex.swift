@@ -19,6 +19,12 @@ struct RuleIndex: Sendable {
         overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
     }
 
+    /// The keys of `via` rules. One of the base may be hidden or replaced by the overlay.
+    var viaKeys: [MappingKey] { base.viaKeys + overlay.viaKeys }
+
+    /// Whether a rule may lead from one name to another.
+    var hasVia: Bool { !base.viaKeys.isEmpty || !overlay.viaKeys.isEmpty }
+
     /// The rules by their keys.
     var rules: [MappingKey: HostMapping] {
         if overlay.isEmpty { return base.rules }

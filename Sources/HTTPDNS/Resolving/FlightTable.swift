@@ -26,6 +26,8 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
+        /// Whether a lookup of its own was begun. Not so while the answer is to come with a batch of names.
+        var isBegun = true
         /// Whether it goes on when nobody waits.
         var landsAnyway = false
     }
@@ -74,15 +76,27 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return (Seat(flight: flight, waiter: waiterID), true)
     }
 
-    /// Opens a flight that nobody waits for: it lands for those who ask later.
+    /// Opens a flight without waiters, for questions that come later.
+    /// - Parameter inBatch: Whether its answer is to come with a batch of names, and not with a lookup of its own.
     /// - Returns: Nil when there is one for the key already, or may be no more.
-    mutating func open(_ key: Key, epoch: UInt16 = 0, mayStart: () -> Bool) -> FlightID? {
+    mutating func open(_ key: Key, epoch: UInt16 = 0, inBatch: Bool = false, mayStart: () -> Bool) -> FlightID? {
         guard current[key] == nil, mayStart() else { return nil }
         lastNumber += 1
         let flight = FlightID(number: lastNumber)
-        flights[flight] = Flight(key: key, epoch: epoch, landsAnyway: true)
+        flights[flight] = Flight(key: key, epoch: epoch, isBegun: !inBatch, landsAnyway: true)
         current[key] = flight
         return flight
+    }
+
+    /// Whether a lookup of its own was begun for a flight, or the flight has ended.
+    func isBegun(_ flight: FlightID) -> Bool { flights[flight]?.isBegun ?? true }
+
+    /// Notes that a lookup of its own is begun for a flight of a batch.
+    /// - Returns: Whether the caller has to start it; not when it was begun before, or the flight has ended.
+    mutating func begin(_ flight: FlightID) -> Bool {
+        guard flights[flight]?.isBegun == false else { return false }
+        flights[flight]?.isBegun = true
+        return true
     }
 
     /// The work of a flight that was started.

@@ -5,7 +5,9 @@ extension Resolver {
     ///
     /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
     /// fails.
-    /// - Parameter isRepeated: Whether the question has waited before, and was counted.
+    /// - Parameters:
+    ///   - turns: The kill switch's generation before `name` was decided.
+    ///   - isRepeated: Whether the question has waited before, and was counted.
     /// - Returns: Nil when newer settings have been at the name already.
     /// - Throws: `SwitchedOffMeanwhile` too.
     func answer(
@@ -13,6 +15,7 @@ extension Resolver {
         to question: ResolutionQuestion,
         by settings: LiveSettings,
         since started: MonotonicTime,
+        turns: UInt64,
         isRepeated: Bool
     ) async throws -> Resolution? {
         do {
@@ -21,6 +24,7 @@ extension Resolver {
                 for: question,
                 by: settings,
                 since: started,
+                turns: turns,
                 isRepeated: isRepeated
             )
             return resolution.map { concluded($0, name, by: settings) }
@@ -42,6 +46,7 @@ extension Resolver {
         for question: ResolutionQuestion,
         by settings: LiveSettings,
         since started: MonotonicTime,
+        turns: UInt64,
         isRepeated: Bool
     ) async throws -> Resolution? {
         let configuration = settings.resolving.configuration
@@ -63,7 +68,8 @@ extension Resolver {
             let epoch = settings.resolving.epoch
             if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
             let place = state.flights.join(name.key, waiter, epoch: epoch, mayStart: flightBudget.take)
-            return Step(finding: finding, place: place)
+            let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
+            return Step(finding: finding, place: place, isBegun: isBegun)
         }
         guard let step else { return nil }
         if step.place == nil,
@@ -88,17 +94,21 @@ extension Resolver {
         if place.starts { start(inquiry, place.seat.flight) }
         // A shutdown between the first look and the taking of a place would find nobody to tell.
         do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
+        // The same holds for a turn of the kill switch since the decision.
+        if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
 
         let stale = step.finding.answerInReserve
         // One that will not serve any more when the wait is over is no reason to wait less.
         let staleAfter = configuration.cache.staleAfter
         let patience = stale?.mayServe(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
-        let delivery = await delivery(
-            to: waiter,
-            by: started + patience,
-            isShort: isRepeated || patience < configuration.timeLimit,
-            hurrying: inquiry.hasFallback && patience == limit ? (place.seat, name.key, started + limit / 2) : nil
-        )
+        let isShort = isRepeated || patience < configuration.timeLimit
+        var timing = Timing(inquiry: inquiry, flight: place.seat.flight, started: started, end: started + patience)
+        // The lookup of a full limit ends by itself, with its reasons; after a suspension it does so later.
+        if !isShort { timing.end = timing.end + configuration.timeLimit / 2 }
+        if inquiry.hasFallback, patience == limit, isShort || !step.isBegun {
+            timing.systemAt = started + (step.isBegun ? limit / 2 : systemDelay(inquiry, limit))
+        }
+        let delivery = await delivery(to: waiter, timing: isShort || !place.starts ? timing : nil)
         return try settle(
             delivery,
             Wait(
@@ -118,6 +128,19 @@ extension Resolver {
         var finding: CachedAnswer.Finding
         /// Nil when nobody is asked, be it that there was no room for one more flight.
         var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
+        /// Whether the flight has a lookup of its own. Else its answer is to come with a batch of names.
+        var isBegun = true
+    }
+
+    /// The moments at which a wait for a flight goes on without it.
+    private struct Timing {
+        var inquiry: Inquiry
+        var flight: AnswerCache.Flights.FlightID
+        var started: MonotonicTime
+        /// The end of the wait.
+        var end: MonotonicTime
+        /// When the system resolver is asked at the latest; nil means when the flight asks it.
+        var systemAt: MonotonicTime?
     }
 
     /// Someone's wait for a flight.
@@ -159,7 +182,8 @@ extension Resolver {
             leave(wait.seat, wait.name.key)
             throw CancellationError()
         case .switchedOff:
-            leave(wait.seat, wait.name.key)
+            // A question that is still on comes back to the flight.
+            leave(wait.seat, wait.name.key, letsItLand: !isSwitchedOff(question))
             throw SwitchedOffMeanwhile()
         case .shutDown:
             leave(wait.seat, wait.name.key)
@@ -188,33 +212,48 @@ extension Resolver {
         return resolution
     }
 
-    /// Waits for what the flight brings. A flight ends by itself within the resolver's limit; only a shorter limit needs a
-    /// timer of its own.
-    /// - Parameter hurrying: The flight whose system resolver is to be asked at this moment, so that it answers before the
-    ///   shorter limit is over.
-    private func delivery(
-        to waiter: OneShot<Delivery>,
-        by deadline: MonotonicTime,
-        isShort: Bool,
-        hurrying: (seat: AnswerCache.Flights.Seat, key: AnswerKey, at: MonotonicTime)?
-    ) async -> Delivery {
+    /// How long a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer than
+    /// for providers that it would ask itself.
+    private func systemDelay(_ inquiry: Inquiry, _ limit: Duration) -> Duration {
+        guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }
+        return switch inquiry.settings.team.reliance(on: names) {
+        case .healthy: limit / 2
+        case .suspect(let delay): min(delay, limit / 2)
+        case .none: .zero
+        }
+    }
+
+    /// Waits for a flight.
+    /// - Parameter timing: Nil for a call that started the flight and has the resolver's whole limit, by which the flight ends.
+    private func delivery(to waiter: OneShot<Delivery>, timing: Timing?) async -> Delivery {
         let timeSource = fixed.timeSource
-        let timer: Task<Void, Never>? =
-            isShort
-            ? Task.detached { [self] in
-                if let (seat, key, moment) = hurrying {
-                    guard (try? await timeSource.sleep(until: moment)) != nil else { return }
-                    cache.shard(for: key).state.withLock { $0.flights.work(of: seat.flight) }?.hurry.deliver(())
+        let timer = timing.map { timing in
+            Task.detached { [self] in
+                if let systemAt = timing.systemAt {
+                    guard (try? await timeSource.sleep(until: systemAt)) != nil else { return }
+                    askSystemNow(timing)
                 }
-                guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
+                guard (try? await timeSource.sleep(until: timing.end)) != nil else { return }
                 waiter.deliver(.timedOut)
-            } : nil
+            }
+        }
         defer { timer?.cancel() }
         return await withTaskCancellationHandler {
             await waiter.value()
         } onCancel: {
             waiter.deliver(.cancelled)
         }
+    }
+
+    /// Lets a flight ask the system resolver besides its providers. A flight of a batch gets a lookup of its own for that.
+    private func askSystemNow(_ timing: Timing) {
+        let (begins, work) = cache.shard(for: timing.inquiry.key).state.withLock { state in
+            (state.flights.begin(timing.flight), state.flights.work(of: timing.flight))
+        }
+        work?.hurry.deliver(())
+        guard begins else { return }
+        let end = timing.started + timing.inquiry.settings.configuration.timeLimit
+        start(timing.inquiry, timing.flight, until: end, hurries: true)
     }
 
     private func leave(_ seat: AnswerCache.Flights.Seat, _ key: AnswerKey, letsItLand: Bool = false) {

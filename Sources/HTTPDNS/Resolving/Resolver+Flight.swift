@@ -2,14 +2,18 @@ internal import HTTPDNSPrimitives
 
 extension Resolver {
     /// Starts the flight that everyone who asks for the key will share.
-    /// - Parameter deadline: When it ends; nil means after the resolver's limit.
+    /// - Parameters:
+    ///   - deadline: When it ends; nil means after the resolver's limit.
+    ///   - hurries: Whether the system resolver of a fallback is asked immediately.
     func start(
         _ inquiry: Inquiry,
         _ flight: AnswerCache.Flights.FlightID,
         isRefresh: Bool = false,
-        until deadline: MonotonicTime? = nil
+        until deadline: MonotonicTime? = nil,
+        hurries: Bool = false
     ) {
         let hurry = OneShot<Void>()
+        if hurries { hurry.deliver(()) }
         // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
         let task = Task.detached { [self] in
             guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }

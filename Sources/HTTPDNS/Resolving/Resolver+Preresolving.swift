@@ -75,20 +75,19 @@ extension Resolver {
             let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
                 guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
                 if let answer = known.answer, !answer.isSpent(at: now) { return nil }
-                return state.flights.open(inquiry.key, epoch: inquiry.settings.epoch, mayStart: flightBudget.take)
+                let epoch = inquiry.settings.epoch
+                return state.flights.open(inquiry.key, epoch: epoch, inBatch: true, mayStart: flightBudget.take)
             }
             if let flight { flights[inquiry.host] = (inquiry, flight) }
         }
         guard let any = flights.values.first else { return }
         let settings = any.inquiry.settings
-        let assignment = assignment(
-            any.inquiry,
-            batch.route,
-            batch.names,
-            until: now + settings.configuration.timeLimit
-        )
+        let limit = settings.configuration.timeLimit
+        let deadline = now + limit
+        // As for a single name, the system resolver has its share of the time after the providers.
+        let share = any.inquiry.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
+        let assignment = assignment(any.inquiry, batch.route, batch.names, until: deadline - share)
         let opened = flights
-        let deadline = now + settings.configuration.timeLimit
         await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
             guard let (inquiry, flight) = opened[host] else { return }
             if case .answered(let answer) = outcome {
@@ -99,11 +98,15 @@ extension Resolver {
         }
     }
 
-    /// Ends a flight that brought nothing. Those who joined it ask for themselves: a fallback may still help them.
+    /// Ends a flight that the batch had no answer for. Callers that joined it get a lookup of their own, unless one was begun
+    /// for them before: a fallback may still help them.
     private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, until deadline: MonotonicTime) {
-        let landing = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.Landing? in
-            state.flights.hasWaiters(flight) ? nil : state.flights.land(flight)
+        let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
+            if state.flights.isBegun(flight) { return (false, false) }
+            if state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
+            return (false, state.flights.land(flight) != nil)
         }
-        if landing == nil { start(inquiry, flight, until: deadline) } else { flightBudget.giveBack(1) }
+        if begins { start(inquiry, flight, until: deadline) }
+        if ends { flightBudget.giveBack(1) }
     }
 }

@@ -24,6 +24,7 @@ extension Resolver {
                     question.query.host = host
                     question.query.families = families
                     question.query.wantsServices = services
+                    question.hadAddresses = false
                     questions.append(question)
                 }
             }

@@ -59,10 +59,12 @@ public struct ResolverConfiguration: Sendable {
     public var families: AddressFamilies = .both
     /// How long one resolution may take in all.
     public var timeLimit: Duration = .seconds(3)
-    /// How many lookups of the system resolver run concurrently before any of them waits, at least 1. While lookups wait, there
-    /// are more, up to 64. Each takes a thread (`getaddrinfo` blocks); a thread ends when no lookup waits. A reload does not
-    /// change it.
+    /// How many lookups of the system resolver run concurrently before any of them waits, 1 to 1024. While lookups wait, there
+    /// are more, up to 64, or this number if that is more. Each takes a thread (`getaddrinfo` blocks); a thread ends when no
+    /// lookup waits. As many threads again may hang in lookups without a caller. A reload does not change it.
     public var systemThreads: Int = 16
+    /// The most that ``systemThreads`` may be.
+    package static let maximumSystemThreads = 1024
     /// The clock.
     public var timeSource: any TimeSource = SystemTimeSource()
     /// Where log lines go; nil means nowhere.

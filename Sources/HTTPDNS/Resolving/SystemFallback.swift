@@ -30,14 +30,14 @@ struct SystemFallback: Sendable {
     private var team: ProviderTeam { inquiry.settings.team }
     private var clock: any TimeSource { resolver.fixed.timeSource }
 
-    /// What is under way, and what has come of it.
+    /// The state of the lookup.
     private struct Progress {
         var asking: Task<Void, Never>?
         var lookingUp: Task<Void, Never>?
-        /// How the providers failed.
+        /// The providers' failures.
         var attempts: [ProviderAttempt]?
         var isTimeout = false
-        /// What the system resolver said, when that was no address.
+        /// The system resolver's result, when it is no address.
         var system: FlightResult?
 
         func cancel() {
@@ -75,6 +75,8 @@ struct SystemFallback: Sendable {
                 if progress.lookingUp == nil, !mustSpareSystem { progress.lookingUp = lookUp(feed) }
             case .providers(.answered(let answer)):
                 progress.lookingUp?.cancel()
+                var assignment = assignment
+                assignment.deadline = deadline
                 return await resolver.followServices(of: answer, assignment, inquiry)
             case .providers(.cancelled):
                 progress.cancel()

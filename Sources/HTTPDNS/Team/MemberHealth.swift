@@ -26,7 +26,7 @@ struct MemberHealth: Sendable {
         var until: MonotonicTime
         var why: String
         /// Whether the service itself asked for it. Then it is kept, also when there is nobody else.
-        var isWished: Bool
+        var isRequested: Bool
     }
 
     /// The first quarantine. RFC 9520, section 3.2: a failure is remembered for one second at least.
@@ -102,7 +102,7 @@ struct MemberHealth: Sendable {
         heardAt = now
         consecutiveFailures = 0
         failedHosts = []
-        if let rest, rest.isWished, now < rest.until { return }
+        if let rest, rest.isRequested, now < rest.until { return }
         rest = nil
     }
 
@@ -126,7 +126,7 @@ struct MemberHealth: Sendable {
             return
         case .rateLimited:
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
-            rest(since: now, for: wish, error, isWished: true)
+            rest(since: now, for: wish, error, isRequested: true)
         case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil:
             if !failedHosts.contains(host) { failedHosts.append(host) }
             if failedHosts.count >= MemberHealth.failingNames { count(error, sentAt, jitter, at: now) }
@@ -139,7 +139,7 @@ struct MemberHealth: Sendable {
 
     /// Ends a quarantine, unless the service asked for it.
     mutating func endRest() {
-        guard rest?.isWished == false else { return }
+        guard rest?.isRequested == false else { return }
         rest = nil
         consecutiveFailures = 0
     }
@@ -164,14 +164,19 @@ struct MemberHealth: Sendable {
             plain * (9 * Int(MemberHealth.jitterSteps - 1) + 2 * Int(jitter)) / (10 * Int(MemberHealth.jitterSteps - 1))
         let backoff = max(jittered, MemberHealth.shortestRest)
         let wish = error.retryAfter.map { min($0, MemberHealth.longestWish) }
-        rest(since: now, for: max(backoff, wish ?? .zero), error, isWished: (wish ?? .zero) > .zero)
+        rest(since: now, for: max(backoff, wish ?? .zero), error, isRequested: (wish ?? .zero) > .zero)
     }
 
     /// A rest never ends earlier because of another one.
-    private mutating func rest(since now: MonotonicTime, for length: Duration, _ error: ProviderError, isWished: Bool) {
-        let isKept = rest.map { $0.isWished && now < $0.until } ?? false
+    private mutating func rest(
+        since now: MonotonicTime,
+        for length: Duration,
+        _ error: ProviderError,
+        isRequested: Bool
+    ) {
+        let isKept = rest.map { $0.isRequested && now < $0.until } ?? false
         let until = max(now + length, isKept ? rest?.until ?? now : now)
-        rest = Rest(since: now, until: until, why: error.message, isWished: isWished || isKept)
+        rest = Rest(since: now, until: until, why: error.message, isRequested: isRequested || isKept)
     }
 
     private mutating func forget(_ query: UInt64) {

@@ -6,7 +6,7 @@ internal import HTTPDNSPrimitives
 /// is therefore final only while it is earned: among the last ``window`` names there is one with addresses, or one whose
 /// absence another provider confirmed.
 struct NegativeAnswerTrust: Sendable {
-    /// What is known of the provider's newest answer about a name.
+    /// The evidence about the provider's newest answer for a name.
     enum Evidence: Sendable {
         /// It had addresses.
         case positive
@@ -23,7 +23,7 @@ struct NegativeAnswerTrust: Sendable {
         var evidence: Evidence
     }
 
-    /// How many names are remembered.
+    /// The number of names that are remembered.
     static let window = 20
 
     /// Oldest first.

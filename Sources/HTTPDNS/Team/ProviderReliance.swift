@@ -1,10 +1,10 @@
 internal import HTTPDNSPrimitives
 
-/// How far the providers of a route can be relied on at a moment.
+/// The reliability of a route's providers at a moment.
 enum ProviderReliance: Sendable, Equatable {
     /// One of them answers, as far as is known.
     case healthy
-    /// Those that may be asked owe answers for longer than they usually take. So long another answer is waited for.
+    /// The providers that may be asked owe answers for longer than usual. The value is the wait for another answer.
     case suspect(Duration)
     /// All of them rest, are only tried again, or have used up their budgets.
     case none
@@ -24,7 +24,7 @@ extension TeamState {
         return delay.map(ProviderReliance.suspect) ?? .none
     }
 
-    /// Why each of these providers has no answer, where they are not waited for.
+    /// The reason why each of these providers has no answer, where they are not waited for.
     func attempts(
         withoutAnswerFrom providers: [String],
         since start: MonotonicTime,

@@ -2,7 +2,8 @@ internal import HTTPDNSPrimitives
 
 extension ProviderTeam {
     /// Asks about many names: in batches where the first provider takes such, and each by itself where it does not, or left
-    /// a name open. Each batch is one query for limits and budgets, and is not hedged.
+    /// a name open. Each batch is one query for limits and budgets, and is not hedged. A negative answer of a batch is put to
+    /// the other providers as that of a single query would be.
     /// - Parameter each: Told about each name as soon as its outcome is known, before this returns.
     /// - Returns: An outcome for each name.
     @discardableResult
@@ -11,16 +12,19 @@ extension ProviderTeam {
         batch hosts: [HostName],
         each: @escaping @Sendable (HostName, Outcome) -> Void = { _, _ in }
     ) async -> [HostName: Outcome] {
-        var outcomes: [HostName: Outcome] = [:]
+        var batched = Batched()
         var seen: Set<HostName> = []
         let names = hosts.filter { seen.insert($0).inserted }
         if let provider = first(for: assignment), provider.batchLimit > 1 {
-            outcomes = await askInChunks(assignment, names, at: provider, each)
+            batched = await askInChunks(assignment, names, at: provider, each)
         }
+        var outcomes = batched.outcomes
         let open = names.filter { outcomes[$0] == nil }
         await withTaskGroup(of: (HostName, Outcome).self) { group in
             for host in open {
-                group.addTask { (host, await self.ask(assignment.about(host))) }
+                var own = assignment.about(host)
+                own.denial = batched.denials[host]
+                group.addTask { [own] in (host, await self.ask(own)) }
             }
             for await (host, outcome) in group {
                 outcomes[host] = outcome
@@ -30,24 +34,32 @@ extension ProviderTeam {
         return outcomes
     }
 
-    /// The names that were answered, each as a single query would have been.
+    /// The answers of batches.
+    private struct Batched: Sendable {
+        /// The names that were answered, each as by a single query.
+        var outcomes: [HostName: Outcome] = [:]
+        /// Negative answers that are not final.
+        var denials: [HostName: Answer] = [:]
+    }
+
     private func askInChunks(
         _ assignment: Assignment,
         _ hosts: [HostName],
         at provider: any Provider,
         _ each: @escaping @Sendable (HostName, Outcome) -> Void
-    ) async -> [HostName: Outcome] {
-        await withTaskGroup(of: [HostName: Outcome].self) { group in
+    ) async -> Batched {
+        await withTaskGroup(of: Batched.self) { group in
             for start in stride(from: 0, to: hosts.count, by: provider.batchLimit) {
                 let chunk = Array(hosts[start..<min(start + provider.batchLimit, hosts.count)])
                 group.addTask { await self.askChunk(assignment, chunk, at: provider) }
             }
-            var outcomes: [HostName: Outcome] = [:]
+            var batched = Batched()
             for await chunk in group {
-                for (host, outcome) in chunk { each(host, outcome) }
-                outcomes.merge(chunk) { first, _ in first }
+                for (host, outcome) in chunk.outcomes { each(host, outcome) }
+                batched.outcomes.merge(chunk.outcomes) { first, _ in first }
+                batched.denials.merge(chunk.denials) { first, _ in first }
             }
-            return outcomes
+            return batched
         }
     }
 
@@ -55,24 +67,26 @@ extension ProviderTeam {
         _ assignment: Assignment,
         _ chunk: [HostName],
         at provider: any Provider
-    ) async -> [HostName: Outcome] {
+    ) async -> Batched {
         var own = assignment.about(chunk[0])
         own.providers = [provider.name]
-        guard case .batch(let answers, let provider, let sentAt) = await ending(own, batch: chunk) else { return [:] }
-        var outcomes: [HostName: Outcome] = [:]
+        guard case .batch(let answers, let provider, let sentAt) = await ending(own, batch: chunk) else {
+            return Batched()
+        }
+        var batched = Batched()
         for host in chunk {
             guard let answer = answers[host] else { continue }
             let reading = AnswerReading(answer, families: assignment.query.families)
-            if reading.isNegative {
-                // Asked by itself, the name gets the word of another provider.
-                if assignment.wantsSecondOpinion { continue }
-                if !trustsNegatives(of: provider.name, among: assignment.providers) { continue }
+            let full = Answer(answer: answer, reading: reading, provider: provider, sentAt: sentAt, failedAttempts: [])
+            let isFinal =
+                !assignment.wantsSecondOpinion && trustsNegatives(of: provider.name, among: assignment.providers)
+            if reading.isNegative, !isFinal {
+                batched.denials[host] = full
+            } else {
+                batched.outcomes[host] = .answered(full)
             }
-            outcomes[host] = .answered(
-                Answer(answer: answer, reading: reading, provider: provider, sentAt: sentAt, failedAttempts: [])
-            )
         }
-        return outcomes
+        return batched
     }
 }
 

@@ -16,6 +16,8 @@ final class ProviderTeam: Sendable {
         var wantsSecondOpinion = false
         /// Whether the name had addresses within the stale limit: then a negative answer of one provider is not final.
         var hadAddresses = false
+        /// A provider's negative answer in a batch, which is put to the other providers alone.
+        var denial: Answer?
         /// What is asked. Its time limit is set for each query.
         var query: ProviderQuery
         /// When the answer must be there.
@@ -194,7 +196,7 @@ final class ProviderTeam: Sendable {
         fileprivate let waiter: OneShot<TeamState.Ending>
     }
 
-    /// Sends the first query of a question. Whoever calls this calls ``ending(of:)`` once.
+    /// Sends the first query of a question. Each call must be followed by one call of ``ending(of:)``.
     func begin(_ assignment: Assignment, batch: [HostName]? = nil) -> Question {
         let explores =
             assignment.order == .fastest

@@ -22,7 +22,7 @@ struct TeamAsk: Sendable {
     /// "No such name", or "no addresses", as long as another provider may overrule it.
     var tentative: ProviderTeam.Answer?
     /// The members whose answers were negative.
-    var deniers: [Int] = []
+    var negatives: [Int] = []
     /// The member whose negative answers this question puts to the test, for other questions that wait for the outcome.
     var confirms: Int?
     /// The member whose negative answer waits for the outcome of another question.

@@ -188,7 +188,7 @@ extension TeamState {
         if ask.tentative != nil, !ask.assignment.wantsSecondOpinion, !ask.assignment.hadAddresses { return nil }
         let resting = ask.remaining.filter { number in
             guard let rest = members[number].health.rest else { return false }
-            return !rest.isWished || now >= rest.until
+            return !rest.isRequested || now >= rest.until
         }
         return resting.min { left, right in
             guard let left = members[left].health.rest, let right = members[right].health.rest else { return false }

@@ -15,7 +15,7 @@ extension TeamState {
         let outcome = ProviderTeam.Outcome.failed(
             ask.failedAttempts + unasked,
             isTimeout: now >= ask.assignment.deadline,
-            retryAfter: wishedRestEnd(ask.assignment.providers, at: now)
+            retryAfter: requestedRestEnd(ask.assignment.providers, at: now)
         )
         finish(id, .outcome(outcome), at: now, &actions)
     }
@@ -56,16 +56,16 @@ extension TeamState {
     private func reasonNotToAsk(_ number: Int, at now: MonotonicTime) -> String {
         guard let rest = members[number].health.rest, now < rest.until else { return "not asked: no time was left" }
         let left = (rest.until - now).shortText
-        return rest.isWished
+        return rest.isRequested
             ? "not asked: it wants no queries for another \(left) (\(rest.why))"
             : "not asked: in quarantine for another \(left) (\(rest.why))"
     }
 
     /// When the first of them wants to be asked again; nil if one of them does now.
-    private func wishedRestEnd(_ providers: [String], at now: MonotonicTime) -> MonotonicTime? {
+    private func requestedRestEnd(_ providers: [String], at now: MonotonicTime) -> MonotonicTime? {
         var end: MonotonicTime?
         for number in providers.compactMap({ numbers[$0] }) {
-            guard let rest = members[number].health.rest, rest.isWished, now < rest.until else { return nil }
+            guard let rest = members[number].health.rest, rest.isRequested, now < rest.until else { return nil }
             end = min(end ?? rest.until, rest.until)
         }
         return end

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// Which negative answers end a question, and which are put to another provider first.
+/// Negative answers: some end a question, and others are put to another provider first.
 extension TeamState {
     /// Whether a provider's negative answers are final without a look at what the other providers say.
     func trustsNegatives(of provider: String, among providers: [String]) -> Bool {
@@ -28,21 +28,21 @@ extension TeamState {
     mutating func isOpen(
         _ id: TeamAsk.ID,
         after answer: ProviderTeam.Answer,
-        of query: TeamQuery,
+        of member: Int,
         at now: MonotonicTime,
         _ actions: inout [Action]
     ) -> Bool {
         guard var ask = asks[id] else { return false }
-        ask.deniers.append(query.member)
+        if !ask.negatives.contains(member) { ask.negatives.append(member) }
         ask.tentative = ask.tentative ?? answer
-        let isConfirmed = ask.deniers.count > 1
+        let isConfirmed = ask.negatives.count > 1
         if isConfirmed {
-            for denier in ask.deniers { members[denier].negatives.note(query.question.host, .confirmed) }
+            for number in ask.negatives { members[number].negatives.note(ask.assignment.query.host, .confirmed) }
         }
         asks[id] = ask
         if ask.assignment.wantsSecondOpinion { return true }
-        let trust = members[query.member].negatives
-        if isConfirmed || !hasOthers(than: query.member, in: ask.assignment.providers)
+        let trust = members[member].negatives
+        if isConfirmed || !hasOthers(than: member, in: ask.assignment.providers)
             || trust.isEarned && !ask.assignment.hadAddresses
         {
             conclude(exhausted: id, at: now, &actions)
@@ -51,13 +51,13 @@ extension TeamState {
         // What the other question hears about this provider holds for all of its answers, so that a burst of unknown names
         // costs one further query and not one for each.
         if !ask.assignment.hadAddresses, !trust.isContradicted, ask.pending.isEmpty,
-            hold(id, for: query.member, at: now)
+            hold(id, for: member, at: now)
         {
             return false
         }
-        if members[query.member].confirmation == nil {
-            members[query.member].confirmation = id
-            asks[id]?.confirms = query.member
+        if members[member].confirmation == nil {
+            members[member].confirmation = id
+            asks[id]?.confirms = member
         }
         return true
     }
@@ -91,10 +91,11 @@ extension TeamState {
         }
     }
 
-    /// Whether a question's negative answer is the word of one provider among several, who has not earned that.
+    /// Whether a question's negative answer is that of one provider among several, and is not final.
     func isUnconfirmed(_ ask: TeamAsk) -> Bool {
-        guard ask.deniers.count == 1, let number = ask.deniers.first else { return false }
-        return !members[number].negatives.isEarned && hasOthers(than: number, in: ask.assignment.providers)
+        guard ask.negatives.count == 1, let number = ask.negatives.first else { return false }
+        return (!members[number].negatives.isEarned || ask.assignment.hadAddresses)
+            && hasOthers(than: number, in: ask.assignment.providers)
     }
 
     private func hasOthers(than number: Int, in providers: [String]) -> Bool {

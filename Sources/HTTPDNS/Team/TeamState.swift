@@ -63,10 +63,19 @@ struct TeamState: Sendable {
             remaining: assignment.providers.compactMap { numbers[$0] },
             explores: explores && assignment.order == .fastest
         )
+        let denier = assignment.denial.flatMap { numbers[$0.provider.name] }
+        if let denier, let denial = assignment.denial {
+            asks[id]?.remaining.removeAll { $0 == denier }
+            asks[id]?.negatives = [denier]
+            asks[id]?.tentative = denial
+        }
         if isShutDown {
             finish(id, .outcome(.cancelled), at: now, &actions)
         } else if now >= assignment.deadline {
             giveUp(id, at: now, &actions)
+        } else if let denier, let denial = assignment.denial {
+            if isOpen(id, after: denial, of: denier, at: now, &actions) { askNext(id, at: now, &actions) }
+            if let ask = asks[id] { actions.append(.wake(id, at: ask.wakeAt)) }
         } else {
             askNext(id, at: now, &actions)
             copyToProbe(id, at: now, &actions)
@@ -218,11 +227,13 @@ struct TeamState: Sendable {
             )
             asks[id] = ask
             guard reading.isNegative else {
-                for denier in ask.deniers { members[denier].negatives.note(query.question.host, .contradicted) }
+                for number in ask.negatives {
+                    members[number].negatives.note(query.question.host, .contradicted)
+                }
                 finish(id, .outcome(.answered(answer)), at: now, &actions)
                 return
             }
-            guard isOpen(id, after: answer, of: query, at: now, &actions), let left = asks[id] else { return }
+            guard isOpen(id, after: answer, of: query.member, at: now, &actions), let left = asks[id] else { return }
             ask = left
         case .failed(let error):
             ask.failedAttempts.append(

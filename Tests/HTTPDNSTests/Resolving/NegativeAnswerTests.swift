@@ -110,6 +110,54 @@ struct NegativeAnswerTests {
         #expect(try await fixture.resolve("img.test").provider == "broken")
     }
 
+    @Test("An unconfirmed denial of a name that had addresses serves for five seconds")
+    func unconfirmedOfKnownName() async throws {
+        let fixture = try ResolverFixture(providers: ["first", "broken"])
+        try fixture.say(["203.0.113.1"], about: "known.test")
+        try fixture.say(["203.0.113.2"], timeToLive: .seconds(5), about: "img.test")
+        #expect(try await fixture.resolve("img.test").provider == "first")
+        fixture.time.advance(by: .seconds(60))
+        #expect(try await fixture.resolve("known.test").provider == "first")
+        let host = try HostName("img.test")
+        let denial = ProviderAnswer(
+            v4: .nameError(timeToLive: .seconds(300)),
+            v6: .nameError(timeToLive: .seconds(300))
+        )
+        fixture.providers[0].say(.answer(denial), about: host)
+        fixture.providers[1].say(.failure(.unavailable), about: host)
+        await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(queries(fixture, 1) == 1)
+        try fixture.say(["203.0.113.2"], about: "img.test")
+        fixture.time.advance(by: .seconds(5))
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.2"])
+    }
+
+    @Test("A batch of unknown names costs few further queries, none to its provider", arguments: [false, true])
+    func batchCost(isEarned: Bool) async throws {
+        let fixture = try ResolverFixture(providers: ["first", "second"], batchLimit: 5)
+        if isEarned {
+            try fixture.say(["203.0.113.1"], about: "known.test")
+            _ = try await fixture.resolve("known.test")
+        }
+        let before = queries(fixture, 0)
+        let names = try names(1_000, "unknown").map { try HostName($0) }
+        let failures = await fixture.resolver.preresolve(names)
+        #expect(failures.count == 1_000 && failures.values.allSatisfy { $0.code == .nameNotFound })
+        #expect(queries(fixture, 0) - before == 200 && fixture.providers[0].batches.count == 200)
+        #expect((1...60).contains(queries(fixture, 1)), "\(queries(fixture, 1))")
+    }
+
+    @Test("A batch's unconfirmed negative answers serve for five seconds")
+    func batchUnconfirmed() async throws {
+        let fixture = try ResolverFixture(providers: ["denier", "broken"], batchLimit: 5)
+        let names = try names(5).map { try HostName($0) }
+        for name in names { fixture.providers[1].say(.failure(.unavailable), about: name) }
+        #expect(await fixture.resolver.preresolve(names).count == 5)
+        for name in names { try fixture.say(["203.0.113.1"], about: name.description, at: 1) }
+        fixture.time.advance(by: .seconds(5))
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
+    }
+
     @Test("A batch of names that one provider denies is asked of the next provider")
     func batch() async throws {
         let fixture = try ResolverFixture(providers: ["denier", "healthy"], batchLimit: 5)

@@ -63,6 +63,63 @@ struct PreresolvingTests {
         #expect(fixture.provider.queries.count == 1)
     }
 
+    /// A batch at a provider that keeps silent, on a route with `fallback: system`; the system knows the names.
+    private func silentBatch() throws -> (ResolverFixture, [HostName]) {
+        let fixture = try ResolverFixture(batchLimit: 5, fallback: .system)
+        let names = try names(5)
+        for name in names {
+            fixture.provider.say(.silence, about: name)
+            fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: name)
+        }
+        return (fixture, names)
+    }
+
+    @Test(
+        "A call for a name of a batch reaches the system resolver after half of its limit",
+        .timeLimit(.minutes(1)),
+        arguments: [.seconds(1), nil] as [Duration?]
+    )
+    func joinsSilentBatch(limit: Duration?) async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        async let one = fixture.resolve("n3.test") { $0.timeLimit = limit }
+        await fixture.time.sleepers(atLeast: 3)
+        let half = (limit ?? .seconds(3)) / 2
+        fixture.time.advance(by: half)
+        let resolution = try await one
+        #expect(resolution.source == .system && resolution.elapsed == half)
+        fixture.time.advance(by: .seconds(1))
+        fixture.time.advance(by: .seconds(2))
+        #expect(await failures.isEmpty)
+    }
+
+    @Test("A call for a name of a batch is not delayed by a provider in quarantine", .timeLimit(.minutes(1)))
+    func joinsBatchInQuarantine() async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("other.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HostName("other.test"))
+        #expect(try await fixture.resolve("other.test").source == .system)
+        let resolution = try await fixture.resolve("n3.test")
+        #expect(resolution.source == .system && resolution.elapsed == .zero)
+        fixture.time.advance(by: .seconds(1))
+        fixture.time.advance(by: .seconds(2))
+        #expect(await failures.isEmpty)
+    }
+
+    @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(1)))
+    func batchDeadline() async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(1500))
+        #expect(await failures.isEmpty)
+        #expect(Set(fixture.system.questions) == Set(names))
+    }
+
     @Test("the names of the settings are resolved from the start on")
     func atStart() async throws {
         let names = try names(3)

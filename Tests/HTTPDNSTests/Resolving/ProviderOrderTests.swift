@@ -64,7 +64,7 @@ struct ProviderOrderTests {
         try fixture.say(["203.0.113.1"], about: "pay.test")
         // After the quarantine the provider gets a probe, and the question does not wait for it.
         #expect(try await fixture.resolve("pay.test").source == .system)
-        while fixture.resolver.providerHealth[0].state != .healthy { await Task.yield() }
+        while fixture.resolver.providerHealth[0].state != .healthy, !Task.isCancelled { await Task.yield() }
         fixture.time.advance(by: .seconds(4))
         #expect(try await fixture.resolve("pay.test").source == .provider)
     }

@@ -145,6 +145,22 @@ struct ServiceRoutingTests {
         #expect(error?.attempts.last?.failure == "HTTPS records: 503")
     }
 
+    @Test("HTTPS records have the whole limit when the system resolver has no answer")
+    func afterSystem() async throws {
+        let fixture = try fixture { $0.routes[0].action = .providers(["doh"], fallback: .system) }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("first.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HostName("first.test"))
+        #expect(try await fixture.resolve("first.test").source == .system)
+        try say(.alias(try HostName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
+        fixture.provider.hold(try HostName("one.test"))
+        async let waiting = fixture.resolve("one.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.time.advance(by: .seconds(2))
+        fixture.provider.release()
+        #expect(try await texts(waiting) == ["203.0.113.2:443", "203.0.113.1:443"])
+    }
+
     @Test("without the route's setting nobody asks for records")
     func switchedOff() async throws {
         let fixture = try fixture { $0.routes[0].usesServices = false }

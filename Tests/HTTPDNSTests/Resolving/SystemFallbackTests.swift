@@ -50,7 +50,7 @@ struct SystemFallbackTests {
         try fixture.say(["203.0.113.1"], about: "b.test")
         try fixture.say(["203.0.113.1"], about: "e.test")
         fixture.provider.release()
-        while !fixture.resolver.providerHealth[0].isHealthy { await Task.yield() }
+        while !fixture.resolver.providerHealth[0].isHealthy, !Task.isCancelled { await Task.yield() }
         #expect(try await fixture.resolve("e.test").source == .provider)
     }
 
@@ -111,7 +111,7 @@ struct SystemFallbackTests {
         async let waiting = fixture.resolve("inside.test") { $0.timeLimit = .seconds(1) }
         await fixture.time.sleepers(atLeast: 3)
         fixture.time.advance(by: .milliseconds(500))
-        while fixture.system.questions.isEmpty { await Task.yield() }
+        while fixture.system.questions.isEmpty, !Task.isCancelled { await Task.yield() }
         fixture.provider.release()
         #expect(try await waiting.source == .provider)
     }

@@ -98,7 +98,7 @@ struct SwitchedOffTests {
         #expect(try await fixture.resolve("img.shop.test").source == .system)
     }
 
-    @Test("A question that waits for a provider when it is switched off takes the system path")
+    @Test("A question that waits for a provider when it is switched off takes the system path", .timeLimit(.minutes(1)))
     func whileWaiting() async throws {
         let fixture = try fixture()
         fixture.provider.hold()
@@ -136,6 +136,105 @@ struct SwitchedOffTests {
         #expect(try fixture.immediate("pay.shop.test")?.source == .provider)
     }
 
+    /// 200 names with a provider's addresses, all switched off, with their lookups ahead under way.
+    private func lookingAhead() async throws -> ResolverFixture {
+        let fixture = try ResolverFixture()
+        for number in 0..<200 {
+            try fixture.say(["203.0.113.1"], about: "n\(number).test")
+            try fixture.system.say(.success([Self.systemAddress]), about: HostName("n\(number).test"))
+            _ = try await fixture.resolve("n\(number).test")
+        }
+        fixture.system.hold()
+        fixture.resolver.killSwitch.turnOff()
+        await fixture.system.questions(atLeast: 32)
+        return fixture
+    }
+
+    /// Long enough for lookups that should not be begun.
+    private func settle() async throws {
+        for _ in 0..<1000 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(50))
+    }
+
+    @Test("Looking up ahead leaves half of the threads to other names")
+    func lookAheadWidth() async throws {
+        let fixture = try await lookingAhead()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+        fixture.system.release()
+        await fixture.system.questions(atLeast: 200)
+    }
+
+    @Test("A shutdown ends the lookups ahead")
+    func lookAheadAndShutdown() async throws {
+        let fixture = try await lookingAhead()
+        await fixture.resolver.shutdown()
+        fixture.system.release()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+    }
+
+    @Test("Names that are switched on again are not looked up ahead")
+    func lookAheadAndSwitchOn() async throws {
+        let fixture = try await lookingAhead()
+        fixture.resolver.killSwitch.turnOn()
+        fixture.system.release()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+    }
+
+    @Test("The newest turn of the switch alone looks up ahead")
+    func lookAheadTwice() async throws {
+        let fixture = try await lookingAhead()
+        fixture.resolver.killSwitch.turnOn()
+        fixture.resolver.killSwitch.turnOff()
+        try await settle()
+        #expect(fixture.system.questions.count == 32, "both runs share the lookups under way")
+        fixture.system.release()
+        await fixture.system.questions(atLeast: 200)
+        try await settle()
+        #expect(Set(fixture.system.questions).count == 200 && fixture.system.questions.count == 200)
+    }
+
+    @Test("A name switched off moves the questions of its via rules, and no others", .timeLimit(.minutes(1)))
+    func viaWhileWaiting() async throws {
+        let fixture = try fixture()
+        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        fixture.provider.hold()
+        async let alias = fixture.resolve("alias.test")
+        await fixture.provider.queries(atLeast: 1)
+        async let target = fixture.resolve("img.shop.test")
+        while fixture.resolver.counters.joined < 1, !Task.isCancelled { await Task.yield() }
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        #expect(try await alias.source == .system)
+        fixture.provider.release()
+        #expect(try await target.source == .provider)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("The names of via rules are looked up ahead when they are switched off", .timeLimit(.minutes(1)))
+    func viaLookedUpAhead() async throws {
+        let fixture = try fixture()
+        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        _ = try await fixture.resolve("alias.test")
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        await fixture.system.questions(atLeast: 1)
+        #expect(fixture.system.questions.map(\.description) == ["alias.test"])
+    }
+
+    @Test("A question meets the switch at whatever moment it turns", .timeLimit(.minutes(1)), arguments: 1...8)
+    func turnsWhileDeciding(reading: Int) async throws {
+        let clock = TurningClock(at: reading)
+        let fixture = try fixture { $0.timeSource = clock }
+        fixture.provider.hold()
+        clock.onTurn { fixture.resolver.killSwitch.turnOff() }
+        async let waiting = fixture.resolve("img.shop.test")
+        while !clock.hasTurned, fixture.provider.queries.isEmpty, !Task.isCancelled { await Task.yield() }
+        fixture.resolver.killSwitch.turnOff()
+        #expect(try await waiting.source == .system)
+        fixture.provider.release()
+    }
+
     @Test("turns of the switch are told, with who turned it")
     func events() async throws {
         let fixture = try fixture()
@@ -146,4 +245,38 @@ struct SwitchedOffTests {
         fixture.resolver.killSwitch.turnOn(by: .socket)
         #expect(await listener.wait(for: .switchedOn)?.message == "everything")
     }
+}
+
+/// A clock that stands still, and calls a function when it is read for the nth time from then on.
+private final class TurningClock: TimeSource {
+    private struct State: Sendable {
+        var left: Int
+        var action: (@Sendable () -> Void)?
+        var hasTurned = false
+    }
+
+    private let clock = FakeTimeSource()
+    private let state: Lock<State>
+
+    init(at reading: Int) { state = Lock(State(left: reading)) }
+
+    var hasTurned: Bool { state.withLock { $0.hasTurned } }
+
+    func onTurn(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
+
+    func now() -> MonotonicTime {
+        let action = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.action != nil else { return nil }
+            state.left -= 1
+            guard state.left == 0 else { return nil }
+            return state.action
+        }
+        if let action {
+            action()
+            state.withLock { $0.hasTurned = true }
+        }
+        return clock.now()
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
 }

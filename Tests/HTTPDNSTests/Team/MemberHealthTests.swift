@@ -186,7 +186,7 @@ struct MemberHealthTests {
             var subject = Subject()
             try subject.fail(subject.send(), .rateLimited, retryAfter: wish)
             #expect(subject.restLeft == .seconds(rest))
-            #expect(subject.health.rest?.isWished == true)
+            #expect(subject.health.rest?.isRequested == true)
             #expect(subject.health.consecutiveFailures == 0)
         }
     }
@@ -201,7 +201,7 @@ struct MemberHealthTests {
         subject.pass(.seconds(1))
         try subject.fail(third, .unreachable)
         #expect(subject.restLeft == .seconds(39))
-        #expect(subject.health.rest?.isWished == true)
+        #expect(subject.health.rest?.isRequested == true)
         subject.pass(.seconds(39))
         subject.succeed(subject.send())
         #expect(subject.standing == .healthy)
