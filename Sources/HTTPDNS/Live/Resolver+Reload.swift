@@ -35,7 +35,6 @@ extension Resolver {
         // The clock of all that is cached cannot change under it.
         settings.timeSource = fixed.timeSource
         let base = try HostMappings(settings: settings)
-        retryRefusedAccounts()
         let needsRestart = fixed.differencesThatNeedARestart(from: settings)
         defer { settleSwitch() }
         while true {
@@ -47,6 +46,7 @@ extension Resolver {
             let keepsResolving = present.resolving.equals(settings, isEnabled: isEnabled)
             let keepsBase = present.mappings.index.base.rules == base.index.base.rules
             if keepsResolving, keepsBase {
+                retryRefusedAccounts()
                 let generation = present.mappings.generation
                 return ReloadResult(generation: generation, isChanged: false, needsRestart: needsRestart)
             }
@@ -72,6 +72,7 @@ extension Resolver {
             directory.add(resolving.configuration.providers)
             guard let next = live.install(mappings: mappings, resolving: resolving, after: present) else { continue }
             finish(next, replacing: present.resolving)
+            retryRefusedAccounts()
             return ReloadResult(
                 generation: next.mappings.generation,
                 isChanged: true,
@@ -80,11 +81,11 @@ extension Resolver {
         }
     }
 
-    /// Asks vendors again that refused an account: what its owner did about that in the vendor's console shows in no setting.
+    /// Asks vendors again that refused an account, with one query each: a change in the vendor's console shows in no setting.
     private func retryRefusedAccounts() {
         let resolving = live.current.resolving
         let providers = resolving.configuration.providers.filter {
-            ($0 as? any AccountHolding)?.forgetRefusal() ?? false
+            ($0 as? any AccountHolding)?.retryRefusedAccount() ?? false
         }
         resolving.team.endRests(of: providers.map(\.name))
     }

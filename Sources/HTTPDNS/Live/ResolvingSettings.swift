@@ -117,6 +117,9 @@ extension ResolverConfiguration {
         if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
         if timeLimit <= .zero { return "the time limit for resolving is not above zero" }
         if systemThreads < 1 { return "systemThreads is \(systemThreads), and 1 is the least" }
+        if systemThreads > ResolverConfiguration.maximumSystemThreads {
+            return "systemThreads is \(systemThreads), and \(ResolverConfiguration.maximumSystemThreads) is the most"
+        }
         if families.intersection(.both).isEmpty { return "no family of addresses is allowed; allow IPv4, IPv6 or both" }
         var names: Set<String> = []
         for provider in providers {

@@ -51,7 +51,8 @@ struct ReloadTests {
         for change: (inout ResolverConfiguration) throws -> Void in [
             { $0.mappings = [try MappingKey("a.test"): .addresses([])] },
             { $0.routes.append(Route(.any, .providers(["nobody"], fallback: .none))) },
-            { $0.timeLimit = .zero }, { $0.families = [] }, { $0.providers += $0.providers },
+            { $0.timeLimit = .zero }, { $0.systemThreads = 0 }, { $0.systemThreads = 1025 }, { $0.families = [] },
+            { $0.providers += $0.providers },
         ] {
             #expect(throws: ResolverConfigurationError.self) {
                 try self.reload(fixture) {

@@ -40,6 +40,26 @@ struct DoHBootstrapTests {
         )
     }
 
+    @Test("An address that keeps silent about one name does not rest")
+    func deadZone() async throws {
+        let isCut = Lock(false)
+        let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
+            switch sent.endpoint.address {
+            case Self.addresses[0] where !isCut.withLock({ $0 }):
+                var failure = TransferFailure(code: .timedOut, phase: .total, message: "no answer")
+                failure.reached = .firstByte
+                throw failure
+            case Self.addresses[1] where isCut.withLock({ $0 }): throw Self.failure()
+            default: return .loopback(to: sent)
+            }
+        }
+        _ = try await scripted.resolve("one.test", .v4)
+        isCut.withLock { $0 = true }
+        _ = try await scripted.resolve("one.test", .v4)
+        let order = [0, 1, 1, 0].map { Self.addresses[$0] }
+        #expect(scripted.exchange.sent.map(\.endpoint.address) == order)
+    }
+
     @Test("after the last address comes the first again")
     func order() async throws {
         let dead = Lock<Set<IPAddress>>([Self.addresses[0], Self.addresses[1]])

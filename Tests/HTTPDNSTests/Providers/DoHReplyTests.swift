@@ -65,6 +65,26 @@ struct DoHReplyTests {
         if let error { #expect(error.code == .badResponse) }
     }
 
+    @Test(
+        "No text of a response is quoted beside a URL that may have a secret in it",
+        arguments: [
+            ("https://doh.test/dns-query", true), ("https://doh.test/0123abcd", false),
+            ("https://doh.test/dns-query?key=0123abcd", false), ("https://doh.test/", false),
+        ]
+    )
+    func secretURL(url: String, isQuoted: Bool) async throws {
+        let scripted = try ScriptedDoHService(url: url) { sent in
+            var reply = ServiceReply.loopback(to: sent)
+            let question = DNSQuestion(try HostName("0123abcd.test"), type: .a)
+            reply.body = DNSMessageBuilder(to: question).octets
+            return reply
+        }
+        let error = try #require(await scripted.error())
+        #expect(error.code == .badResponse)
+        #expect(error.message.contains("0123abcd") == isQuoted, "\(error.message)")
+        #expect(error.message.contains("wrongQuestion") == !isQuoted, "\(error.message)")
+    }
+
     @Test("(28) a response without content type is refused")
     func noContentType() async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0, fields: [:]) }

@@ -103,7 +103,7 @@ public final class AlibabaProvider: Provider {
 }
 
 extension AlibabaProvider: AccountHolding {
-    func forgetRefusal() -> Bool { exchange.forgetRefusal() }
+    func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
 }
 
 extension AlibabaProvider.Configuration {

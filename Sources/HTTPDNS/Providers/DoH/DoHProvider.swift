@@ -6,7 +6,8 @@ package import HTTPDNSPrimitives
 /// A, AAAA and HTTPS are requests at the same time, which share one connection where the service speaks HTTP/2. Every
 /// request tries the service's addresses in turn, beginning with the one that answered last; each has an equal share of
 /// the time that is left. An address that cannot be connected to, or answers with status 408, 421 or 5xx, is left for the
-/// next one, and rests for five minutes while others answer. A connection that breaks under a request is dialed again once,
+/// next one, and rests for five minutes while others answer. One that is connected to and keeps silent about a name is left
+/// for the next one as well, and does not rest. A connection that breaks under a request is dialed again once,
 /// because a query may be repeated without harm (RFC 9110 section 9.2.2). Every other response is final: no other status
 /// and no error code inside a message makes it ask again.
 ///
@@ -76,15 +77,21 @@ public final class DoHProvider: Provider {
                 $0.verdict(DoHService.words)
             }
         }
-        let services: @Sendable () async throws -> ServiceAnswer = {
+        let services: @Sendable () async throws -> ServiceAnswer = { [service] in
             let question = DNSQuestion(query.host, type: .https)
             var generator = SystemRandomNumberGenerator()
-            return try await reply(question).messageServices(for: question, clientSubnet: subnet, using: &generator)
+            return try await reply(question).messageServices(
+                for: question,
+                clientSubnet: subnet,
+                isSecret: service.hasSecretURL,
+                using: &generator
+            )
         }
         return try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
-            .answers(services: query.wantsServices ? services : nil) { family in
+            .answers(services: query.wantsServices ? services : nil) { [service] family in
                 let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
-                return try await reply(question).messageAnswer(to: question, clientSubnet: subnet)
+                return try await reply(question)
+                    .messageAnswer(to: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
             }
     }
 

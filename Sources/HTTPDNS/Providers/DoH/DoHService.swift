@@ -15,6 +15,8 @@ struct DoHService {
     )
 
     let location: ServiceLocation
+    /// Whether the URL may have a secret in it, which no message may quote: its path is not the usual one, or it has a query.
+    let hasSecretURL: Bool
     private let method: DoHProvider.Method
 
     init(_ configuration: DoHProvider.Configuration) throws(ProviderConfigurationError) {
@@ -25,6 +27,7 @@ struct DoHService {
             )
         }
         location = try ServiceLocation(url: url, bootstrap: configuration.bootstrap, provider: configuration.name)
+        hasSecretURL = location.url.target != "/dns-query"
         method = configuration.method
     }
 

@@ -1,27 +1,35 @@
 internal import HTTPTypes
 
 extension ServiceReply {
-    /// What the response says about a question for addresses.
+    /// Reads the answer to a question for addresses.
+    /// - Parameter isSecret: Whether the request's URL may have a secret in it. Then no text of the response is quoted, which may
+    ///   repeat the request.
     /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
     func messageAnswer(
         to question: DNSQuestion,
-        clientSubnet: DNSClientSubnet?
+        clientSubnet: DNSClientSubnet?,
+        isSecret: Bool
     ) throws(ProviderError) -> FamilyAnswer {
-        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+        let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
+            response throws(DNSMessageError) in
             try response.outcome()
         }
         return familyAnswer(outcome, to: question)
     }
 
-    /// What the response says about a question for services.
-    /// - Parameter generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
+    /// Reads the answer to a question for services.
+    /// - Parameters:
+    ///   - isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
+    ///   - generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
     /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
     func messageServices(
         for question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
+        isSecret: Bool = false,
         using generator: inout some RandomNumberGenerator
     ) throws(ProviderError) -> ServiceAnswer {
-        let outcome = try read(question, clientSubnet: clientSubnet) { response throws(DNSMessageError) in
+        let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
+            response throws(DNSMessageError) in
             try response.serviceOutcome()
         }
         let freshness = HTTPFreshness(headerFields)
@@ -44,6 +52,7 @@ extension ServiceReply {
     private func read<Outcome>(
         _ question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
+        isSecret: Bool,
         as outcome: (DNSResponse) throws(DNSMessageError) -> Outcome
     ) throws(ProviderError) -> Outcome {
         try checkStatus(DoHService.words)
@@ -51,7 +60,8 @@ extension ServiceReply {
         do throws(DNSMessageError) {
             return try outcome(DNSResponse(parsing: body, to: question, clientSubnet: clientSubnet))
         } catch {
-            throw badResponse(ForeignText.excerpt(error.description, limit: 300))
+            let reason = isSecret ? "DNS message refused (\(error.code.rawValue))" : error.description
+            throw badResponse(ForeignText.excerpt(reason, limit: 300))
         }
     }
 

@@ -28,7 +28,7 @@ struct ServiceAttempts {
     private let limit: Duration
     private let deadline: MonotonicTime
     private var failures: [Failure] = []
-    private var hasRedialled = false
+    private var hasRedialed = false
     private var isFinal = false
 
     init(_ order: ServiceAddressBook.Order, limit: Duration, deadline: MonotonicTime) {
@@ -54,9 +54,9 @@ struct ServiceAttempts {
     mutating func failed(_ attempt: Attempt, with failure: TransferFailure) {
         failures.append(.transfer(attempt.endpoint, failure))
         switch failure.code {
-        case .connectionLost where !hasRedialled:
+        case .connectionLost where !hasRedialed:
             // A kept connection may have been closed at the very moment of its use: say that once, dial once more.
-            hasRedialled = true
+            hasRedialed = true
             remaining = [attempt.endpoint] + remaining
         case .invalidRequest, .trustRootsMissing, .lookupDenied, .responseTooLarge, .requestBodyFailed,
             .bodyConsumedTwice, .shutDown:

@@ -1,7 +1,7 @@
 internal import CurlTransport
 internal import HTTPDNSPrimitives
 
-/// What a response of a service means for the query that it answers.
+/// The meaning of a service's response for the query that it answers.
 enum ReplyVerdict: Sendable {
     /// It is the service's answer, whatever that says.
     case answer
@@ -105,7 +105,10 @@ final class ServiceChannel: Sendable {
     /// Whether a failure says something about the address, and not about this process or this query alone.
     private static func isAboutAddress(_ failure: TransferFailure) -> Bool {
         switch failure.code {
-        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .timedOut, .protocolViolation: true
+        case .connectFailed, .tlsFailed, .certificateRefused, .wrongPeer, .protocolViolation: true
+        case .timedOut:
+            // After that the time may have gone into one name, whose name servers do not answer.
+            [.connect, .tls].contains(failure.reached ?? failure.phase)
         default: false
         }
     }

@@ -99,7 +99,7 @@ public final class TencentProvider: Provider {
 }
 
 extension TencentProvider: AccountHolding {
-    func forgetRefusal() -> Bool { exchange.forgetRefusal() }
+    func retryRefusedAccount() -> Bool { exchange.retryRefusedAccount() }
 }
 
 extension TencentProvider.Configuration {

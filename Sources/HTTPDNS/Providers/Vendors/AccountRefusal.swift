@@ -1,17 +1,16 @@
 internal import HTTPDNSPrimitives
 
-/// That a vendor refused an account, and when it is asked again. A value.
+/// A vendor's refusal of an account, with the time of the next try. A value.
 ///
-/// An account is refused until its owner does something about it: pays, switches a feature on, corrects a secret. The vendor
-/// is not asked meanwhile, except for one query after each pause: what was done in the vendor's console shows in no
-/// setting here.
+/// An account is refused until its owner pays, switches a feature on or corrects a secret. The vendor is not asked meanwhile,
+/// except for one query after each pause: a change in the vendor's console shows in no setting here.
 struct AccountRefusal: Sendable {
     /// The first pause.
     static let firstPause = Duration.seconds(300)
     /// Pauses double up to this.
     static let longestPause = Duration.seconds(3600)
 
-    /// Of the secrets that were refused. With others the account may be a good one.
+    /// The fingerprint of the secrets that were refused. With others the account may be a good one.
     let fingerprint: Int
     private(set) var error: ProviderError
     private var pause = AccountRefusal.firstPause
@@ -23,13 +22,16 @@ struct AccountRefusal: Sendable {
         retryAt = now + pause
     }
 
-    /// Whether a query may show if the account is accepted again. The next one may after another pause, whatever becomes of
-    /// this one.
+    /// Whether a query may show if the account is accepted again. The next one may after the first pause, unless this one is
+    /// refused again: one that only times out says nothing about the account.
     mutating func beginRetry(at now: MonotonicTime) -> Bool {
         guard now >= retryAt else { return false }
-        retryAt = now + pause
+        retryAt = now + Self.firstPause
         return true
     }
+
+    /// Lets the next query show whether the account is accepted again. The pause stays as long as it is.
+    mutating func allowRetry(at now: MonotonicTime) { retryAt = now }
 
     mutating func refusedAgain(_ error: ProviderError, at now: MonotonicTime) {
         self.error = error
@@ -40,7 +42,7 @@ struct AccountRefusal: Sendable {
 
 /// A provider whose service knows it by an account.
 protocol AccountHolding: Provider {
-    /// Lets the next query show whether a refused account is accepted again.
-    /// - Returns: Whether it was refused.
-    func forgetRefusal() -> Bool
+    /// Lets one query show whether a refused account is accepted again.
+    /// - Returns: Whether it is refused.
+    func retryRefusedAccount() -> Bool
 }

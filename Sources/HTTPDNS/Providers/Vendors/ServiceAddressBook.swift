@@ -3,11 +3,11 @@ internal import HTTPDNSPrimitives
 /// The addresses of one vendor's service: which there are, which comes first, and which are left alone. A value: it is told
 /// what happened and when, and does nothing itself.
 struct ServiceAddressBook: Sendable {
-    /// How long an address that failed is left alone: what the vendors' own clients do.
+    /// The rest of an address that failed: what the vendors' own clients do.
     static let quarantine = Duration.seconds(300)
-    /// How long discovered addresses count as new, where the vendor says nothing: what the vendors' own clients do.
+    /// The time for which discovered addresses count as new, where the vendor says nothing: what the vendors' own clients do.
     static let refreshInterval = Duration.seconds(24 * 3600)
-    /// How soon a vendor that has switched the service off is asked again whether that still holds.
+    /// The time after which a vendor that has switched the service off is asked again whether that still holds.
     static let recheckInterval = Duration.seconds(3600)
     /// The least time between two discoveries, also when they fail: what Alibaba's Android client keeps.
     static let shortestInterval = Duration.seconds(300)
@@ -18,20 +18,20 @@ struct ServiceAddressBook: Sendable {
 
     /// The addresses of one query, best first.
     struct Order: Sendable, Equatable {
-        /// Those that are tried.
+        /// The addresses that are tried.
         var first: [Endpoint]
-        /// Those that rest, for when all others failed and time is left.
+        /// Addresses that rest, for when all others failed and time is left.
         var reserve: [Endpoint] = []
     }
 
     private let maximumAttempts: Int
-    /// What the settings say, for the first query and for when nothing else answers.
+    /// The addresses of the settings, for the first query and for when nothing else answers.
     let bootstrap: [Endpoint]
     private(set) var discovered: [Endpoint] = []
     /// Whether the vendor has switched the service off.
     private(set) var isDisabled = false
-    /// The one that answered last.
-    private var favourite: Endpoint?
+    /// The address that answered last.
+    private var preferred: Endpoint?
     private var restingUntil: [Endpoint: MonotonicTime] = [:]
     private var refreshDueAt: MonotonicTime?
     private var mayRefreshAt: MonotonicTime?
@@ -52,8 +52,7 @@ struct ServiceAddressBook: Sendable {
             .sorted { (restingUntil[$0.element] ?? now, $0.offset) < (restingUntil[$1.element] ?? now, $1.offset) }
             .map(\.element)
         // One that answered is asked again, so that its connection is used; the rest keep their order.
-        let favourites = rested.filter { $0 == favourite }
-        let ordered = favourites + rested.filter { $0 != favourite }
+        let ordered = rested.filter { $0 == preferred } + rested.filter { $0 != preferred }
         if ordered.isEmpty { return Order(first: Array(resting.prefix(maximumAttempts))) }
         let first = Array(ordered.prefix(maximumAttempts))
         return Order(first: first, reserve: Array(resting.prefix(maximumAttempts - first.count)))
@@ -69,13 +68,13 @@ struct ServiceAddressBook: Sendable {
     }
 
     mutating func succeeded(_ endpoint: Endpoint) {
-        favourite = endpoint
+        preferred = endpoint
         restingUntil[endpoint] = nil
     }
 
     mutating func failed(_ endpoint: Endpoint, at now: MonotonicTime) {
         guard all.contains(endpoint) else { return }
-        if favourite == endpoint { favourite = nil }
+        if preferred == endpoint { preferred = nil }
         restingUntil[endpoint] = now + Self.quarantine
         // New addresses are the way out when every one that is known fails.
         if all.allSatisfy({ isResting($0, at: now) }) { refreshDueAt = nil }

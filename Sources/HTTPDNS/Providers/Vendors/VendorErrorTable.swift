@@ -37,7 +37,7 @@ struct VendorErrorTable: Sendable {
     /// - Returns: Nil for status 200 without a code.
     func refusal(code: String?, in reply: ServiceReply) -> VendorRefusal? {
         if let code, let row = rows[code] {
-            return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply))
+            return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply), hasKnownCode: true)
         }
         do throws(ProviderError) {
             try reply.checkStatus(words)
@@ -78,14 +78,25 @@ struct VendorErrorTable: Sendable {
     private static func meaning(ofStatus status: Int) -> Meaning {
         switch status {
         case 429: .rateLimit
-        case 408, 500..<600: .address
+        case 408, 421, 500..<600: .address
         default: .question
         }
     }
 }
 
-/// That a vendor does not answer, and what to do about it.
+/// A response of a vendor that is no answer, and its consequences.
 struct VendorRefusal: Hashable, Sendable {
     var meaning: VendorErrorTable.Meaning
     var error: ProviderError
+    /// Whether the vendor gave a code that it documents. A bare status may come from a portal on the way.
+    var hasKnownCode = false
+
+    /// Whether the vendor refused something other than the account, which it has accepted therefore.
+    var provesAccount: Bool {
+        switch meaning {
+        case .question, .clock: hasKnownCode
+        case .rateLimit: true
+        case .account, .address, .nextAddress: false
+        }
+    }
 }

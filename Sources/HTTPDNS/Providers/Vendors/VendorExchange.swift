@@ -81,10 +81,10 @@ final class VendorExchange: Sendable {
         guard !addresses.isDisabled else { throw Self.disabled }
         let reply = try await reply(of: nil, limit: limit, deadline: deadline) { seconds in
             try self.vendor.request(for: question, secrets: secrets, at: seconds)
-        } refused: { error in
-            self.refused(admission, error)
+        } account: { error in
+            if let error { self.refused(admission, error) } else { self.accepted(admission) }
         }
-        refusal.withLock { if $0?.fingerprint == secrets.hashValue { $0 = nil } }
+        accepted(admission)
         return try vendor.answers(in: reply, to: question, secrets: secrets)
     }
 
@@ -93,11 +93,12 @@ final class VendorExchange: Sendable {
         await channel.shutdown()
     }
 
-    /// Lets the next query show whether a refused account is accepted again.
-    /// - Returns: Whether it was refused.
-    func forgetRefusal() -> Bool {
-        refusal.withLock { refusal in
-            defer { refusal = nil }
+    /// Lets one query show whether a refused account is accepted again.
+    /// - Returns: Whether it is refused.
+    func retryRefusedAccount() -> Bool {
+        let now = time.now()
+        return refusal.withLock { refusal in
+            refusal?.allowRetry(at: now)
             return refusal != nil
         }
     }
@@ -115,6 +116,11 @@ final class VendorExchange: Sendable {
         }
         if let error { throw error }
         return Admission(secrets: secrets, isRetry: isRetry)
+    }
+
+    private func accepted(_ admission: Admission) {
+        let fingerprint = admission.secrets.hashValue
+        refusal.withLock { if $0?.fingerprint == fingerprint { $0 = nil } }
     }
 
     private func refused(_ admission: Admission, _ error: ProviderError) {
@@ -144,19 +150,20 @@ final class VendorExchange: Sendable {
                 throw ProviderError(code: .notConfigured, message: "the vendor has no discovery")
             }
             return request
-        } refused: { _ in
+        } account: { _ in
             // What is refused here may still be answered: only a refused query says that the account is bad.
         }
         return try vendor.discovery(in: reply, secrets: secrets)
     }
 
     /// The first reply that is no refusal.
+    /// - Parameter account: Called with a refusal of the account, and with nil for a refusal that proves the account good.
     private func reply(
         of endpoints: [Endpoint]?,
         limit: Duration,
         deadline: MonotonicTime,
         _ request: @Sendable (_ seconds: Int64) throws -> ServiceRequest,
-        refused: @Sendable (ProviderError) -> Void
+        account: @Sendable (ProviderError?) -> Void
     ) async throws -> ServiceReply {
         var mayCorrectClock = true
         var signedAt: Int64 = 0
@@ -167,17 +174,20 @@ final class VendorExchange: Sendable {
             guard let refusal = vendor.refusal(in: reply) else { return .answer }
             switch refusal.meaning {
             case .account:
-                refused(refusal.error)
+                account(refusal.error)
                 return .final(refusal.error)
             case .clock:
                 guard mayCorrectClock, clock.learn(from: reply, signedAt: signedAt) else {
+                    if refusal.provesAccount { account(nil) }
                     return .final(refusal.error)
                 }
                 mayCorrectClock = false
                 return .again(refusal.error)
             case .address: return .addressFailed(refusal.error)
             case .nextAddress: return .nextAddress(refusal.error)
-            case .question, .rateLimit: return .final(refusal.error)
+            case .question, .rateLimit:
+                if refusal.provesAccount { account(nil) }
+                return .final(refusal.error)
             }
         }
     }

@@ -89,6 +89,76 @@ struct AlibabaErrorTests {
         for _ in 0..<3 { #expect(try await scripted.error() == nil) }
     }
 
+    @Test("A try of a refused account that only times out is made again after 5 minutes")
+    func accountTryTimesOut() async throws {
+        let state = Lock("refused")
+        let scripted = try ScriptedAlibaba { sent in
+            switch state.withLock({ $0 }) {
+            case "refused": return sent.refusal("InvalidAccount")
+            case "silent": throw ScriptedVendorExchange.failure(.timedOut)
+            default: return sent.reply(AlibabaBody.v2)
+            }
+        }
+        #expect(try await scripted.error()?.code == .accountRefused)
+        for pause in [300, 600] {
+            scripted.time.advance(by: .seconds(pause))
+            #expect(try await scripted.error()?.code == .accountRefused)
+        }
+        state.withLock { $0 = "silent" }
+        scripted.time.advance(by: .seconds(1200))
+        #expect(try await scripted.error()?.code == .timedOut)
+        #expect(try await scripted.error()?.code == .accountRefused)
+        state.withLock { $0 = "good" }
+        scripted.time.advance(by: .seconds(299))
+        #expect(try await scripted.error()?.code == .accountRefused)
+        scripted.time.advance(by: .seconds(1))
+        #expect(try await scripted.error() == nil)
+    }
+
+    @Test(
+        "A refusal of question, rate or clock shows that the account is accepted",
+        arguments: [("InvalidHost", 400), ("SignatureExpired", 403), ("", 429)]
+    )
+    func accountProved(code: String, status: Int) async throws {
+        let isRefused = Lock(true)
+        let scripted = try ScriptedAlibaba { sent in
+            if isRefused.withLock({ $0 }) { return sent.refusal("InvalidAccount") }
+            return code.isEmpty ? sent.reply("", status: status) : sent.refusal(code, status: status)
+        }
+        #expect(try await scripted.error()?.code == .accountRefused)
+        isRefused.withLock { $0 = false }
+        scripted.time.advance(by: .seconds(300))
+        for _ in 0..<3 { #expect(try await scripted.error()?.code != .accountRefused) }
+        #expect(scripted.exchange.sent.count == 4)
+    }
+
+    @Test("A reload lets one query try a refused account; a faulty reload does not")
+    func accountRetryByReload() async throws {
+        let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
+        var settings = ResolverConfiguration()
+        settings.providers = [scripted.provider]
+        settings.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        settings.timeSource = FakeTimeSource()
+        let resolver = try Resolver(settings, systemResolver: ScriptedSystemResolver())
+        #expect(try await scripted.error() != nil)
+        var faulty = settings
+        faulty.timeLimit = .zero
+        #expect(throws: ResolverConfigurationError.self) { try resolver.reload(faulty) }
+        #expect(try await scripted.error() != nil)
+        #expect(scripted.exchange.sent.count == 1)
+        try resolver.reload(settings)
+        for _ in 0..<3 { #expect(try await scripted.error() != nil) }
+        #expect(scripted.exchange.sent.count == 2)
+        // The pause after a second refusal is the second one.
+        scripted.time.advance(by: .seconds(599))
+        #expect(try await scripted.error() != nil)
+        #expect(scripted.exchange.sent.count == 2)
+        scripted.time.advance(by: .seconds(1))
+        #expect(try await scripted.error() != nil)
+        #expect(scripted.exchange.sent.count == 3)
+        await resolver.shutdown()
+    }
+
     @Test("A reload of the settings tries a refused account again, and ends the quarantine")
     func accountAfterReload() async throws {
         let isRefused = Lock(true)
