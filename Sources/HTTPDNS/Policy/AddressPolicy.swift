@@ -19,8 +19,8 @@ public struct AddressPolicy: Hashable, Sendable {
     /// Blocks that are allowed from every source. IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
     public var allowed: [AddressBlock]
     /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies. They win over ``allowed``
-    /// and ``Route/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses: IPv4-mapped and IPv4-translated
-    /// ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are not covered.
+    /// and ``Route/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses: IPv4-compatible, IPv4-mapped and
+    /// IPv4-translated ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are not covered.
     public var denied: [AddressBlock]
 
     /// Creates a policy.

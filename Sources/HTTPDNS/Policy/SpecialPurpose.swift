@@ -172,7 +172,7 @@ extension SpecialPurpose {
     }
 
     /// The IPv4 addresses that an IPv6 address may stand for: those of the forms above, and the client behind a Teredo address
-    /// (RFC 4380 section 4). Empty for IPv4 addresses.
+    /// (RFC 4380 section 4). Empty for IPv4 addresses. `::` and `::1` are no IPv4-compatible addresses.
     static func embeddedIPv4(in address: IPAddress) -> [IPAddress] {
         guard address.family == .v6 else { return [] }
         return embedded(high: address.high, low: address.low).map { IPAddress(family: .v4, high: 0, low: UInt64($0)) }
@@ -180,9 +180,12 @@ extension SpecialPurpose {
 
     private static func embedded(high: UInt64, low: UInt64) -> [UInt32] {
         switch high >> 48 {
-        case 0 where high == 0 && [0, 0xffff, 0xffff_0000].contains(low >> 32): [UInt32(truncatingIfNeeded: low)]
+        case 0 where high == 0 && low > 1 && [0, 0xffff, 0xffff_0000].contains(low >> 32):
+            [UInt32(truncatingIfNeeded: low)]
         case 0x64 where high == 0x0064_ff9b << 32 && low >> 32 == 0: [UInt32(truncatingIfNeeded: low)]
-        case 0x64 where high >> 16 == 0x0064_ff9b_0001: localTranslations(high: high, low: low)
+        // As for ``of64(high:low:)``: a reading in 0.0.0.0/8 is only one out of step.
+        case 0x64 where high >> 16 == 0x0064_ff9b_0001:
+            localTranslations(high: high, low: low).filter { $0 >> 24 != 0 }
         case 0x2001 where high >> 32 == 0x2001_0000: [~UInt32(truncatingIfNeeded: low)]
         case 0x2002: [UInt32(truncatingIfNeeded: high >> 16)]
         default: []

@@ -136,6 +136,18 @@ struct AddressPolicyTests {
         #expect(other.refusal(of: address, from: .mapping, providerScope: nil) == nil)
     }
 
+    @Test(
+        "A denied 0.0.0.0/8 covers IPv6 addresses with such an address inside alone",
+        arguments: [
+            ("::ffff:0.0.0.1", true), ("::0.0.0.2", true), ("64:ff9b::1", true), ("2002:0:1::1", true),
+            ("::1", false), ("::", false), ("64:ff9b:1::cb00:7107", false), ("64:ff9b:1:cb00:71:700::", false),
+        ]
+    )
+    func deniesThisNetwork(text: String, isDenied: Bool) throws {
+        let policy = AddressPolicy(denied: [try #require(AddressBlock("0.0.0.0/8"))])
+        #expect((policy.denial(of: try #require(IPAddress(text))) != nil) == isDenied)
+    }
+
     @Test("a refusal says what the address is, why it is refused, and how to allow it")
     func teaches() throws {
         let policy = AddressPolicy()
