@@ -39,8 +39,8 @@ extension SnapshotFile {
     }
 
     /// A wrong path must not cost a file that has nothing to do with this: a snapshot replaces snapshots, and what a crash
-    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace a snapshot
-    /// that root has written in place of its own.
+    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace a
+    /// snapshot that root has written in place of its own.
     private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(ResolutionStoreError) {
         var status = stat()
         guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {

@@ -1,8 +1,8 @@
 package import HTTPDNS
 package import HTTPDNSClient
-package import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
-/// What a configuration file says, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
+/// The settings of a configuration file, as values. Nothing runs yet: see ``clientConfiguration(file:)``.
 package struct FileSettings: Sendable {
     /// Whether all of it is switched on.
     package var isEnabled = true
@@ -10,27 +10,27 @@ package struct FileSettings: Sendable {
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]
     package var policy = AddressPolicy()
-    /// What those of the providers may answer that say nothing of their own.
+    /// The scope of the answers of providers without a scope of their own.
     package var answers = AddressScope.public
     package var cache = ResolverConfiguration.Cache()
     /// Names that are resolved at start.
     package var preresolve: [HostName] = []
-    /// Where the cache survives a restart.
+    /// The file in which the cache survives a restart.
     package var snapshotFile: String?
     /// The families asked for; nil here and below means the resolver's own default.
     package var families: AddressFamilies?
     package var hedgeAfter: Duration?
     package var attemptLimit: Duration?
-    /// How long one resolution may take in all.
+    /// The time limit of one resolution.
     package var timeLimit: Duration?
     package var systemThreads: Int?
     package var timeouts = HTTPDNSClient.Configuration.Timeouts()
     package var certificateFile: String?
-    /// Whom the client believes, apart from ``certificateFile``.
+    /// The trust settings of the client, apart from ``certificateFile``.
     package var trust = TrustSettings()
     /// The same, whole, for hosts that have their own.
     package var trustByHost: [HostPattern: TrustSettings] = [:]
-    /// Where each of these is written.
+    /// The place of each of these in the file.
     package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
@@ -43,7 +43,7 @@ package struct FileSettings: Sendable {
     package var unixSocket: String?
     package var localSource: LocalSource?
     package var reachableNetworks = ReachableNetworks.any
-    /// What a local provider does with the file. Clients have no use for it.
+    /// The settings of a local provider. Clients have no use for it.
     package var serve = ServeSettings()
 
     package init() {}
@@ -118,7 +118,7 @@ package struct FileSettings: Sendable {
         return configuration
     }
 
-    /// What is said about resolving apart from providers, routes and mappings.
+    /// The settings of the resolver apart from providers, routes and mappings.
     private func apply(to resolver: inout ResolverConfiguration) {
         resolver.cache = cache
         resolver.preresolve = preresolve

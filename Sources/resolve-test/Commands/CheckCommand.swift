@@ -20,8 +20,8 @@ struct CheckCommand: Subcommand {
         let configuration: HTTPDNSClient.Configuration
         do {
             configuration = try ConfigurationFile.load(file)
-            // The client finds what only shows once all parts meet, such as a CA file that is not there. It has no snapshot, no names to
-            // resolve at start and no file to follow, so it opens no socket.
+            // The client finds mistakes that only show once all parts meet, such as a missing CA file. It has no snapshot, no
+            // names to resolve at start and no file to follow, so it opens no socket.
             var unwatched = configuration
             unwatched.source = nil
             try await HTTPDNSClient(configuration: unwatched).shutdown()

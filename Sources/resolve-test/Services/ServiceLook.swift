@@ -3,7 +3,7 @@ internal import HTTPDNSClient
 /// A dump of a running service in the terms of the table that `watch` draws.
 struct ServiceLook {
     let diagnostics: Diagnostics
-    /// When it arrived, on this process's clock.
+    /// The moment of its arrival, on this process's clock.
     let time: MonotonicTime
 
     /// The kinds of the providers by their names.
@@ -12,7 +12,7 @@ struct ServiceLook {
         return Dictionary(known, uniquingKeysWith: { first, _ in first })
     }
 
-    /// How the providers do.
+    /// The health of the providers.
     var health: [ProviderHealth] {
         diagnostics.providers.map { provider in
             let state: ProviderHealth.State =
@@ -38,7 +38,7 @@ struct ServiceLook {
 
     var counters: ResolverCounters { ResolverCounters(byName: diagnostics.counters) }
 
-    /// What a request for each name would get, by name: the rules that have addresses, and what is cached of the others.
+    /// The addresses that a request for each name would get, by name: the rules that have addresses, and what is cached of the others.
     var outcomes: [(name: String, outcome: Result<Resolution, CommandFailure>)] {
         var outcomes: [String: Result<Resolution, CommandFailure>] = [:]
         for answer in diagnostics.cache.answers where outcomes[answer.host] == nil || answer.families == nil {
@@ -92,7 +92,7 @@ struct ServiceLook {
         return endpoint(place).map { HostMapping.Target($0.address, port: $0.port, weight: weight) }
     }
 
-    /// How many requests the service has sent to each endpoint, for a name with or without a port.
+    /// The number of requests that the service has sent to each endpoint, for a name with or without a port.
     func requests(for question: HostArgument) -> [Endpoint: Int] {
         var counts: [Endpoint: Int] = [:]
         for pool in diagnostics.pools {

@@ -3,7 +3,7 @@ internal import HTTPDNSClient
 
 /// One watched host: what a request for it would get now, and what became of it since the watching began.
 struct WatchRow: Sendable {
-    /// What asking brought last.
+    /// The last result.
     enum State: Sendable {
         /// Nothing was answered yet.
         case asking
@@ -20,15 +20,15 @@ struct WatchRow: Sendable {
 
     let question: HostArgument
     private(set) var state = State.asking
-    /// How many questions were answered, with addresses or without.
+    /// The number of questions that were answered, with addresses or without.
     private(set) var answers = 0
-    /// How many of the answers were past their time to live.
+    /// The number of answers past their time to live.
     private(set) var staleAnswers = 0
-    /// Whether the last look-up of the name failed.
+    /// Whether the last lookup of the name failed.
     private(set) var lookUpFailed = false
     private(set) var changes = 0
     private(set) var lastChange: Change?
-    /// How many requests the service sent to each endpoint since the watching began; nil without a service.
+    /// The number of requests that the service sent to each endpoint since the watching began; nil without a service.
     private(set) var requests: [Endpoint: Int]?
     /// The service's own counts at its last look.
     private var requestsBefore: [Endpoint: Int] = [:]
@@ -91,7 +91,7 @@ struct WatchRow: Sendable {
         return "\(Figures.count(count)) request\(count == 1 ? "" : "s")"
     }
 
-    /// Takes note of a look-up that ended, where it is about this host.
+    /// Takes note of a lookup that ended, where it is about this host.
     mutating func take(_ event: ResolverEvent) {
         guard let host = event.host, names.contains(host) else { return }
         switch event.kind {

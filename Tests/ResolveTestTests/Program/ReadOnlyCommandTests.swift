@@ -106,16 +106,22 @@ struct ReadOnlyCommandTests {
     )
     func refreshed() async throws {
         let rig = try await ServerRig.shared()
-        try await rig.setRecords(Self.name, ["127.0.0.2"])
+        try await rig.setRecords(Self.name, timeToLive: 600, ["127.0.0.2"])
         let service = try await Service(rig, owner: geteuid())
         let before = try service.facts()
-        let output = try TemporaryFolder()
-        let seen = try output.write("", to: "seen")
-        let watch = "\(Program.path) watch \(Self.name) --config \(service.file) --interval 50ms --for 60s"
-        let typing = "until grep -aq 127.0.0.2 \(seen); do sleep 0.05; done; printf r; sleep 0.3; printf q; "
-        let shell = "(\(typing)exec sleep 8) | script -qfec '\(watch)' \(seen)"
-        let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
-        #expect(run.output.contains("q quit   r refresh"), "\(run)")
+        var counts: [Int] = []
+        for keys in ["", "printf r; sleep 1; "] {
+            let mark = rig.bindLogMark()
+            let output = try TemporaryFolder()
+            let seen = try output.write("", to: "seen")
+            let watch = "\(Program.path) watch \(Self.name) --config \(service.file) --interval 50ms --for 60s"
+            let typing = "until grep -aq 127.0.0.2 \(seen); do sleep 0.05; done; \(keys)printf q; "
+            let shell = "(\(typing)exec sleep 8) | script -qfec '\(watch)' \(seen)"
+            let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
+            #expect(run.output.contains("q quit   r refresh"), "\(run)")
+            counts.append(try rig.queryCount(of: Self.name, since: mark))
+        }
+        #expect(counts[1] > counts[0], "r asks again: \(counts)")
         #expect(try service.facts() == before)
     }
 
