@@ -85,7 +85,7 @@ struct PinConnections {
     /// The version of the connection whose version became known last: what the next one will speak, as a rule.
     private(set) var lastVersion: HTTPVersion?
     /// That connection.
-    private weak var newest: Connection?
+    private var newest: Connection?
     /// Nearly always the next connection shows the same certificates, and shares their memory.
     private var lastChain: [PeerCertificate] = []
 
@@ -105,6 +105,7 @@ struct PinConnections {
             last.index = connection.index
         }
         if byPort[connection.localPort] === connection { byPort[connection.localPort] = nil }
+        if newest === connection { newest = nil }
         if connection.version == .http2 {
             multiplexedSince = all.reduce(.max) { $1.version == .http2 ? min($0, $1.openedAt) : $0 }
         }

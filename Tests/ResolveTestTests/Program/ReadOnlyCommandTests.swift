@@ -8,6 +8,8 @@ import Testing
 @Suite("Commands that only read", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct ReadOnlyCommandTests {
     private static let name = "read-only.wild.test"
+    /// No other test asks for it.
+    private static let watched = "watched.wild.test"
     private static let preresolved = "read-only-preresolved.wild.test"
 
     /// A folder with the file of a service, its snapshot and the addresses that a vendor of it discovered.
@@ -106,7 +108,7 @@ struct ReadOnlyCommandTests {
     )
     func refreshed() async throws {
         let rig = try await ServerRig.shared()
-        try await rig.setRecords(Self.name, timeToLive: 600, ["127.0.0.2"])
+        try await rig.setRecords(Self.watched, timeToLive: 600, ["127.0.0.2"])
         let service = try await Service(rig, owner: geteuid())
         let before = try service.facts()
         var counts: [Int] = []
@@ -114,12 +116,12 @@ struct ReadOnlyCommandTests {
             let mark = rig.bindLogMark()
             let output = try TemporaryFolder()
             let seen = try output.write("", to: "seen")
-            let watch = "\(Program.path) watch \(Self.name) --config \(service.file) --interval 50ms --for 60s"
+            let watch = "\(Program.path) watch \(Self.watched) --config \(service.file) --interval 50ms --for 60s"
             let typing = "until grep -aq 127.0.0.2 \(seen); do sleep 0.05; done; \(keys)printf q; "
             let shell = "(\(typing)exec sleep 8) | script -qfec '\(watch)' \(seen)"
             let run = try await Command("sh", ["-c", shell], environment: ["NO_COLOR": "1", "TERM": "xterm"]).run()
             #expect(run.output.contains("q quit   r refresh"), "\(run)")
-            counts.append(try rig.queryCount(of: Self.name, since: mark))
+            counts.append(try rig.queryCount(of: Self.watched, since: mark))
         }
         #expect(counts[1] > counts[0], "r asks again: \(counts)")
         #expect(try service.facts() == before)
