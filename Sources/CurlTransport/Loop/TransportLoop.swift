@@ -326,7 +326,7 @@ final class TransportLoop {
         moveWaiters()
     }
 
-    private func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
+    func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
         if handle.hasFailed, let failure = handle.failure { return .failure(completed(failure, handle)) }
         guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
             return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
@@ -458,6 +458,7 @@ final class TransportLoop {
             if handle.isAnsweredWhole {
                 finish(handle, result(of: handle, CURLE_OK))
             } else {
+                if handle.mayHaveMissedEnd { lookSoon(at: handle) }
                 deliver(handle, end: nil)
             }
         }

@@ -1,3 +1,4 @@
+internal import CCurl
 internal import HTTPDNSPrimitives
 
 // Requests that went out and have no answer: is their connection dead, and are they sent once more?
@@ -22,8 +23,17 @@ extension TransportLoop {
         }
     }
 
+    /// The end of a stream follows the last bytes of its response in this time.
+    private static let streamEndDelay: Int64 = 100_000_000
+
+    func lookSoon(at handle: EasyHandle) {
+        handle.looksAt = now + TransportLoop.streamEndDelay
+        deadlineMayBeEarlier(for: handle)
+    }
+
     /// The time has come to see why a request has no response, or why its response does not go on.
     func look(at handle: EasyHandle) {
+        if handle.mayHaveMissedEnd { return finish(handle, result(of: handle, CURLE_OK)) }
         if now >= handle.looksAt, !isCarried(by: handle) { return }
         // Its connection may have been left meanwhile, and the transfer ended.
         if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {

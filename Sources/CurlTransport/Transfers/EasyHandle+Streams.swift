@@ -19,6 +19,13 @@ extension EasyHandle {
         return isResponseWhole
     }
 
+    /// Whether the response is whole and the request sent, and libcurl may not have seen the end of the stream: it came while the last
+    /// of the request was being sent (7.88.1).
+    var mayHaveMissedEnd: Bool {
+        guard stream != nil, let transfer, transfer.hasBytesToSend, isHeadComplete, !hasFailed else { return false }
+        return isResponseWhole && isBodySent
+    }
+
     private var isBodySent: Bool {
         let length: Int64? =
             switch transfer?.request.body {

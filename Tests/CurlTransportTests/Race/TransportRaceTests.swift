@@ -213,7 +213,8 @@ struct TransportRaceTests {
         let hole = try BlackHole()
         let slow = try server("127.0.0.2")
         let transport = transport(driver, delay: .seconds(60))
-        let request = try request([(hole.address, hole.port), (slow.address, slow.port)])
+        // Longer than this task may wait for its turn on a busy machine.
+        let request = try request([(hole.address, hole.port), (slow.address, slow.port)]) { $0.connect = .seconds(60) }
         let task = Task { try await fetch(transport, request) }
         // A hole tells of nobody who knocks; the transport does.
         while transport.connectionPools.isEmpty { await Task.yield() }
