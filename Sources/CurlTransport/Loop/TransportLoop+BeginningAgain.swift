@@ -68,12 +68,12 @@ extension TransportLoop {
         CURLE_OK, CURLE_PARTIAL_FILE, CURLE_GOT_NOTHING, CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_HTTP2,
     ]
 
-    /// A kept connection ended without a byte of an answer. Over HTTP/1.1 libcurl sends the request again by itself; over HTTP/2 it
+    /// A connection ended without a byte of an answer. Over HTTP/1.1 libcurl sends the request again by itself; over HTTP/2 it
     /// does so after some ends and not after others, as a closed connection or one that others' requests shared (7.88.1). Once, for
     /// a server may end each connection.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
-        guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.hasOpenedConnection,
-            !handle.isRepeated, handle.transfer?.mayBeSentTwice == true, let old = handle.pin
+        guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.isRepeated,
+            handle.transfer?.mayBeSentTwice == true, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         handle.isRepeated = true

@@ -26,6 +26,28 @@ struct EarlyResponseTests {
         ]
     )
     func whole(method: HTTPRequest.Method, frames: [UInt8], text: String) async throws {
+        try await exchange(method, frames, idle: .seconds(20)) { fixture, request in
+            let (_, body) = try await fixture.fetch(request)
+            #expect(String(decoding: body, as: UTF8.self) == text)
+        }
+    }
+
+    @Test("a response without a length ends with the idle limit while its request is being sent")
+    func withoutLength() async throws {
+        let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
+        try await exchange(.post, frames, idle: .milliseconds(500)) { fixture, request in
+            let failure = await fixture.failure(of: request)
+            #expect(failure?.code == .timedOut && failure?.phase == .body, "\(failure as Any)")
+        }
+    }
+
+    /// Runs `body` with a request whose body is never sent to its end, to a server that answers its first piece.
+    private func exchange(
+        _ method: HTTPRequest.Method,
+        _ frames: [UInt8],
+        idle: Duration,
+        _ body: (TransportFixture, TransferRequest) async throws -> Void
+    ) async throws {
         let rig = try await ServerRig.shared()
         let (server, relay) = try await TLSRelay.saying(frames, rig)
         defer { withExtendedLifetime(server) {} }
@@ -37,30 +59,8 @@ struct EarlyResponseTests {
             at: "127.0.0.1",
             method: method,
             body: .stream(length: nil, fed.stream)
-        ) { $0.idle = .seconds(20) }
-        let (_, body) = try await fixture.fetch(request)
-        #expect(String(decoding: body, as: UTF8.self) == text)
-        fed.feed.finish()
-        await fixture.transport.shutdown(drainingFor: .zero)
-    }
-
-    @Test("a response without a length ends with the idle limit while its request is being sent")
-    func withoutLength() async throws {
-        let rig = try await ServerRig.shared()
-        let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
-        let (server, relay) = try await TLSRelay.saying(frames, rig)
-        defer { withExtendedLifetime(server) {} }
-        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
-        let fed = HandFedStream()
-        fed.feed.yield(Array("begun".utf8))
-        let request = try TransportFixture.request(
-            "https://one.test:\(relay.port)/",
-            at: "127.0.0.1",
-            method: .post,
-            body: .stream(length: nil, fed.stream)
-        ) { $0.idle = .milliseconds(500) }
-        let failure = await fixture.failure(of: request)
-        #expect(failure?.code == .timedOut && failure?.phase == .body, "\(failure as Any)")
+        ) { $0.idle = idle }
+        try await body(fixture, request)
         fed.feed.finish()
         await fixture.transport.shutdown(drainingFor: .zero)
     }
