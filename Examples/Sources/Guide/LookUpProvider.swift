@@ -3,7 +3,7 @@ import HTTPDNSClient
 /// A provider over a look-up of your own, such as a vendor's API or the table of a control plane.
 actor LookUpProvider: Provider {
     nonisolated let name: String
-    /// How private its answers may be: `.public`, the default, keeps 10/8 and the like out.
+    /// The most private addresses that it may answer with: `.public`, the default, keeps 10/8 and the like out.
     nonisolated let answerScope = AddressScope.public
 
     /// All addresses of a name; nil when it does not exist. It ends when its task is cancelled.

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// What is known of the providers by their names, also of those that were replaced: their kind, and how private their
+/// The facts about the providers by their names, also of those that were replaced: their kind, and how private their
 /// answers may be. It keeps no provider alive.
 package final class ProviderDirectory: Sendable {
     private let known = Lock<[String: (kind: String, scope: AddressScope)]>([:])

@@ -139,7 +139,7 @@ extension Resolver {
         var started: MonotonicTime
         /// The end of the wait.
         var end: MonotonicTime
-        /// When the system resolver is asked at the latest; nil means when the flight asks it.
+        /// The latest moment to ask the system resolver; nil leaves it to the flight.
         var systemAt: MonotonicTime?
     }
 
@@ -212,7 +212,7 @@ extension Resolver {
         return resolution
     }
 
-    /// How long a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer than
+    /// The time that a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer than
     /// for providers that it would ask itself.
     private func systemDelay(_ inquiry: Inquiry, _ limit: Duration) -> Duration {
         guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }

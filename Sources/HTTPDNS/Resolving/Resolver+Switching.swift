@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// The resolver's part in a turn of the kill switch: providers' answers about names that go off are wrong, and in use.
 extension Resolver {
-    /// How many names are looked up ahead concurrently: half of the threads of the system resolver. Names that are asked for
+    /// The number of names that are looked up ahead concurrently: half of the threads of the system resolver. Names that are asked for
     /// meanwhile find threads in the other half.
     private var lookAheadWidth: Int { max(fixed.systemThreads, SystemResolver.maximumThreads) / 2 }
 

@@ -37,7 +37,7 @@ public final class Resolver: Sendable {
     /// The task that will save it, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
     let isShutDown = Atomic(false)
-    /// How often names in use were looked up ahead on the system path. The newest run ends the ones before.
+    /// The number of times that names in use were looked up ahead on the system path. The newest run ends the ones before.
     let lookAheads = Atomic(0)
 
     /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when

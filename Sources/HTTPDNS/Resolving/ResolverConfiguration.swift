@@ -59,7 +59,7 @@ public struct ResolverConfiguration: Sendable {
     public var families: AddressFamilies = .both
     /// How long one resolution may take in all.
     public var timeLimit: Duration = .seconds(3)
-    /// How many lookups of the system resolver run concurrently before any of them waits, 1 to 1024. While lookups wait, there
+    /// The lookups of the system resolver that run concurrently before any of them waits, 1 to 1024. While lookups wait, there
     /// are more, up to 64, or this number if that is more. Each takes a thread (`getaddrinfo` blocks); a thread ends when no
     /// lookup waits. As many threads again may hang in lookups without a caller. A reload does not change it.
     public var systemThreads: Int = 16

@@ -43,7 +43,7 @@ struct LookUpPool {
         self.maximumAbandoned = max(0, maximumAbandoned)
     }
 
-    /// How many lookups wait for a thread.
+    /// The number of lookups that wait for a thread.
     var queuedLookUps: Int { queue.count }
 
     /// Whether lookups wait that further threads may be started for.
@@ -72,7 +72,7 @@ struct LookUpPool {
         return count
     }
 
-    /// What a thread does next; nil means that it ends. A thread calls it when it starts, and after every lookup.
+    /// The next work of a thread; nil means that it ends. A thread calls it when it starts, and after every lookup.
     mutating func next(after finished: ID?) -> ID? {
         if let finished, let place = places.removeValue(forKey: finished) {
             stuck.remove(finished)

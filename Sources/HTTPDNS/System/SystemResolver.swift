@@ -17,11 +17,11 @@ package final class SystemResolver: SystemResolving {
         var isWatched = false
     }
 
-    /// How many threads there are while no lookup waits longer than ``growthDelay``.
+    /// The number of threads while no lookup waits longer than ``growthDelay``.
     package static let defaultThreads = 16
-    /// How many there may be while lookups wait, unless the settings have more from the start.
+    /// The most that there may be while lookups wait, unless the settings have more from the start.
     package static let maximumThreads = 64
-    /// How long a lookup waits for a thread before there are more.
+    /// The time that a lookup waits for a thread before there are more.
     package static let growthDelay = Duration.milliseconds(20)
 
     private let state: Lock<State>
@@ -108,10 +108,10 @@ package final class SystemResolver: SystemResolving {
         return addresses
     }
 
-    /// How many lookups wait for a thread.
+    /// The number of lookups that wait for a thread.
     package var queuedLookUps: Int { state.withLock { $0.pool.queuedLookUps } }
 
-    /// How many threads there are now: at work, and left behind in a lookup that nobody waits for.
+    /// The number of threads now: at work, and left behind in a lookup that nobody waits for.
     package var threads: (active: Int, abandoned: Int) {
         state.withLock { ($0.pool.activeThreads, $0.pool.abandonedThreads) }
     }

@@ -154,7 +154,7 @@ final class ProviderTeam: Sendable {
         update { $0.probe(assignment, at: now) }
     }
 
-    /// How far these providers can be relied on now.
+    /// The reliance on these providers now.
     func reliance(on providers: [String]) -> ProviderReliance {
         let now = timeSource.now()
         return guarded.withLock { $0.team.reliance(on: providers, at: now) }

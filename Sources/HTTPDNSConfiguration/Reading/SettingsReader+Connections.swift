@@ -64,7 +64,7 @@ extension SettingsReader {
         }
     }
 
-    /// How many connections may be in use, how many requests may share one, and how many may wait for one.
+    /// The limits of connections in use, of requests that share one, and of those that wait for one.
     private mutating func readAdmission(_ fields: Fields, into connections: inout Connections, path: String) {
         if let node = fields["per_host"] {
             connections.perHost = number(of: node, in: Self.idleConnections, path: "\(path).per_host")

@@ -265,7 +265,7 @@ struct RestoringTests {
         }
         #expect(after.provider.queries.isEmpty)
 
-        try folder.write(try folder.octets.dropLast(3))
+        try folder.write(try folder.contents.dropLast(3))
         let damaged = try fixture()
         var listener = damaged.resolver.listener
         await damaged.resolver.start()

@@ -24,7 +24,7 @@ struct DiskSnapshotFailureTests {
     func unwritableFolder() async throws {
         let store = DiskSnapshot(path: folder.file)
         try await store.save([])
-        let before = try folder.octets
+        let before = try folder.contents
         #expect(chmod(folder.path, 0o555) == 0)
         await #expect(processExitsWith: .success) { [path = folder.file as String] in
             // Nothing is forbidden to root.
@@ -37,14 +37,14 @@ struct DiskSnapshotFailureTests {
             #expect(left == [])
         }
         #expect(chmod(folder.path, 0o700) == 0)
-        #expect(try folder.octets == before)
+        #expect(try folder.contents == before)
         #expect(try folder.names == ["answers.snapshot"])
     }
 
     @Test("a disk with no room left is told so, the process lives, and what was saved stays")
     func fullDisk() async throws {
         try await DiskSnapshot(path: folder.file).save([try .sample()])
-        let before = try folder.octets
+        let before = try folder.contents
         await #expect(processExitsWith: .success) { [path = folder.file as String] in
             // The one kind of "no room" that needs no file system of its own; by default it also sends a deadly SIGXFSZ.
             var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
@@ -57,7 +57,7 @@ struct DiskSnapshotFailureTests {
             let left = try await store.load()
             #expect(left == [try .sample()])
         }
-        #expect(try folder.octets == before)
+        #expect(try folder.contents == before)
         #expect(try folder.names == ["answers.snapshot"])
     }
 

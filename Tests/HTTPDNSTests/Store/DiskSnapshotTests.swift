@@ -71,7 +71,7 @@ struct DiskSnapshotTests {
 
         let small = DiskSnapshot(path: folder.file, maximumBytes: .bytes(1))
         try await small.save(all)
-        let size = try folder.octets.count
+        let size = try folder.contents.count
         #expect((65_536 - 100...65_536).contains(size), "64 KiB is the least limit")
         let kept = try await small.load()
         #expect(kept == Array(newestFirst.prefix(kept.count)) && kept.count > 500)
@@ -84,13 +84,13 @@ struct DiskSnapshotTests {
         flipped[good.count / 2] ^= 0x10
         var newer = good
         newer[11] = 99
-        let cases: [(octets: [UInt8], code: ResolutionStoreError.Code, words: String)] = [
+        let cases: [(contents: [UInt8], code: ResolutionStoreError.Code, words: String)] = [
             (good.dropLast(), .corrupt, "bytes belong behind the header"), ([], .corrupt, "the header is cut off"),
             (flipped, .corrupt, "checksum"), (newer, .unsupportedVersion, "version 99"),
             ([UInt8](repeating: 0, count: good.count), .corrupt, "something else than a snapshot"),
         ]
-        for (octets, code, words) in cases {
-            try folder.write(octets)
+        for (contents, code, words) in cases {
+            try folder.write(contents)
             let error = await #expect(throws: ResolutionStoreError.self) { try await store.load() }
             #expect(error?.code == code)
             #expect(error?.path == folder.file)
@@ -107,7 +107,7 @@ struct DiskSnapshotTests {
         try folder.write(text)
         await expect(.corrupt, "something else than a snapshot") { try await store.load() }
         await expect(.notWritable, "a file that is no snapshot") { try await store.save([try .sample()]) }
-        #expect(try folder.octets == text)
+        #expect(try folder.contents == text)
     }
 
     @Test("a file with more bytes than allowed is refused without being read, and replaced")
@@ -158,11 +158,11 @@ struct DiskSnapshotTests {
         try folder.write(try await savedOctets())
         #expect(chown(folder.file, 65_534, 65_534) == 0)
         await expect(.unsafePermissions, "belongs to user 65534") { try await store.load() }
-        let octets = try folder.octets
+        let contents = try folder.contents
         await expect(.notWritable, "belongs to user 65534, and this process runs as user 0") {
             try await store.save([try .sample()])
         }
-        #expect(try folder.octets == octets && folder.names == ["answers.snapshot"])
+        #expect(try folder.contents == contents && folder.names == ["answers.snapshot"])
     }
 
     @Test("A snapshot of another user is never replaced, and its file stays as it is")
@@ -173,7 +173,7 @@ struct DiskSnapshotTests {
             try #require(stat(folder.file, &status) == 0)
             return [Int(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec, Int(status.st_uid)]
         }
-        let (octets, before) = (try folder.octets, try facts())
+        let (contents, before) = (try folder.contents, try facts())
         let other = DiskSnapshot(
             path: folder.file,
             user: geteuid() + 1,
@@ -184,7 +184,7 @@ struct DiskSnapshotTests {
         )
         await expect(.unsafePermissions, "belongs to user \(geteuid())") { try await other.load() }
         await expect(.notWritable, "belongs to user \(geteuid())") { try await other.save([]) }
-        #expect(try folder.octets == octets && facts() == before && folder.names == ["answers.snapshot"])
+        #expect(try folder.contents == contents && facts() == before && folder.names == ["answers.snapshot"])
     }
 
     @Test(
@@ -221,6 +221,6 @@ struct DiskSnapshotTests {
 
     private func savedOctets() async throws -> [UInt8] {
         try await store.save(try StoredResolution.variety())
-        return try folder.octets
+        return try folder.contents
     }
 }

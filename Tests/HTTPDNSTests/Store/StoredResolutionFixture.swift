@@ -66,7 +66,7 @@ final class StoreFolder: Sendable {
         get throws { try FileManager.default.contentsOfDirectory(atPath: path).sorted() }
     }
 
-    var octets: [UInt8] {
+    var contents: [UInt8] {
         get throws { [UInt8](try Data(contentsOf: URL(fileURLWithPath: file))) }
     }
 

@@ -65,8 +65,8 @@ struct ReadOnlyCommandTests {
                     attributes[key].map { "\($0)" } ?? ""
                 }
                 let changedAt = (attributes[.modificationDate] as? Date)?.timeIntervalSince1970
-                let octets = try Data(contentsOf: URL(fileURLWithPath: path))
-                return "\(name) \(facts) \(changedAt ?? 0) \(octets.base64EncodedString())"
+                let contents = try Data(contentsOf: URL(fileURLWithPath: path))
+                return "\(name) \(facts) \(changedAt ?? 0) \(contents.base64EncodedString())"
             } + [folder.names.joined(separator: " ")]
         }
     }

@@ -1,7 +1,7 @@
 import ServerRig
 import Testing
 
-/// What the program does with names whose owners point them into the network, and with a file that limits what is reached.
+/// The program beside names whose owners point them into the network, and with a file that limits what is reached.
 @Suite("resolve-test and names that lead inside", .enabled(if: ServerRig.isAvailable([.compiler])))
 struct UntrustedNamesTests {
     private func run(_ arguments: [String], system: [String: [String]]) async throws -> CommandResult {

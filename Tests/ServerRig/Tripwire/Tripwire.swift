@@ -16,7 +16,7 @@ public struct Tripwire: Sendable {
     }
 
     /// Runs a command with the tripwire in front.
-    /// - Parameter recordsSockets: Whether the sockets that it opens are among the look-ups, such as `socket IPv4`.
+    /// - Parameter recordsSockets: Whether the sockets that it opens are among the lookups, such as `socket IPv4`.
     /// - Returns: What the command left behind, and its look-ups, such as `getaddrinfo img.shop.test` or
     ///   `connect 127.0.0.1 port 53`.
     public func run(

@@ -22,7 +22,7 @@ extension ServiceReply {
         return Self.namedMediaTypes.contains(mediaType) ? "Content-Type \(mediaType)" : "an unknown Content-Type"
     }
 
-    /// What to look for when the body is something else altogether.
+    /// A hint for a body that is something else altogether.
     var contentTypeHint: String {
         "\(contentTypeForMessages): a captive portal or another service may answer; check the url"
     }

@@ -13,7 +13,7 @@ extension ServiceReply {
         )
     }
 
-    /// What the response means where errors have no form of their own: a status by which the server at this address failed, or
+    /// The meaning of the response where errors have no form of their own: a status by which the server at this address failed, or
     /// is not the one that was meant, says nothing about the server at another.
     func verdict(_ words: ServiceWords) -> ReplyVerdict {
         guard status == 408 || status == 421 || (500..<600).contains(status) else { return .answer }
