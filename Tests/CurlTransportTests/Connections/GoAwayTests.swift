@@ -36,7 +36,7 @@ struct GoAwayTests {
         arguments: [[HTTPRequest.Method.post], [.get], [.get, .post]]
     )
     func reload(methods: [HTTPRequest.Method]) async throws {
-        // nginx resets a connection in some reloads (1 of 180) and sends no GOAWAY: what was sent there is lost then, and is
+        // In some reloads (1 of 180) a connection is reset and no GOAWAY has been read: what was sent there is lost then, and is
         // reported as perhaps sent. Without regard for GOAWAY each run loses some 5 % of its requests.
         for isLast in [false, false, true] {
             var load = try await load(1000)
