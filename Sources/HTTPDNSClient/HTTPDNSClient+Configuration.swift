@@ -26,8 +26,13 @@ extension HTTPDNSClient {
             /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a body
             /// that is not read, a stream that has nothing to give.
             public var idle: Duration? = .seconds(30)
-            /// The whole call with its body, resolving included.
-            public var total: Duration? = .seconds(60)
+            /// From the start of a call until its response head: resolving, waiting for a connection, redirects and retries included.
+            ///
+            /// While the body of a request is sent, ``idle`` bounds it, and this time starts again after it. A request with a time of
+            /// its own (``RequestOptions/deadline``) has that in its place.
+            public var responseHead: Duration? = .seconds(60)
+            /// The whole call with its body, resolving included. Streams and long downloads end at it, so there is none by default.
+            public var total: Duration?
 
             /// Creates the defaults.
             public init() {}
@@ -210,7 +215,8 @@ extension HTTPDNSClient {
         public var applicationInterceptors: [any Interceptor] = []
         /// Stages that run once per hop, outermost first.
         public var networkInterceptors: [any Interceptor] = []
-        /// Where log lines go, all but one at debug and trace level; nil means nowhere. A ``resolver`` has a logger of its own.
+        /// The destination of log lines; nil means nowhere. The ``resolver`` logs there too, unless it has a logger of its own. At
+        /// warning level are providers in quarantine, a store that fails, a configuration file that is refused and the kill switch.
         public var logger: Logger?
         /// Where trust settings are written; nothing for those of code.
         package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
@@ -233,11 +239,18 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClient.Configuration {
+    /// The settings of the resolver, with what it has from the client.
+    var resolverSettings: ResolverConfiguration {
+        var settings = resolver
+        settings.logger = settings.logger ?? logger
+        return settings
+    }
+
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
         let limits = [
             ("connect", timeouts.connect), ("tls", timeouts.tls), ("firstByte", timeouts.firstByte),
-            ("idle", timeouts.idle), ("total", timeouts.total),
+            ("idle", timeouts.idle), ("responseHead", timeouts.responseHead), ("total", timeouts.total),
         ]
         for (name, limit) in limits {
             guard let limit, limit <= .zero else { continue }

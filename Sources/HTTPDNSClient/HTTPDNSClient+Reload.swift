@@ -25,7 +25,9 @@ extension HTTPDNSClient {
     /// there, if no other client of the transport has the same. HTTPS proxies are believed by the new ones too; providers have
     /// trust settings of their own.
     ///
-    /// Reloads are made one after the other, in the order in which they were asked for.
+    /// Reloads are made one after the other, in the order in which they were asked for. A client that follows a file goes on following
+    /// it: settings in which `configuration` differs from what the file says now stay as `configuration` has them, and the others
+    /// change with the file.
     /// - Returns: From which generation on they hold, and what needs a restart. Trust, time limits, versions, headers, redirects,
     ///   retries and the limit of bodies are no part of the generation.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that cannot be used;
@@ -35,11 +37,29 @@ extension HTTPDNSClient {
         try configuration.validate()
         await reloading.begin()
         defer { reloading.end() }
+        let result = try await apply(configuration)
+        watch.withLock { $0 }?.rebase(on: configuration)
+        return result
+    }
+
+    /// Takes the settings that a source has now. They are made when it is their turn, so that they go by the reload before.
+    func renew(_ settings: @Sendable () -> Configuration, _ didApply: @Sendable () -> Void) async throws -> ReloadResult
+    {
+        await reloading.begin()
+        defer { reloading.end() }
+        let configuration = settings()
+        try configuration.validate()
+        let result = try await apply(configuration)
+        didApply()
+        return result
+    }
+
+    private func apply(_ configuration: Configuration) async throws -> ReloadResult {
         if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
         let ways = try await lane?.prepare(configuration)
         var result: ReloadResult
         do {
-            result = try resolver.reload(configuration.resolver, isEnabled: configuration.isEnabled)
+            result = try resolver.reload(configuration.resolverSettings, isEnabled: configuration.isEnabled)
         } catch {
             if let ways { await lane?.abandon(ways) }
             if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }

@@ -73,7 +73,7 @@ public final class HTTPDNSClient: Sendable {
         let lane = try await TenantLane(configuration, on: transport)
         let resolver: Resolver
         do {
-            resolver = try Resolver(configuration.resolver, isEnabled: configuration.isEnabled)
+            resolver = try Resolver(configuration.resolverSettings, isEnabled: configuration.isEnabled)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
@@ -225,7 +225,8 @@ public final class HTTPDNSClient: Sendable {
     /// - Throws: `CancellationError` when the task is cancelled while it waits; what is in flight is then cut at once.
     public func shutdown(drainingFor duration: Duration = .zero) async throws {
         pipeline.gate.close()
-        await watch.withLock { $0 }?.end()
+        let watch = watch.withLock { $0 }
+        watch?.cancel()
         let clock = SystemTimeSource()
         let deadline = clock.now() + duration
         if duration > .zero { await pipeline.gate.awaitEmpty(until: deadline, on: clock) }
@@ -239,6 +240,15 @@ public final class HTTPDNSClient: Sendable {
         }
         await resolver.shutdown()
         threads.leave()
+        // The watcher may hang in a file system. A reload that it still finishes is refused.
+        if let watch {
+            let end = max(deadline, clock.now() + HTTPDNSClient.watchEndLimit)
+            _ = await LimitedWork.run(until: end, on: clock) { await watch.end() }
+        }
         try Task.checkCancellation()
     }
+
+    /// The time that a shutdown leaves the watcher of a file to end, when the draining time is over. A watcher that does not hang ends
+    /// within a few milliseconds.
+    private static let watchEndLimit = Duration.milliseconds(100)
 }

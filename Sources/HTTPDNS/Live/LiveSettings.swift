@@ -57,6 +57,8 @@ package final class LiveGeneration: Sendable {
 /// The one place where the settings in use stand.
 final class LiveCell: Sendable {
     private let settings: Lock<LiveSettings>
+    /// Whether the resolver is shut down, and takes no other settings.
+    private let closed = Atomic(false)
     let generation: LiveGeneration
 
     init(_ settings: LiveSettings) {
@@ -66,6 +68,10 @@ final class LiveCell: Sendable {
 
     /// The settings in use: one lock for the time of a reference count.
     var current: LiveSettings { settings.withLock { $0 } }
+
+    var isClosed: Bool { closed.load(ordering: .sequentiallyConsistent) }
+
+    func close() { closed.store(true, ordering: .sequentiallyConsistent) }
 
     /// What is known of them without a lock. It never runs ahead of ``current``.
     var word: LiveWord { generation.word }

@@ -38,8 +38,8 @@ extension Resolver {
         let needsRestart = fixed.differencesThatNeedARestart(from: settings)
         defer { settleSwitch() }
         while true {
-            if isShutDown.load(ordering: .sequentiallyConsistent) {
-                throw ResolverConfigurationError(message: "the resolver is shut down, and takes no other settings")
+            if live.isClosed {
+                throw ResolverConfigurationError.shutDown
             }
             let present = live.current
             let isEnabled = isEnabled ?? present.resolving.isEnabled
@@ -116,10 +116,17 @@ extension Resolver {
         }
         observation.tell(.reloaded) { $0.count = Int(clamping: next.mappings.generation) }
         // A shutdown that came in between knew nothing of these.
-        guard isShutDown.load(ordering: .sequentiallyConsistent) else { return }
+        guard live.isClosed else { return }
         new.team.shutdown()
         Task.detached { for lease in new.leases { await lease.provider.shutdown() } }
     }
+}
+
+extension ResolverConfigurationError {
+    /// A change of settings that nothing would go by.
+    static let shutDown = ResolverConfigurationError(
+        message: "the resolver is shut down, and takes no other settings"
+    )
 }
 
 extension ResolverConfiguration {

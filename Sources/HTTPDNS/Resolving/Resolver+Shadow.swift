@@ -42,7 +42,7 @@ extension Resolver {
         if let fresh { return word(of: fresh, inquiry) }
         guard let place else { return .failed }
         if place.starts { start(inquiry, place.seat.flight) }
-        if isShutDown.load(ordering: .sequentiallyConsistent) { waiter.deliver(.shutDown) }
+        if live.isClosed { waiter.deliver(.shutDown) }
         // A flight ends by itself within the resolver's limit.
         guard case .answer(let answer) = await waiter.value() else { return .failed }
         return word(of: answer, inquiry)

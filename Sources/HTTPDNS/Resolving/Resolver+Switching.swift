@@ -43,7 +43,7 @@ extension Resolver {
         var names = namesInUse(by: settings).makeIterator()
         /// The next name, if there is to be one: it may have been switched on again.
         func next() -> AnswerKey? {
-            while !isShutDown.load(ordering: .sequentiallyConsistent), lookAheads.load(ordering: .relaxed) == run,
+            while !live.isClosed, lookAheads.load(ordering: .relaxed) == run,
                 let name = names.next()
             {
                 if isOff(name.host, by: settings) { return name }
@@ -97,7 +97,7 @@ extension Resolver {
         }
         guard let place else { return }
         if place.starts { start(inquiry, place.seat.flight) }
-        if isShutDown.load(ordering: .sequentiallyConsistent) { waiter.deliver(.shutDown) }
+        if live.isClosed { waiter.deliver(.shutDown) }
         // A flight ends by itself within the resolver's limit.
         _ = await waiter.value()
     }

@@ -36,7 +36,6 @@ public final class Resolver: Sendable {
     let clearings = Atomic(0)
     /// The task that will save it, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
-    let isShutDown = Atomic(false)
     /// The number of times that names in use were looked up ahead on the system path. The newest run ends the ones before.
     let lookAheads = Atomic(0)
 
@@ -175,7 +174,7 @@ public final class Resolver: Sendable {
 
     /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
     public func shutdown() async {
-        isShutDown.store(true, ordering: .sequentiallyConsistent)
+        live.close()
         for shard in cache.shards {
             let (waiters, work) = shard.state.withLock { $0.flights.removeAll() }
             for waiter in waiters { waiter.deliver(.shutDown) }
@@ -198,7 +197,7 @@ public final class Resolver: Sendable {
 
     /// - Throws: ``ResolutionError`` after ``shutdown()``.
     func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
-        if isShutDown.load(ordering: .sequentiallyConsistent) { throw .shutDown(host: question.host.description) }
+        if live.isClosed { throw .shutDown(host: question.host.description) }
     }
 }
 

@@ -21,6 +21,9 @@ package final class SerialWork: Sendable {
 
     package convenience init() { self.init(startThread: DetachedThread.start) }
 
+    /// Takes its threads from a pool, which bounds their number.
+    package convenience init(on pool: ThreadPool) { self.init(startThread: pool.start) }
+
     init(startThread: @escaping StartThread) { self.startThread = startThread }
 
     /// Runs `work` after all that was given before, and returns what it returns.

@@ -1,5 +1,5 @@
 internal import HTTPDNS
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 /// The networks that requests may reach, whatever source an address comes from, and on every hop.
 ///

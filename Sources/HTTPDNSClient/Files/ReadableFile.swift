@@ -9,16 +9,16 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// A regular file that is read in pieces, on a thread of its own. It is closed with its last reference.
+/// A regular file that is read in pieces, on threads of ``ThreadPool/files``. It is closed with its last reference.
 final class ReadableFile: Sendable {
-    /// How much is read at once. Each reading starts a thread, which costs as much as copying a tenth of this.
+    /// How much is read at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
     private let path: String
     private let descriptor: Int32
     /// What it had when it was opened.
     let length: Int64
-    private let work = SerialWork()
+    private let work = SerialWork(on: ThreadPool.files)
 
     private init(_ path: String) throws(FileFault) {
         // A pipe without a writer would hold the call up.
@@ -46,7 +46,7 @@ final class ReadableFile: Sendable {
     ///   `requestBodyFailed`; `CancellationError`.
     static func open(_ path: String, until deadline: MonotonicTime?) async throws -> ReadableFile {
         do {
-            return try await SerialWork().run(until: deadline) { try ReadableFile(path) }
+            return try await SerialWork(on: ThreadPool.files).run(until: deadline) { try ReadableFile(path) }
         } catch let fault as FileFault {
             throw HTTPDNSClientError.unreadable(fault)
         } catch is SerialWork.Overdue {

@@ -34,6 +34,7 @@ extension HTTPDNSClient.Configuration {
         take(\.timeouts.tls)
         take(\.timeouts.firstByte)
         take(\.timeouts.idle)
+        take(\.timeouts.responseHead)
         take(\.timeouts.total)
         take(\.resolver.policy.allowed)
         take(\.resolver.policy.denied)

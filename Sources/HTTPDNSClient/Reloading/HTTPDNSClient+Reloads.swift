@@ -33,9 +33,9 @@ extension HTTPDNSClient {
     /// Begins to follow the source of the settings, if they have one.
     func startWatching(_ configuration: Configuration) {
         guard let source = configuration.source else { return }
-        let watch = source.watch(for: configuration) { [weak self] settings in
+        let watch = source.watch(for: configuration) { [weak self] settings, didApply in
             guard let self else { throw ConfigurationWatchEnded() }
-            return try await self.reload(settings)
+            return try await self.renew(settings, didApply)
         }
         self.watch.withLock { $0 = watch }
     }

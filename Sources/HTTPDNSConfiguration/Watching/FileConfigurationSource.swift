@@ -52,7 +52,7 @@ struct FileConfigurationSource: ConfigurationSource {
 
     func watch(
         for configuration: HTTPDNSClient.Configuration,
-        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
+        applying apply: @escaping ApplySettings
     ) -> any ConfigurationWatch {
         FileWatch(self, for: configuration, applying: apply)
     }

@@ -6,13 +6,14 @@ internal import HTTPDNSPrimitives
 /// A configuration file that a client follows.
 final class FileWatch: ConfigurationWatch {
     private let watcher: ConfigurationWatcher<ReloadResult>
+    private let renewal: SettingsRenewal
     private let reports: ReloadReports
     private let hangUp: HangUpSignal?
 
     init(
         _ source: FileConfigurationSource,
         for configuration: HTTPDNSClient.Configuration,
-        applying apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
+        applying apply: @escaping ApplySettings
     ) {
         let isWatching = configuration.watchesFile
         let reports = ReloadReports(
@@ -20,15 +21,13 @@ final class FileWatch: ConfigurationWatch {
             isWatching: isWatching,
             logger: configuration.logger ?? configuration.resolver.logger
         )
-        var settings = configuration
-        settings.source = nil
-        let renewal = SettingsRenewal(source, settings: settings, apply: apply)
+        renewal = SettingsRenewal(source, settings: configuration, apply: apply)
         watcher = ConfigurationWatcher(
             LocalFile(source.path, name: source.name),
             events: isWatching ? source.events() : NoFileEvents(),
             reading: source.reading,
             isOnDemandOnly: !isWatching,
-            apply: { try await renewal.apply($0) },
+            apply: { [renewal] in try await renewal.apply($0) },
             report: { reports.note($0) }
         )
         self.reports = reports
@@ -46,6 +45,8 @@ final class FileWatch: ConfigurationWatch {
         }
     }
 
+    func rebase(on settings: HTTPDNSClient.Configuration) { renewal.rebase(on: settings) }
+
     func end() async {
         hangUp?.end()
         await watcher.end()
@@ -59,25 +60,40 @@ final class FileWatch: ConfigurationWatch {
 
 /// Turns a new content of the file into settings, and applies them. Called from the watcher's thread, one after the other.
 private final class SettingsRenewal: Sendable {
+    private struct State: Sendable {
+        /// What the client was made of, or code put in use since.
+        var settings: HTTPDNSClient.Configuration
+        /// What the file said when ``settings`` were put in use.
+        var base: HTTPDNSClient.Configuration
+        /// What the file said when it was applied last.
+        var said: HTTPDNSClient.Configuration
+        var providers: LiveProviders
+
+        func renewed(to said: HTTPDNSClient.Configuration) -> HTTPDNSClient.Configuration {
+            var renewed = settings.renewed(from: base, to: said)
+            renewed.source = nil
+            return renewed
+        }
+    }
+
     private let source: FileConfigurationSource
-    /// What the client was made of.
-    private let settings: HTTPDNSClient.Configuration
-    private let apply: @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
-    private let providers: Lock<LiveProviders>
+    private let apply: ApplySettings
+    private let state: Lock<State>
 
     init(
         _ source: FileConfigurationSource,
         settings: HTTPDNSClient.Configuration,
-        apply: @escaping @Sendable (HTTPDNSClient.Configuration) async throws -> ReloadResult
+        apply: @escaping ApplySettings
     ) {
         self.source = source
-        self.settings = settings
         self.apply = apply
-        providers = Lock(source.providers)
+        state = Lock(
+            State(settings: settings, base: source.settings, said: source.settings, providers: source.providers)
+        )
     }
 
     func apply(_ bytes: [UInt8]) async throws -> ReloadResult {
-        let running = providers.withLock { $0 }
+        let running = state.withLock { $0.providers }
         var next = running
         let said = try FileConfigurationSource.parse(
             bytes,
@@ -86,13 +102,26 @@ private final class SettingsRenewal: Sendable {
             providers: &next
         )
         do {
-            let result = try await apply(settings.renewed(from: source.settings, to: said))
             let applied = next
-            providers.withLock { $0 = applied }
-            return result
+            return try await apply {
+                state.withLock { $0 }.renewed(to: said)
+            } _: {
+                state.withLock { state in
+                    state.said = said
+                    state.providers = applied
+                }
+            }
         } catch {
             next.end(except: running)
             throw error
+        }
+    }
+
+    /// What `settings` have otherwise than the file has now stays as they have it.
+    func rebase(on settings: HTTPDNSClient.Configuration) {
+        state.withLock { state in
+            state.settings = settings
+            state.base = state.said
         }
     }
 }

@@ -1,8 +1,10 @@
 import CurlTransport
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing
+
+@testable import HTTPDNSClient
 
 @Suite("Shutdown")
 struct ShutdownTests {
@@ -108,6 +110,63 @@ struct ShutdownTests {
         release.open()
         _ = try? await response
         #expect(await clientError { try await rig.client.get("https://one.test/") }?.code == .shutDown)
+    }
+
+    @Test("A watcher that hangs in a file system delays neither the end of the draining nor of the shutdown")
+    func hangingWatcher() async throws {
+        let release = Latch()
+        let started = Latch()
+        let wire = ScriptedWire { request, _ in
+            started.open()
+            await release.wait()
+            return .ok(from: request)
+        }
+        let watch = HangingWatch(until: release)
+        let rig = try Rig(wire: wire) { $0.source = watch }
+        rig.client.startWatching(rig.configuration)
+        async let response = rig.client.get("https://one.test/")
+        await started.wait()
+        let start = ContinuousClock.now
+        try await rig.client.shutdown(drainingFor: .milliseconds(200))
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(3), "\(elapsed)")
+        #expect(rig.wire.shutdowns.first.map { $0 < .milliseconds(100) } == true && rig.provider.isShutDown)
+        #expect(watch.isCancelled)
+        release.open()
+        _ = try? await response
+    }
+
+    /// A source whose watch is stuck until a latch opens.
+    private final class HangingWatch: ConfigurationSource, ConfigurationWatch {
+        private let latch: Latch
+        private let cancelled = Lock(false)
+
+        init(until latch: Latch) { self.latch = latch }
+
+        var isCancelled: Bool { cancelled.withLock { $0 } }
+        var status: ReloadStatus { ReloadStatus() }
+
+        func watch(
+            for settings: HTTPDNSClient.Configuration,
+            applying apply: @escaping ApplySettings
+        ) -> any ConfigurationWatch { self }
+
+        func reload() async throws -> ReloadResult { throw ConfigurationWatchEnded() }
+        func rebase(on settings: HTTPDNSClient.Configuration) {}
+        func end() async { await latch.wait() }
+        func cancel() { cancelled.withLock { $0 = true } }
+    }
+
+    @Test("Mappings take no changes after the shutdown")
+    func mappings() async throws {
+        let rig = try Rig()
+        try await rig.client.shutdown()
+        let generation = rig.client.mappings.generation
+        #expect(throws: ResolverConfigurationError.self) {
+            try rig.client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.9"]) }
+        }
+        #expect(throws: ResolverConfigurationError.self) { try rig.client.mappings.replaceBase(with: HostMappings()) }
+        #expect(rig.client.mappings.generation == generation)
     }
 
     @Test("many shutdowns at once all return")

@@ -147,6 +147,23 @@ struct FollowedFileTests {
         }
     }
 
+    @Test("A reload with settings of code is not undone by the next change of the file")
+    func reloadStays() async throws {
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            try await client.reload()
+            // As a program would: the file as it is now, and a change of its own.
+            var settings = try HTTPDNSClient.Configuration.file(folder("httpdns.yaml"))
+            settings.resolver.mappings[try MappingKey("b.test")] = .addresses(["203.0.113.50"])
+            try await client.reload(settings)
+            #expect(try await address(client, "b.test") == "203.0.113.50")
+            try folder.replace(Self.mapping("203.0.113.3"), "httpdns.yaml")
+            try await client.reload()
+            #expect(try await address(client) == "203.0.113.3")
+            #expect(try await address(client, "b.test") == "203.0.113.50")
+        }
+    }
+
     @Test("A provider of which the file says the same goes on, wherever it stands in the file; another one is another")
     func providers() throws {
         func settings(_ text: String) throws -> FileSettings { try ConfigurationFile.settings(text, name: "f.yaml") }
