@@ -46,7 +46,7 @@ public struct DefaultHeaders: Hashable, Sendable {
 
     /// Whether fields of this name hold secrets, as far as their names say so.
     package static func isSecret(_ name: HTTPField.Name) -> Bool {
-        name != .referer && RedirectPolicy().isSecret(HTTPField(name: name, value: ""))
+        name != .referer && RedirectPolicy().isListedSecret(name)
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.

@@ -15,11 +15,11 @@ extension Pipeline {
         guard let url = try? Canonicalizer.canonicalize(request.url) else { return request }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         let isForeign = context.way.isForeign
-        var given = rules?.fields(for: url.parsed.host) { isForeign && policy.isSecret($0) } ?? [:]
+        var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
         if let computedHeaders {
             var computed = try await fields(of: computedHeaders, for: request)
             // Who computes them cannot know that a stranger has named this host.
-            if isForeign { computed.removeAll(where: policy.isSecret) }
+            if isForeign { computed.removeAll(where: policy.withholds) }
             given.removeAll { computed.contains($0.name) }
             given.append(contentsOf: computed)
         }

@@ -66,7 +66,7 @@ struct RedirectedRequest {
         }
         changesOrigin = URLOrigin(target) != URLOrigin(base)
         if changesOrigin {
-            dropped += next.headerFields.takeOut { policy.isSecret($0) }
+            dropped += next.headerFields.takeOut { policy.withholds($0) }
             if base.credential != nil, !dropped.contains(.authorization) { dropped.append(.authorization) }
         } else if let credential = base.credential, !next.headerFields.contains(.authorization) {
             // The URL's user information is for the origin, and an absolute Location does not repeat it.

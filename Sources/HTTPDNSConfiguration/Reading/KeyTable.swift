@@ -96,7 +96,7 @@ package struct KeyTable: Sendable {
     )
     package static let timeouts = KeyTable(
         name: "client.timeouts",
-        keys: ["connect", "tls", "first_byte", "idle", "total"]
+        keys: ["connect", "tls", "first_byte", "idle", "response_head", "total"]
     )
     package static let connections = KeyTable(
         name: "client.connections",
@@ -106,7 +106,10 @@ package struct KeyTable: Sendable {
             "peer_certificates",
         ]
     )
-    package static let redirects = KeyTable(name: "client.redirects", keys: ["limit", "downgrade", "secret_fields"])
+    package static let redirects = KeyTable(
+        name: "client.redirects",
+        keys: ["limit", "downgrade", "secret_fields", "cross_origin_fields"]
+    )
     package static let retries = KeyTable(
         name: "client.retries",
         keys: ["limit", "delay", "max_delay", "max_retry_after", "statuses", "budget"]

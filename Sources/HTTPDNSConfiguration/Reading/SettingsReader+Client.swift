@@ -51,7 +51,8 @@ extension SettingsReader {
         var timeouts = HTTPDNSClient.Configuration.Timeouts()
         guard let fields = fields(of: node, .timeouts, path: "client.timeouts") else { return timeouts }
         let limits: [(key: String, property: WritableKeyPath<HTTPDNSClient.Configuration.Timeouts, Duration?>)] = [
-            ("connect", \.connect), ("tls", \.tls), ("first_byte", \.firstByte), ("idle", \.idle), ("total", \.total),
+            ("connect", \.connect), ("tls", \.tls), ("first_byte", \.firstByte), ("idle", \.idle),
+            ("response_head", \.responseHead), ("total", \.total),
         ]
         for (key, property) in limits {
             guard let node = fields[key] else { continue }

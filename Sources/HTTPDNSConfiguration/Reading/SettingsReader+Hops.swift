@@ -29,6 +29,9 @@ extension SettingsReader {
         if let node = fields["secret_fields"] {
             policy.secretFields.formUnion(readFieldNames(node, path: "client.redirects.secret_fields"))
         }
+        if let node = fields["cross_origin_fields"] {
+            policy.crossOriginFields = Set(readFieldNames(node, path: "client.redirects.cross_origin_fields"))
+        }
         return policy
     }
 

@@ -85,6 +85,41 @@ struct RedirectSecretsTests {
         #expect(response.exchanges[0].droppedFields.isEmpty)
     }
 
+    @Test(
+        "Field names that look like secrets stay behind, others go along",
+        arguments: [
+            ("X-Consul-Token", true), ("X-Gitlab-Token", true), ("Ocp-Apim-Subscription-Key", true),
+            ("CF-Access-Client-Secret", true), ("X-Shopify-Access-Token", true), ("X-Apikey", true),
+            ("X-Client-Credentials", true), ("X-Hub-Signature-256", true), ("x_session_id", true), ("X-AuthInfo", true),
+            ("X-Authority", true), ("X-Author", false), ("Idempotency-Key", false), ("X-Keyboard", false),
+            ("Accept-Language", false), ("traceparent", false),
+        ]
+    )
+    func patterns(name: String, staysBehind: Bool) async throws {
+        let rig = try Rig(
+            wire: ScriptedWire { request, _ in
+                let isFirst = request.url.host == .name("one.test")
+                return isFirst
+                    ? .ok(from: request, status: .found, fields: [.location: "https://two.test/"])
+                    : .ok(from: request)
+            }
+        )
+        let request = ClientRequest(url: "https://one.test/", headerFields: [try Self.name(name): "canary"])
+        let response = try await rig.client.execute(request)
+        let sent = rig.wire.requests.map { $0.headerFields.contains { $0.value == "canary" } }
+        #expect(sent == [true, !staysBehind])
+        #expect(response.exchanges.last?.droppedFields.map { $0.rawName } == (staysBehind ? [name] : []))
+    }
+
+    @Test("With a list of fields for other origins, only these go along, and never a standard secret")
+    func list() throws {
+        var policy = RedirectPolicy()
+        policy.crossOriginFields = [try Self.name("X-Partner-Token"), .accept, .authorization]
+        let names = ["X-Partner-Token", "Accept", "Accept-Language", "Authorization", "X-Vault-Token"]
+        let kept = try names.filter { !policy.withholds(HTTPField(name: try Self.name($0), value: "a")) }
+        #expect(kept == ["X-Partner-Token", "Accept"])
+    }
+
     /// No request gets there with it (RequestCheckTests); should one ever, it stays behind all the same.
     @Test(
         "a proxy's login would not cross either",
@@ -116,6 +151,8 @@ struct RedirectSecretsTests {
         request.headerFields[.authorization] = "Bearer canary-token"
         request.options.redirects = RedirectPolicy()
         request.options.redirects.secretFields = [try Self.name("x-tenant")]
+        // The key may go to partners, and nothing else that looks like a secret.
+        request.options.redirects.crossOriginFields = [try Self.name("X-Api-Key"), .contentType]
         let response = try await client.execute(request)
         try await client.shutdown()
         #expect(response.status == .ok && response.exchanges.count == 3)

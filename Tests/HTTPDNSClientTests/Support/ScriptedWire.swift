@@ -48,11 +48,12 @@ extension HopAnswer {
     static func ok(
         from request: TransferRequest,
         status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:],
         chunks: [[UInt8]] = [Array("hello".utf8)],
         endingWith failure: TransferFailure? = nil
     ) -> HopAnswer {
         HopAnswer(
-            head: HTTPResponse(status: status),
+            head: HTTPResponse(status: status, headerFields: fields),
             version: .http11,
             endpoint: request.endpoints[0],
             reusedConnection: false,

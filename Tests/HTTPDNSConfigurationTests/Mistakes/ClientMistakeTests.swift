@@ -22,8 +22,8 @@ struct ClientMistakeTests {
                 or h, such as 500ms or 30s
                 f.yaml:3:59: client.timeouts.idle: "never" is not a duration; allowed: a whole number with ms, s, m or \
                 h, such as 500ms or 30s
-                f.yaml:3:66: "totl" is not a key of client.timeouts; allowed: connect, tls, first_byte, idle, total (did \
-                you mean "total"?)
+                f.yaml:3:66: "totl" is not a key of client.timeouts; allowed: connect, tls, first_byte, idle, \
+                response_head, total (did you mean "total"?)
                 """
             ),
             MistakeCase(
@@ -86,7 +86,8 @@ struct ClientMistakeTests {
                 f.yaml:3:39: client.redirects.downgrade: found "yes"; allowed: true, false (write true)
                 f.yaml:3:60: client.redirects.secret_fields: "a b" is no name of a header field; allowed: such as \
                 X-Tenant-Token
-                f.yaml:3:68: "follow" is not a key of client.redirects; allowed: limit, downgrade, secret_fields
+                f.yaml:3:68: "follow" is not a key of client.redirects; allowed: limit, downgrade, secret_fields, \
+                cross_origin_fields
                 f.yaml:4:21: client.retries.limit: "-1" is out of range; allowed: a whole number from 0 to 100
                 f.yaml:4:32: client.retries.delay: "2h" is out of range; allowed: 0s to 1h
                 f.yaml:4:47: client.retries.statuses: "200" is out of range; allowed: a whole number from 400 to 599

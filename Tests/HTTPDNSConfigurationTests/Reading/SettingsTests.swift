@@ -180,7 +180,7 @@ struct SettingsTests {
             policy: { providers_may_answer: loopback, allow: [10.1.0.0/16, "fd00::/8", 169.254.1.1], deny: 10.1.2.0/24 }
             cache: { entries: 12, ttl: { min: 1s, max: 10m } }
             client:
-              timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, total: 1h }
+              timeouts: { connect: 250ms, tls: 3s, first_byte: none, idle: 2m, response_head: 90s, total: 1h }
               connections: { per_host: 4, total: 9, max_streams: 50, max_queued: 0, queue_wait: 2s, max_idle: 7 }
               http: 1.1
               max_response: 64KiB
@@ -196,7 +196,7 @@ struct SettingsTests {
         )
         var timeouts = HTTPDNSClient.Configuration.Timeouts()
         (timeouts.connect, timeouts.tls, timeouts.firstByte) = (.milliseconds(250), .seconds(3), nil)
-        (timeouts.idle, timeouts.total) = (.seconds(120), .seconds(3600))
+        (timeouts.idle, timeouts.responseHead, timeouts.total) = (.seconds(120), .seconds(90), .seconds(3600))
         #expect(settings.timeouts == timeouts)
         #expect(settings.maximumIdleConnections == 7)
         #expect(settings.connections.perHost == 4 && settings.connections.total == 9)
@@ -240,7 +240,7 @@ struct SettingsTests {
             """
             version: 1
             client:
-              redirects: { limit: 5, downgrade: true, secret_fields: [X-Tenant-Token, x-b] }
+              redirects: { limit: 5, downgrade: true, secret_fields: [X-Tenant-Token, x-b], cross_origin_fields: accept }
               retries:
                 limit: 1
                 delay: 50ms
@@ -256,6 +256,7 @@ struct SettingsTests {
         #expect(settings.redirects.limit == 5 && settings.redirects.allowsDowngrade)
         let own = try ["X-Tenant-Token", "X-B"].map { try #require(HTTPField.Name($0)) }
         #expect(settings.redirects.secretFields == RedirectPolicy.commonSecretFields.union(own))
+        #expect(settings.redirects.crossOriginFields == [.accept])
         var retries = RetryPolicy()
         (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
