@@ -11,7 +11,7 @@ public struct Download: Sendable {
 }
 
 extension HTTPDNSClient {
-    /// Sends a request and saves the body of its answer, whole or not at all, see ``ResponseBody/save(to:)``.
+    /// Sends a request and saves the body of its answer, whole or not at all, see ``ResponseBody/save(to:upTo:)``.
     ///
     /// The file is begun before the request is sent, so that a folder that cannot be written to costs nothing. Only an answer with
     /// a status from 200 to 299 is saved: an error page must not take the place of a good file. Others are an error with code
@@ -19,15 +19,23 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
     ///   - path: Where the body goes.
+    ///   - limit: The most bytes that are saved. A longer body is ``HTTPDNSClientError/Code/responseTooLarge``, and nothing is saved.
+    ///     ``ByteLimit/inherited`` is that of the request's options, else of the client.
+    ///   - decodesBody: Whether content codings are asked for and taken off. Without, the file has what the server sent.
     ///   - progress: Told how far it is, see ``ResponseBody/reportingProgress(_:)``.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
         _ request: ClientRequest,
         to path: String,
+        upTo limit: ByteLimit = .inherited,
+        decodesBody: Bool = false,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Download {
         let file = try await FileSaving(path)
         do {
+            var request = request
+            request.options.decodesBody = decodesBody
+            if !limit.isInherited { request.options.maximumResponseBody = limit }
             var response = try await execute(request)
             guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
             if let progress { response.body = response.body.reportingProgress(progress) }
@@ -39,7 +47,7 @@ extension HTTPDNSClient {
         }
     }
 
-    /// Sends a GET request and saves the body of its answer, see ``download(_:to:progress:)-(ClientRequest,_,_)``.
+    /// Sends a GET request and saves the body of its answer, see ``download(_:to:upTo:decodesBody:progress:)``.
     public func download(
         _ url: String,
         to path: String,
@@ -47,6 +55,8 @@ extension HTTPDNSClient {
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
         deadline: TimeLimit = .inherited,
+        upTo limit: ByteLimit = .inherited,
+        decodesBody: Bool = false,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> Download {
         var options = RequestOptions()
@@ -56,6 +66,8 @@ extension HTTPDNSClient {
         return try await download(
             ClientRequest(url: url, headerFields: headerFields, options: options),
             to: path,
+            upTo: limit,
+            decodesBody: decodesBody,
             progress: progress
         )
     }

@@ -47,7 +47,8 @@ extension TransportLoop {
         guard let pin = handle.pin, handle.mayHaveBeenSent, !handle.hasOpenedConnection else { return }
         switch phase {
         case .firstByte, .send, .body: break
-        case .total where pin.heardAt < handle.activeAt: break
+        case .head, .total:
+            guard pin.heardAt < handle.activeAt else { return }
         default: return
         }
         leaveSilent(pin)

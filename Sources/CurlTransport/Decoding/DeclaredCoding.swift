@@ -13,6 +13,9 @@ struct DeclaredCoding {
         if case .one(let coding) = content { coding } else { nil }
     }
 
+    /// Whether there is any.
+    var isDeclared: Bool { if case .none = content { false } else { true } }
+
     /// Takes note of a line of the head, with its end.
     mutating func read(_ line: UnsafeRawBufferPointer) {
         guard let value = line.value(of: DeclaredCoding.name) else { return }

@@ -38,6 +38,23 @@ extension EasyHandle {
         }
     }
 
+    /// Whether the body has become so much longer by decoding that it is made to fill a memory or a disk.
+    var isDecodingTooMuch: Bool {
+        guard declaredCoding.isDeclared, maximumBodyBytes == .max, bodyBytes > TransferLimits.uncheckedDecodedBytes,
+            transfer?.request.decodes == true
+        else { return false }
+        let (received, overflow) = receivedBodyBytes.multipliedReportingOverflow(
+            by: TransferLimits.maximumDecodingRatio
+        )
+        return !overflow && bodyBytes > received
+    }
+
+    static let decodesTooLong = TransferFailure(
+        code: .responseTooLarge,
+        phase: .body,
+        message: "the decoded body is over \(TransferLimits.maximumDecodingRatio) times as long as what the server sent"
+    )
+
     /// What a body comes to that has ended.
     var cutShort: TransferFailure? {
         guard inflater?.isAtEnd == false else { return nil }

@@ -42,7 +42,7 @@ extension TransportLoop {
         let limit = bound.limit ?? .nanoseconds(bound.deadline - handle.startedAt)
         var failure = failure(.timedOut, bound.phase, bound.message(limit: limit), handle)
         failure.limit = limit
-        if bound.phase == .total { failure.reached = handle.phaseOfFailure }
+        if bound.phase == .total || bound.phase == .head { failure.reached = handle.phaseOfFailure }
         return failure
     }
 

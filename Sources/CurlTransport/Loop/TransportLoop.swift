@@ -219,9 +219,9 @@ final class TransportLoop {
 
     private func start(_ transfer: Transfer) {
         if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
-        if let deadline = transfer.limits.deadline, deadline.nanoseconds <= now {
+        if let failure = transfer.limits.failure(at: now) {
             // A kept connection would take the request in the same turn in which the deadline is looked at.
-            return resumeLater(transfer.deliver(end: .failure(TransferFailure.deadlinePassedInQueue)))
+            return resumeLater(transfer.deliver(end: .failure(failure)))
         }
         let endpoints = transfer.request.endpoints
         if endpoints.count > 1 {

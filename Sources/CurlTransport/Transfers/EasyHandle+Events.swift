@@ -122,6 +122,10 @@ extension EasyHandle {
             failure = EasyHandle.tooLong(maximumBodyBytes)
             return false
         }
+        if isDecodingTooMuch {
+            failure = EasyHandle.decodesTooLong
+            return false
+        }
         if chunk.count + bytes.count > EasyHandle.maximumChunk, !chunk.isEmpty {
             chunks.append(chunk)
             chunk = []

@@ -27,10 +27,13 @@ extension EasyHandle {
     var summary: TransferSummary {
         TransferSummary(
             bodyBytes: bodyBytes,
-            wireBytes: Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)),
+            wireBytes: receivedBodyBytes,
             timings: timings(isComplete: true)
         )
     }
+
+    /// The bytes of the body so far, as they were sent.
+    var receivedBodyBytes: Int { Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) }
 
     /// Whether the response is whole by its head (RFC 9112 section 6.3, which counts the same over HTTP/2).
     var isResponseWhole: Bool {

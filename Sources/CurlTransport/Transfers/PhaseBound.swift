@@ -31,22 +31,34 @@ struct PhaseBound {
                 bound = PhaseBound(deadline: deadline, phase: phase, limit: limit)
             }
         }
+        func considerHead() {
+            guard let deadline = limits.headDeadline?.nanoseconds, deadline < bound.deadline else { return }
+            bound = PhaseBound(deadline: deadline, phase: .head, limit: nil)
+        }
         func consider(_ consequence: Consequence, _ phase: TransferFailure.Phase, at deadline: Int64) {
             guard deadline < bound.deadline else { return }
             bound = PhaseBound(deadline: deadline, phase: phase, limit: nil, consequence: consequence)
         }
         switch handle.phase {
         case .connecting:
+            considerHead()
             consider(.connect, limits.connect, since: handle.connectingSince)
             consider(.triesNext, .connect, at: handle.delayedUntil)
         case .securing:
+            considerHead()
             consider(.tls, limits.tls, since: handle.activeAt)
             consider(.triesNext, .tls, at: handle.delayedUntil)
         case .sending:
+            if limits.headAfterBody == nil { considerHead() }
             // A stream that has nothing to give is the caller's own pause, not the connection's.
             if !handle.isSendingPaused { consider(.send, limits.idle, since: handle.activeAt) }
             consider(.looks, .send, at: min(handle.looksAt, handle.hedgesAt))
         case .awaitingHead:
+            if let limit = limits.headAfterBody {
+                consider(.head, limit, since: handle.activeAt)
+            } else {
+                considerHead()
+            }
             consider(.firstByte, limits.firstByte, since: handle.activeAt)
             consider(.looks, .firstByte, at: min(handle.looksAt, handle.hedgesAt))
         case .receiving:
@@ -65,6 +77,7 @@ struct PhaseBound {
         case .send: "the server took no bytes of the request for \(time)"
         case .firstByte: "no byte of an answer within \(time)"
         case .body: "no byte of the body for \(time)"
+        case .head: "no response head within \(time)"
         case .queue, .total: "the answer was not complete within the total time of \(time)"
         }
     }

@@ -52,7 +52,11 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     }
 
     package enum Phase: String, Hashable, Sendable {
-        case queue, connect, tls, send, firstByte, body, total
+        case queue, connect, tls, send, firstByte, body
+        /// Until the response head, of all transfers of a call.
+        case head
+        /// Until the end of the body, of all transfers of a call.
+        case total
     }
 
     /// An error of the caller's. Two are the same that read the same.
@@ -105,9 +109,11 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
 
     static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 
-    static let deadlinePassedInQueue = TransferFailure(
-        code: .timedOut,
-        phase: .total,
-        message: "the deadline had passed before there was anything sent"
-    )
+    static func deadlinePassedInQueue(_ phase: Phase) -> TransferFailure {
+        TransferFailure(
+            code: .timedOut,
+            phase: phase,
+            message: "the deadline had passed before there was anything sent"
+        )
+    }
 }

@@ -70,10 +70,31 @@ package struct TransferLimits: Hashable, Sendable {
     package var idle: Duration? = .seconds(60)
     /// The moment, on ``SystemTimeSource``, at which the whole transfer ends.
     package var deadline: MonotonicTime?
+    /// The moment, on the same clock, at which the transfer ends unless the response head is there.
+    ///
+    /// While the body of a request is sent, and after it, ``idle`` and ``headAfterBody`` bound the transfer in its place.
+    package var headDeadline: MonotonicTime?
+    /// From the end of the request's body until the response head, for a request with a body.
+    package var headAfterBody: Duration?
     /// The longest body, after decoding, that is delivered.
+    ///
+    /// With nil a decoded body of more than 1 MiB ends the transfer when it is over ``maximumDecodingRatio`` times as long as what was
+    /// received.
     package var maximumResponseBytes: Int?
 
+    /// Text and JSON reach ratios of 5 to 30, logs up to 100; gzip ends at 1,032, and bombs are made near it.
+    static let maximumDecodingRatio = 200
+    /// Below this a ratio says nothing: a page of one repeated character does no harm.
+    static let uncheckedDecodedBytes = 1 << 20
+
     package init() {}
+
+    /// The failure of a transfer whose time was over before there was anything sent.
+    func failure(at now: Int64) -> TransferFailure? {
+        let times: [(MonotonicTime?, TransferFailure.Phase)] = [(deadline, .total), (headDeadline, .head)]
+        guard let (_, phase) = times.first(where: { $0.0.map { $0.nanoseconds <= now } ?? false }) else { return nil }
+        return .deadlinePassedInQueue(phase)
+    }
 }
 
 /// The bytes that a request carries.

@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
     /// The time of a blocking call for which neither the request nor the client has one: a thread that waits for ever helps
-    /// nobody. The default of ``Configuration/Timeouts/total``.
+    /// nobody. The default of ``Configuration/Timeouts/responseHead``.
     private static let longestWait = Duration.seconds(60)
     /// How long after the call's deadline the thread waits for the error that says in which phase it passed.
     private static let grace = Duration.seconds(1)
@@ -27,12 +27,10 @@ extension HTTPDNSClient {
         upTo limit: ByteCount = .mebibytes(16)
     ) throws -> CollectedResponse {
         guard !ThreadDuty.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
-        let time = CallTime(
-            start: SystemTimeSource().now(),
-            limit: request.options.deadline.duration(inheriting: pipeline.total) ?? HTTPDNSClient.longestWait
-        )
+        let timeLimit = TimeLimit(pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait)
+        let time = pipeline.time(timeLimit)
         var request = request
-        request.options.deadline = time.limit.map { TimeLimit($0) } ?? .inherited
+        request.options.deadline = timeLimit
         let outcome = Monitor<Result<CollectedResponse, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await StreamReading.$executor.withValue(threads.blocking) {

@@ -105,7 +105,7 @@ extension Pipeline {
             of: rewritten,
             for: request,
             on: context.way,
-            deadline: context.deadline
+            deadline: context.call.firstDeadline
         ) { endpoint in
             !tried.contains { $0.endpoint == endpoint }
         }

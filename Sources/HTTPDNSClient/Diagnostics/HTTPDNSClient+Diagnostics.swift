@@ -222,7 +222,7 @@ extension Diagnostics.Limits {
         tlsSeconds = calls.tls?.inSeconds
         firstByteSeconds = calls.firstByte?.inSeconds
         idleSeconds = calls.idle?.inSeconds
-        totalSeconds = pipeline.total?.inSeconds
+        totalSeconds = pipeline.time(.inherited).limit?.inSeconds
     }
 }
 

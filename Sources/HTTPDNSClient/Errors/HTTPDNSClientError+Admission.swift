@@ -11,7 +11,7 @@ extension HTTPDNSClientError {
             case .deadline:
                 (
                     .timedOut, "waited \(failure.waited.shortText) for a connection until the call's deadline",
-                    "options.deadline bounds it for one call, timeouts.total for all; \(HTTPDNSClientError.relief)"
+                    "\(HTTPDNSClientError.callTimeHint); \(HTTPDNSClientError.relief)"
                 )
             case .waitedTooLong:
                 (
@@ -45,7 +45,7 @@ extension HTTPDNSClientError {
         )
         elapsed = call.elapsed
         switch failure.reason {
-        case .deadline: (limit, isCallDeadline) = (call.limit, true)
+        case .deadline: (limit, isCallDeadline) = (call.firstLimit, true)
         case .waitedTooLong: limit = failure.limits.wait
         default: break
         }

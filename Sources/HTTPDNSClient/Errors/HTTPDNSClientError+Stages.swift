@@ -41,9 +41,25 @@ extension HTTPDNSClientError {
             stage: .total,
             message: "the call's deadline passed before \(host) port \(port) was resolved",
             host: host.description,
-            hint: "options.deadline bounds one call, timeouts.total all of them"
+            hint: HTTPDNSClientError.callTimeHint
         )
         error.isCallDeadline = true
+        return error
+    }
+
+    static let callTimeHint = "options.deadline bounds one call, timeouts.responseHead and timeouts.total all of them"
+
+    /// The time of a call was over while an interceptor or a hook ran.
+    static func overdue(_ call: CallTime, mayHaveBeenSent: Bool) -> HTTPDNSClientError {
+        var error = HTTPDNSClientError(
+            code: .timedOut,
+            stage: .interceptor,
+            message:
+                "the call did not end within \((call.limit ?? .zero).shortText): an interceptor or a hook was still at work",
+            hint:
+                "options.deadline bounds one call, timeouts.total all of them; both count what interceptors and hooks do"
+        )
+        (error.limit, error.isCallDeadline, error.requestMayHaveBeenSent) = (call.limit, true, mayHaveBeenSent)
         return error
     }
 

@@ -6,11 +6,14 @@ extension HTTPDNSClientError {
     init(_ failure: TransferFailure, on hop: HopRecord) {
         let stage = Stage(failure)
         // The transport counts from its own start, the caller from the call's.
-        let isTotal = failure.code == .timedOut && failure.phase == .total
-        let limit = isTotal ? hop.time.limit ?? failure.limit : failure.limit
+        let isTotal = failure.code == .timedOut && (failure.phase == .total || failure.phase == .head)
+        let own = failure.phase == .head ? hop.time.headLimit : hop.time.limit
+        let limit = isTotal ? own ?? failure.limit : failure.limit
         let text =
             if isTotal, let limit {
-                "the answer was not complete within the call's \(limit.shortText)"
+                failure.phase == .head
+                    ? "the response head did not come within the call's \(limit.shortText)"
+                    : "the answer was not complete within the call's \(limit.shortText)"
             } else {
                 failure.message
             }
@@ -91,7 +94,7 @@ extension HTTPDNSClientError {
             stage: .body,
             message: "the body of the response\(hop.map { " from \($0.origin)" } ?? "") is longer than \(limit)",
             host: hop?.host,
-            hint: "collect(upTo:) with a higher limit, or read the body chunk by chunk"
+            hint: "give a higher limit, or read the body chunk by chunk"
         )
         error.requestMayHaveBeenSent = hop != nil
         if let hop { error.elapsed = hop.time.elapsed }
@@ -120,7 +123,7 @@ extension HTTPDNSClientError {
         case .timedOut: timeoutHint(failure.phase)
         case .connectionLost:
             failure.requestMayHaveBeenSent ? "send it again only if doing it twice does no harm" : "send it again"
-        case .responseTooLarge: "raise maximumResponseBody if the server is trusted with that much"
+        case .responseTooLarge: "set a higher maximumResponseBody if the server is trusted with that much"
         case .bodyConsumedTwice: readOnceHint
         case .limitReached: "wait for answers before sending more, or raise maximumRequestsInFlight"
         case .clientCertificateUnusable: "trust.clientCertificate wants PEM files that belong together"
@@ -137,6 +140,8 @@ extension HTTPDNSClientError {
         case .tls: "timeouts.tls bounds it"
         case .firstByte: "timeouts.firstByte bounds it"
         case .send, .body: "timeouts.idle bounds it"
+        case .head:
+            "timeouts.responseHead bounds it; options.deadline sets another time for one call, its body included"
         case .queue, .total: "options.deadline bounds it for one call, timeouts.total for all"
         }
     }
@@ -193,7 +198,7 @@ extension HTTPDNSClientError.Stage {
             case .send: self = .send
             case .firstByte: self = .firstByte
             case .body: self = .body
-            case .total: self = .total
+            case .head, .total: self = .total
             }
         }
     }

@@ -1,3 +1,4 @@
+internal import HTTPDNSPrimitives
 internal import Synchronization
 
 /// One call of a client that has interceptors, as calls nested in it see it.
@@ -15,6 +16,8 @@ final class CallFrame: Sendable {
     private let parent: CallFrame?
     private let sent = Atomic(false)
     private let hops = Atomic(0)
+    /// All that were answered, in the order of their responses.
+    private let exchanges = Lock<[Exchange]>([])
 
     init(client: AnyObject) {
         let client = ObjectIdentifier(client)
@@ -31,6 +34,23 @@ final class CallFrame: Sendable {
 
     /// A number for the next hop of the call, from 0.
     func nextHop() -> Int { hops.wrappingAdd(1, ordering: .relaxed).oldValue }
+
+    /// Keeps an exchange, under a number.
+    func note(_ exchange: inout Exchange) {
+        exchange.number = CallFrame.lastExchange.wrappingAdd(1, ordering: .relaxed).newValue
+        let noted = exchange
+        exchanges.withLock { $0.append(noted) }
+    }
+
+    /// Puts those before `last` that led to other responses, which interceptors did not return. A response that an interceptor has
+    /// made by itself stays without any.
+    func addEarlier(to last: inout [Exchange]) {
+        guard !last.isEmpty else { return }
+        let others = exchanges.withLock { $0 }.filter { exchange in !last.contains { $0.number == exchange.number } }
+        last = others + last
+    }
+
+    private static let lastExchange = Atomic<UInt64>(0)
 
     func noteSent() { sent.store(true, ordering: .relaxed) }
 }

@@ -6,6 +6,8 @@ struct CallSettings: Hashable, Sendable {
     let limits: TransferLimits
     /// For a call with its body.
     let total: Duration?
+    /// For a call until the head of its response.
+    let responseHead: Duration?
     let versions: HTTPVersionChoice
     let headers: HostHeaderRules?
     let redirects: RedirectPolicy
@@ -23,6 +25,7 @@ struct CallSettings: Hashable, Sendable {
         limits.maximumResponseBytes = configuration.maximumResponseBody.bytes
         self.limits = limits
         total = configuration.timeouts.total
+        responseHead = configuration.timeouts.responseHead
         versions = configuration.versions
         headers = HostHeaderRules(configuration.headers)
         redirects = configuration.redirects

@@ -9,7 +9,7 @@ public struct InterceptionContext: Sendable {
     /// Which hop of the call this is, from 0: a second `next` of an application interceptor begins hop 1. Application
     /// interceptors themselves, which are above all hops, see 0.
     public internal(set) var hop: Int
-    /// When the whole call ends, on `SystemTimeSource`.
+    /// When the whole call ends, with its body, on `SystemTimeSource`; nil when nothing limits it as a whole.
     public let deadline: MonotonicTime?
     /// How deep this call is inside other calls of the same client, from 0.
     public let depth: Int
@@ -43,7 +43,7 @@ public struct InterceptionContext: Sendable {
 
     /// What the hops before this one say about it.
     var way = HopWay()
-    let call: CallTime
+    var call: CallTime
     /// The networks that the call's own request says it may reach.
     let reachableNetworks: ReachableNetworks
     /// Nil for a call that compresses nothing.
@@ -57,10 +57,40 @@ public struct InterceptionContext: Sendable {
 /// When a call began and how long it may take.
 struct CallTime: Sendable {
     let start: MonotonicTime
+    /// For the call with its body.
     let limit: Duration?
+    /// For the response head, from ``headStart`` on.
+    let headLimit: Duration?
+    private var headStart: MonotonicTime
 
+    /// - Parameters:
+    ///   - own: The limit of the request.
+    ///   - settings: Those of the client, for a request without a limit of its own.
+    init(_ own: TimeLimit, _ settings: CallSettings) {
+        start = SystemTimeSource().now()
+        headStart = start
+        limit = own.duration(inheriting: settings.total)
+        headLimit = own.isInherited ? settings.responseHead : nil
+    }
+
+    /// When the body must have ended.
     var deadline: MonotonicTime? { limit.map { start + $0 } }
+    /// When the head must be there.
+    var headDeadline: MonotonicTime? { headLimit.map { headStart + $0 } }
+    /// When what comes before the head must have ended.
+    var firstDeadline: MonotonicTime? {
+        guard let head = headDeadline else { return deadline }
+        return deadline.map { min($0, head) } ?? head
+    }
+    /// The limit that ``firstDeadline`` comes from.
+    var firstLimit: Duration? { firstDeadline == deadline ? limit : headLimit }
     var elapsed: Duration { SystemTimeSource().now() - start }
+
+    /// Lets the time for the head begin again after a hop.
+    /// - Parameter request: What the hop sent. A long body must not take the time of the next hop.
+    mutating func nextHop(after request: ClientRequest) {
+        if !request.body.isEmpty { headStart = SystemTimeSource().now() }
+    }
 }
 
 /// What a redirect or a retry asks of the next hop, besides its request.

@@ -21,7 +21,7 @@ extension Pipeline {
                 let waited = try await admission.enter(
                     for: origin,
                     priority,
-                    deadline: context.deadline,
+                    deadline: context.call.firstDeadline,
                     of: member
                 )
                 place = AdmissionPlace(admission, origin, outer: place)

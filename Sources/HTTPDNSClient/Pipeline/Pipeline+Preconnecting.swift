@@ -8,10 +8,7 @@ extension Pipeline {
     /// - Returns: Where the connection leads.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func preconnect(_ request: ClientRequest) async throws -> Endpoint {
-        let time = CallTime(
-            start: SystemTimeSource().now(),
-            limit: request.options.deadline.duration(inheriting: total)
-        )
+        let time = time(request.options.deadline)
         do {
             return try await keepConnection(for: request, time)
         } catch let error as HTTPDNSClientError {
@@ -37,7 +34,7 @@ extension Pipeline {
         if let unresolved = try unresolved(request) {
             rewritten = unresolved
         } else {
-            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.deadline)
+            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.firstDeadline)
         }
         do {
             _ = try await transfer(request, to: rewritten, context)

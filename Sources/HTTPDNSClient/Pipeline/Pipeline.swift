@@ -78,8 +78,8 @@ final class Pipeline: Sendable {
 
     /// The limits in force.
     var limits: TransferLimits { current.values.limits }
-    /// The time limit of a call that has none of its own.
-    var total: Duration? { current.values.total }
+    /// The time limits of a call: those of the client, or its own.
+    func time(_ own: TimeLimit) -> CallTime { CallTime(own, current.values) }
 
     /// Which redirects are followed by a request without a policy of its own.
     var redirects: RedirectPolicy { current.values.redirects }
@@ -96,12 +96,9 @@ final class Pipeline: Sendable {
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
-        let time = CallTime(
-            start: SystemTimeSource().now(),
-            limit: (request.own?.options.deadline ?? .inherited).duration(inheriting: total)
-        )
+        let time = time(request.own?.options.deadline ?? .inherited)
         do {
-            if application.isEmpty, network.isEmpty { return try await plainCall(request, carrying: rewritten, time) }
+            if !hasCodeOfOthers { return try await plainCall(request, carrying: rewritten, time) }
             return try await interceptedCall(request, carrying: rewritten, time)
         } catch let error as HTTPDNSClientError {
             throw completed(error, time)
@@ -113,7 +110,9 @@ final class Pipeline: Sendable {
         var error = error
         if error.elapsed == .zero { error.elapsed = time.elapsed }
         // The resolver counts from its own start, the caller from the call's.
-        if error.isCallDeadline, let limit = time.limit { error.limit = limit }
+        if error.isCallDeadline, !(error.underlying is TransferFailure), let limit = time.firstLimit {
+            error.limit = limit
+        }
         log(error)
         return error
     }
@@ -165,7 +164,13 @@ final class Pipeline: Sendable {
             frame: frame
         )
         do {
-            return try await CallFrame.$current.withValue(frame) { try await apply(0, request, context) }
+            var response = try await CallFrame.$current.withValue(frame) {
+                try await ended(by: time.deadline) { [context] in try await self.apply(0, request, context) }
+            }
+            frame.addEarlier(to: &response.exchanges)
+            return response
+        } catch is CallOverdue {
+            throw HTTPDNSClientError.overdue(time, mayHaveBeenSent: frame.mayHaveSent)
         } catch is CancellationError {
             throw CancellationError()
         } catch {
@@ -173,6 +178,44 @@ final class Pipeline: Sendable {
             if frame.mayHaveSent { error.requestMayHaveBeenSent = true }
             throw error
         }
+    }
+
+    /// Runs the steps of a call between which code of others runs, and cancels them when the call's time is over. Code that does not
+    /// listen to that holds the call up all the same.
+    private func ended(
+        by deadline: MonotonicTime?,
+        _ steps: @escaping @Sendable () async throws -> ClientResponse
+    ) async throws -> ClientResponse {
+        guard let deadline else { return try await steps() }
+        return try await withThrowingTaskGroup(of: ClientResponse?.self) { tasks in
+            tasks.addTask { try await steps() }
+            tasks.addTask {
+                // The step that is under way ends at the deadline, with an error that says where it was.
+                try await SystemTimeSource().sleep(until: deadline + Pipeline.overdueGrace)
+                return nil
+            }
+            defer { tasks.cancelAll() }
+            while let response = try await tasks.next() {
+                if let response { return response }
+                tasks.cancelAll()
+                do {
+                    _ = try await tasks.next()
+                } catch let error as HTTPDNSClientError where error.code == .timedOut {
+                    throw error
+                } catch {}
+                throw CallOverdue()
+            }
+            throw CancellationError()
+        }
+    }
+
+    /// The time that the step under way at the deadline has for its own error.
+    private static let overdueGrace = Duration.milliseconds(20)
+    private struct CallOverdue: Error {}
+
+    /// Whether interceptors or hooks run within a call.
+    private var hasCodeOfOthers: Bool {
+        !application.isEmpty || !network.isEmpty || computedHeaders != nil || redirectHook != nil
     }
 
     static let lastCallID = Atomic<UInt64>(0)
@@ -244,7 +287,7 @@ final class Pipeline: Sendable {
         let rewritten = try await rewriter.rewrite(
             request,
             carrying: context.rewritten,
-            deadline: context.deadline,
+            deadline: context.call.firstDeadline,
             freshAfter: context.way.freshAfter
         )
         guard let scope = context.way.redirectedFrom else { return rewritten }
@@ -297,7 +340,7 @@ final class Pipeline: Sendable {
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)
-        let exchange = Exchange(
+        var exchange = Exchange(
             request: rewritten,
             remote: answer.endpoint,
             proxy: way.proxy?.description,
@@ -313,6 +356,7 @@ final class Pipeline: Sendable {
             resolve: rewritten.source == .request || rewritten.isUnresolved ? nil : rewritten.resolution.elapsed,
             timings: answer.timings
         )
+        context.frame?.note(&exchange)
         return ClientResponse(
             head: answer.head,
             version: answer.version,
@@ -345,7 +389,9 @@ final class Pipeline: Sendable {
         transfer.passage = passage
         transfer.order = order.order(of: content.resolution)
         transfer.hedgeAfter = hedgeAfter
-        transfer.limits.deadline = context.deadline
+        transfer.limits.deadline = context.call.deadline
+        transfer.limits.headDeadline = context.call.headDeadline
+        if !request.body.isEmpty { transfer.limits.headAfterBody = context.call.headLimit }
         transfer.place = context.place
         transfer.withholdsCertificate = context.way.isForeign
         transfer.uploadProgress = request.body.progress(sending: body)

@@ -77,6 +77,7 @@ extension Pipeline {
             context.way.isForeign = target.map { URLOrigin($0) != URLOrigin(origin) } ?? true
             context.way.droppedFields = dropped
             try await response.body.drain()
+            context.call.nextHop(after: request)
             request = next
             response = try await sendHop(request, context)
             exchanges += response.exchanges

@@ -72,6 +72,9 @@ public struct RequestBody: Sendable {
     /// Whether the body can be sent a second time.
     public var isReplayable: Bool { pass == nil }
 
+    /// Whether there is none.
+    var isEmpty: Bool { if case .none = content { true } else { false } }
+
     /// Whether the body is a stream whose reading has begun.
     var isSpent: Bool { pass?.isTaken ?? false }
 

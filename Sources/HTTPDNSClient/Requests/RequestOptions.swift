@@ -23,7 +23,8 @@ public struct RequestOptions: Hashable, Sendable {
     /// ``HTTPDNSClient/Configuration/reachableNetworks``; any other value wins over these. It holds for the whole call: a request
     /// that an interceptor or a redirect hook sends instead can narrow it, and not widen it.
     public var reachableNetworks = ReachableNetworks.inherited
-    /// The total time for the call, resolving and the body included.
+    /// The total time for the call, resolving and the body included. A value of its own stands in place of both
+    /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
     public var deadline = TimeLimit.inherited
     /// The families allowed; nil means the client's.
     public var families: AddressFamilies?

@@ -13,7 +13,8 @@ public struct TimeLimit: Hashable, Sendable, CustomStringConvertible {
 
     private init(content: Content) { self.content = content }
 
-    /// The client's ``HTTPDNSClient/Configuration/Timeouts/total``, the default of a request's options.
+    /// The client's ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``, the default
+    /// of a request's options.
     public static let inherited = TimeLimit(content: .inherited)
     /// No limit for the call as a whole. Those of its phases hold.
     public static let unlimited = TimeLimit(content: .unlimited)

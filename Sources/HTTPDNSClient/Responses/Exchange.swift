@@ -36,4 +36,6 @@ public struct Exchange: Sendable {
     public var resolve: Duration?
     /// The phases known at the head. ``ResponseBody/summary`` has the total.
     public var timings: TransferTimings
+    /// Unique in the process for a call through interceptors or hooks, 0 for others.
+    var number: UInt64 = 0
 }

@@ -39,7 +39,7 @@ extension Pipeline {
             let wait = run.next(
                 after: outcome,
                 isBodySpent: request.body.isSpent,
-                left: context.deadline.map { $0 - SystemTimeSource().now() },
+                left: context.call.firstDeadline.map { $0 - SystemTimeSource().now() },
                 random: retrying.chance()
             ), !gate.isClosed, retrying.take(retries.budget)
         {
@@ -54,6 +54,7 @@ extension Pipeline {
                 return try trail.completed(.failure(HTTPDNSClientError.shutDown)).get()
             }
             trail.noteRetry()
+            context.call.nextHop(after: request)
             do {
                 result = .success(try await follow(request, context))
             } catch {

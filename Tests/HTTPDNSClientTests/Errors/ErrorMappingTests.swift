@@ -13,7 +13,7 @@ struct ErrorMappingTests {
     private static let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
 
     private func error(from failure: TransferFailure) async throws -> HTTPDNSClientError {
-        let rig = try Rig(wire: ScriptedWire { _, _ in throw failure })
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw failure }) { $0.timeouts.total = .seconds(60) }
         return try #require(
             await clientError { try await rig.client.get("https://user:secret@one.test/?token=secret") }
         )

@@ -1,5 +1,7 @@
 import CurlTransport
+import Dispatch
 import Foundation
+import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSPrimitives
 import HTTPTypes
@@ -82,6 +84,32 @@ struct SavingTests {
         #expect(try contents("files/v2.bin") == "\u{1}\u{2}" && contents("v3.bin") == "\u{1}\u{2}")
     }
 
+    @Test("A body over the limit is not saved, whether its length is declared or not", arguments: [true, false])
+    func tooLong(isDeclared: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let fields: HTTPFields = isDeclared ? [.contentLength: "6"] : [:]
+        let rig = try Rig(
+            wire: ScriptedWire { request, _ in .ok(from: request, fields: fields, chunks: [[1, 2, 3], [4, 5, 6]]) }
+        )
+        let path = "\(folder)/a"
+        let error = await clientError {
+            try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(5))
+        }
+        #expect(error?.code == .responseTooLarge)
+        #expect(try names() == [])
+        #expect(try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(6)) == 6)
+        _ = try await rig.client.download("https://one.test/", to: path, upTo: .bytes(7))
+        #expect(rig.wire.requests.last?.limits.maximumResponseBytes == 7)
+    }
+
+    @Test("A download has what the server sent, and is decoded when it is asked for", arguments: [false, true])
+    func decoding(isAsked: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a", decodesBody: isAsked)
+        #expect(rig.wire.requests.map { $0.decodes } == [isAsked])
+    }
+
     @Test("a body that breaks and a status that is no success leave what was there, and nothing else")
     func failures() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
@@ -94,6 +122,38 @@ struct SavingTests {
         #expect(status?.code == .unexpectedStatus && status?.message.contains("404") == true)
         #expect(status?.requestMayHaveBeenSent == true && status?.host == "one.test")
         #expect(try names() == ["a"] && contents("a") == "old")
+    }
+
+    @Test("300 downloads at once and their slow disk take at most 16 threads, and all end well")
+    func boundedThreads() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1, 2, 3]])
+        let folder = folder
+        let threads = Lock((now: 0, most: 0))
+        // As many as the pool of the process has, each stuck in a slow disk.
+        let pool = ThreadPool(limit: 16) { work in
+            threads.withLock { threads in
+                threads.now += 1
+                threads.most = max(threads.most, threads.now)
+            }
+            return DetachedThread.start {
+                work()
+                threads.withLock { $0.now -= 1 }
+            }
+        }
+        let disk = DispatchSemaphore(value: 0)
+        for _ in 0..<16 { #expect(pool.start { disk.wait() }) }
+        let downloads = ThreadPool.$files.withValue(pool) {
+            (0..<300).map { number in
+                Task { try await rig.client.download("https://one.test/", to: "\(folder)/\(number)").bytes }
+            }
+        }
+        let limit = ContinuousClock.now + .seconds(20)
+        while pool.waitingCount < 300, ContinuousClock.now < limit { await Task.yield() }
+        #expect(pool.waitingCount == 300 && threads.withLock { $0.most } == 16)
+        for _ in 0..<16 { disk.signal() }
+        for download in downloads { #expect(try await download.value == 3) }
+        #expect(try names().count == 300)
     }
 
     @Test(
@@ -161,7 +221,7 @@ struct SavingTests {
             }
             let seen = Lock<[TransferProgress]>([])
             let client = try Rig(wire: wire).client
-            _ = try await client.download("https://one.test/", to: "\(folder)/a") { step in
+            _ = try await client.download("https://one.test/", to: "\(folder)/a", decodesBody: true) { step in
                 seen.withLock { $0.append(step) }
             }
             let total: Int64? = length != nil && coding == nil ? 5 : nil

@@ -220,4 +220,20 @@ struct PipelineOrderTests {
         let deadline = try #require(sent[1].limits.deadline)
         #expect(deadline >= before + .seconds(7) && deadline <= after + .seconds(7))
     }
+
+    @Test("Each sending of an interceptor is in the exchanges, the one of the response last", arguments: [false, true])
+    func secondSending(returnsFirst: Bool) async throws {
+        let wire = ScriptedWire { request, number in .ok(from: request, status: number == 0 ? .accepted : .ok) }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.applicationInterceptors = [
+                Around { request, context, next in
+                    let first = try await next(request, context)
+                    let second = try await next(request, context)
+                    return returnsFirst ? first : second
+                }
+            ]
+        }
+        let statuses = try await rig.client.get("https://one.test/").exchanges.map { $0.status.code }
+        #expect(statuses == (returnsFirst ? [200, 202] : [202, 200]))
+    }
 }
