@@ -11,7 +11,8 @@ extension HTTPDNSClient {
     package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
 
     /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
-    /// them; transfers in flight finish where they are.
+    /// them; transfers in flight finish where they are. For a request all of them change in one step: one that is not sent yet when a
+    /// reload overtakes it is made again by the new ones, behind its interceptors.
     ///
     /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
     /// ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``, ``Configuration/versions``,
@@ -57,21 +58,33 @@ extension HTTPDNSClient {
     private func apply(_ configuration: Configuration) async throws -> ReloadResult {
         if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
         let ways = try await lane?.prepare(configuration)
+        var (isPlaced, isChanged, isAdopted) = (false, false, true)
+        func place() {
+            isPlaced = true
+            isChanged = pipeline.reload(configuration)
+            guard let lane, let ways else { return }
+            isAdopted = lane.exchange(ways)
+            isChanged = true
+        }
         var result: ReloadResult
         do {
-            result = try resolver.reload(configuration.resolverSettings, isEnabled: configuration.isEnabled)
+            result = try resolver.reload(configuration.resolverSettings, isEnabled: configuration.isEnabled) {
+                install in
+                pipeline.exchangeSettings { if install() { place() } }
+            }
         } catch {
             if let ways { await lane?.abandon(ways) }
             if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
-        if pipeline.reload(configuration) { result.isChanged = true }
-        if let ways {
-            try await lane?.adopt(ways)
-            // No address is warm by the new ones.
-            pipeline.choice.forgetHeld()
-            result.isChanged = true
+        if !isPlaced { pipeline.exchangeSettings { place() } }
+        if let ways, !isAdopted {
+            await lane?.abandon(ways)
+            throw HTTPDNSClientError.shutDown
         }
+        // No address is warm by other trust settings.
+        if ways != nil { pipeline.choice.forgetHeld() }
+        if isChanged { result.isChanged = true }
         result.needsRestart = Set(result.needsRestart + differencesThatNeedARestart(from: configuration)).sorted()
         return result
     }

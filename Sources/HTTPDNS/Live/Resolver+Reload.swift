@@ -25,11 +25,15 @@ extension Resolver {
     }
 
     /// As ``reload(_:)``.
-    /// - Parameter isEnabled: Whether the file has all of it switched on; nil means as before.
+    /// - Parameters:
+    ///   - isEnabled: Whether the file has all of it switched on; nil means as before.
+    ///   - place: Calls its argument, which puts the settings in use unless it returns false, and what else belongs to the same step.
+    ///     It is not called when nothing changes.
     @discardableResult
     package func reload(
         _ settings: ResolverConfiguration,
-        isEnabled: Bool?
+        isEnabled: Bool?,
+        placing place: (_ install: () -> Bool) -> Void = { _ = $0() }
     ) throws(ResolverConfigurationError) -> ReloadResult {
         var settings = settings
         // The clock of all that is cached cannot change under it.
@@ -70,7 +74,12 @@ extension Resolver {
             // What goes off is off before the new settings are seen, and what goes on is on after.
             killSwitch.setFile(resolving.switchedOff, keeping: true)
             directory.add(resolving.configuration.providers)
-            guard let next = live.install(mappings: mappings, resolving: resolving, after: present) else { continue }
+            var installed: LiveSettings?
+            place {
+                installed = live.install(mappings: mappings, resolving: resolving, after: present)
+                return installed != nil
+            }
+            guard let next = installed else { continue }
             finish(next, replacing: present.resolving)
             retryRefusedAccounts()
             return ReloadResult(

@@ -3,7 +3,23 @@ internal import HTTPTypes
 
 // Before the network interceptors, so that they see what is sent.
 extension Pipeline {
-    /// The request of a hop with the fields that the client adds. Nothing of it stays for the next hop.
+    /// Makes a hop by the settings in use: with the fields that the client adds by these, and without those that it has added by
+    /// earlier ones. Nothing of it stays for the next hop.
+    /// - Throws: As ``withDefaultHeaders(_:_:_:)``.
+    func settle(_ request: inout ClientRequest, _ context: inout InterceptionContext) async throws {
+        context.settingsNumber = await settingsNumber()
+        for field in context.addedFields {
+            if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
+        }
+        context.addedFields = [:]
+        let headers = current.values.headers
+        guard headers != nil || computedHeaders != nil else { return }
+        let count = request.headerFields.count
+        request = try await withDefaultHeaders(request, headers, context)
+        context.addedFields.append(contentsOf: request.headerFields.dropFirst(count))
+    }
+
+    /// The request of a hop with the fields that the client adds, behind its own.
     /// - Throws: ``HTTPDNSClientError``, `invalidRequest` for computed fields that are the client's own and `interceptorFailed`
     ///   for an error of who computes them; `CancellationError`.
     func withDefaultHeaders(

@@ -5,8 +5,10 @@ package import HTTPTypes
 /// The way to the wire, below all stages: libcurl's loop, or a script in tests.
 package protocol HopSending: AnyObject, Sendable {
     /// Sends one hop and returns at the head of its response.
-    /// - Throws: ``TransferFailure``, `CancellationError`.
-    func send(_ request: consuming TransferRequest) async throws -> HopAnswer
+    /// - Parameter isStale: Whether other settings have taken the place of those that the request was made by. It is asked when the
+    ///   trust settings for it are chosen.
+    /// - Throws: ``TransferFailure``, ``StaleSettings``, `CancellationError`.
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer
 
     /// Lets no later hop use a connection that is open now. Those in flight end on theirs.
     func retireConnections()
@@ -25,6 +27,11 @@ package protocol HopSending: AnyObject, Sendable {
 
     /// Refuses new hops, lets those in flight end for `duration`, cuts the rest. Idempotent.
     func shutdown(drainingFor duration: Duration) async
+}
+
+/// Other settings have taken the place of those that a hop was made by. Nothing of it was sent.
+package struct StaleSettings: Error {
+    package init() {}
 }
 
 extension HopSending {
@@ -88,7 +95,7 @@ extension HopAnswer {
 }
 
 extension Transport: HopSending {
-    package func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
+    package func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
         HopAnswer(try await execute(request))
     }
 }

@@ -50,6 +50,10 @@ public struct InterceptionContext: Sendable {
     let compressed: CompressedOnce?
     /// Nil for a client without interceptors, whose calls cannot nest.
     let frame: CallFrame?
+    /// The settings that the hop is made by, see ``Pipeline/isStale(_:)``; nil for a connection without a request.
+    var settingsNumber: UInt64?
+    /// The fields that the client added to the hop's request by these settings.
+    var addedFields = HTTPFields()
     /// The hop's place among those that may be on their way; nil where nothing is limited.
     var place: AdmissionPlace?
 }

@@ -18,6 +18,8 @@ final class Pipeline: Sendable {
     let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<SharedCallSettings>
+    /// Two for each exchange of settings: one when it begins, one when it is done.
+    private let settingsChanges = Atomic<UInt64>(0)
     /// Whether a call without networks of its own may reach the public internet alone: of ``settings``, for every hop to read
     /// without the lock.
     private let reachesPublicInternetOnly: Atomic<Bool>
@@ -62,6 +64,30 @@ final class Pipeline: Sendable {
         reachesPublicInternetOnly = Atomic(configuration.reachableNetworks == .publicInternet)
     }
 
+    /// Puts settings in use of which parts are elsewhere too: for a hop all of them change in one step.
+    /// - Parameter exchange: Puts all parts in their places. It waits for nothing.
+    func exchangeSettings(_ exchange: () -> Void) {
+        settingsChanges.add(1, ordering: .sequentiallyConsistent)
+        exchange()
+        settingsChanges.add(1, ordering: .sequentiallyConsistent)
+    }
+
+    /// The number of the settings in use, which is even. While they are exchanged it waits, for some microseconds.
+    func settingsNumber() async -> UInt64 {
+        while true {
+            let number = settingsChanges.load(ordering: .sequentiallyConsistent)
+            if number.isMultiple(of: 2) { return number }
+            await Task.yield()
+        }
+    }
+
+    /// Whether a hop was made by other settings than those in use. It is begun again then, since its address, its fields and the trust
+    /// settings could belong to different ones.
+    func isStale(_ context: InterceptionContext) -> Bool {
+        guard let number = context.settingsNumber else { return false }
+        return settingsChanges.load(ordering: .sequentiallyConsistent) != number
+    }
+
     /// Takes other time limits, versions, limits of bodies and trust in proxies.
     /// - Returns: Whether one of them is another than before.
     func reload(_ configuration: HTTPDNSClient.Configuration) -> Bool {
@@ -74,7 +100,7 @@ final class Pipeline: Sendable {
     }
 
     /// What is in force now.
-    private var current: SharedCallSettings { settings.withLock { $0 } }
+    var current: SharedCallSettings { settings.withLock { $0 } }
 
     /// The limits in force.
     var limits: TransferLimits { current.values.limits }
@@ -240,11 +266,11 @@ final class Pipeline: Sendable {
 
     /// Sends one hop of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
     func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
-        var context = context
+        var (request, context) = (request, context)
         if let frame = context.frame { context.hop = frame.nextHop() }
-        let headers = current.values.headers
-        guard headers != nil || computedHeaders != nil else { return try await hop(0, request, context) }
-        return try await hop(0, withDefaultHeaders(request, headers, context), context)
+        context.addedFields = [:]
+        try await settle(&request, &context)
+        return try await hop(0, request, context)
     }
 
     // MARK: network interceptors, once per hop
@@ -264,7 +290,21 @@ final class Pipeline: Sendable {
 
     // MARK: stage and transfer
 
+    /// A hop that settings overtake is made again by the new ones. Its interceptors do not run again: nothing of it was sent.
     private func rewriteAndTransfer(
+        _ request: ClientRequest,
+        _ context: InterceptionContext
+    ) async throws -> ClientResponse {
+        do {
+            return try await rewriteAndTransferOnce(request, context)
+        } catch is StaleSettings {
+            var (request, context) = (request, context)
+            try await settle(&request, &context)
+            return try await rewriteAndTransfer(request, context)
+        }
+    }
+
+    private func rewriteAndTransferOnce(
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> ClientResponse {

@@ -127,7 +127,8 @@ extension Pipeline {
             let passage = waysOut.straightPassage
             // Made in place: a request that stands in a variable is copied on its way, all its references counted.
             return try await sender.send(
-                transferRequest(request, to: rewritten, endpoints, through: passage, context, body)
+                transferRequest(request, to: rewritten, endpoints, through: passage, context, body),
+                unless: { isStale(context) }
             )
         }
         var departures = try await departures(
@@ -135,7 +136,7 @@ extension Pipeline {
             to: rewritten,
             endpoints,
             by: way,
-            deadline: context.deadline
+            deadline: context.call.firstDeadline
         )[...]
         let first = departures.first?.proxyEndpoint
         while let departure = departures.popFirst() {
@@ -149,7 +150,8 @@ extension Pipeline {
                         through: departure.passage,
                         context,
                         body
-                    )
+                    ),
+                    unless: { isStale(context) }
                 )
                 context.frame?.noteSent()
                 if let proxy = way.proxy {
@@ -160,8 +162,10 @@ extension Pipeline {
             } catch let failure as TransferFailure {
                 guard let proxy = way.proxy, failure.isWorthAnotherAddress(of: proxy) else { throw failure }
                 if let next = departures.first?.proxyEndpoint ?? first { waysOut.prefer(next, of: proxy) }
-                let isOver = context.deadline.map { SystemTimeSource().now() >= $0 } ?? false
-                guard failure.phase != .total, !isOver, !departures.isEmpty else { throw failure }
+                let isOver = context.call.firstDeadline.map { SystemTimeSource().now() >= $0 } ?? false
+                guard failure.phase != .total, failure.phase != .head, !isOver, !departures.isEmpty else {
+                    throw failure
+                }
             }
         }
         // A resolution without addresses is an error of its own.
@@ -174,7 +178,7 @@ extension Pipeline {
         _ hop: HopRecord
     ) async throws -> RequestBodySource {
         do {
-            return try await request.body.opened(until: context.deadline, keeping: context.compressed)
+            return try await request.body.opened(until: context.call.firstDeadline, keeping: context.compressed)
         } catch let overdue as BodyOverdue {
             throw HTTPDNSClientError(overdue, on: hop)
         }

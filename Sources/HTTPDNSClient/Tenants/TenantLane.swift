@@ -36,9 +36,10 @@ final class TenantLane: HopSending {
         giveBack()
     }
 
-    func send(_ request: consuming TransferRequest) async throws -> HopAnswer {
+    func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
         while true {
             let (ways, cohort) = state.withLock { ($0.ways, $0.cohort) }
+            if isStale() { throw StaleSettings() }
             let way = ways[request.url.host]
             do {
                 return HopAnswer(try await way.execute(consume request, in: group, cohort: cohort))
@@ -114,7 +115,7 @@ final class TenantLane: HopSending {
     // MARK: other trust settings
 
     /// Gets ready for other trust settings: their files are read and tried, and nothing has changed yet. What it returns goes to
-    /// ``adopt(_:)`` or to ``abandon(_:)``.
+    /// ``exchange(_:)`` or to ``abandon(_:)``.
     /// - Returns: The ways of these settings; nil when they are those in use.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func prepare(_ configuration: HTTPDNSClient.Configuration) async throws(HTTPDNSClientError) -> TrustedWays? {
@@ -125,8 +126,8 @@ final class TenantLane: HopSending {
 
     /// Lets all transfers that begin from now on take these ways. Those in flight end where they are, and so do loops that
     /// nobody else uses.
-    /// - Throws: ``HTTPDNSClientError`` with code `shutDown`.
-    func adopt(_ ways: TrustedWays) async throws(HTTPDNSClientError) {
+    /// - Returns: Whether they are in use; not after the shutdown.
+    func exchange(_ ways: TrustedWays) -> Bool {
         let old = state.withLock { state -> (ways: TrustedWays, cohort: Int)? in
             if state.isClosed { return nil }
             let old = (state.ways, state.cohort)
@@ -139,15 +140,13 @@ final class TenantLane: HopSending {
             executor.follow(ways.everybody.executor)
             return old
         }
-        guard let old else {
-            await abandon(ways)
-            throw HTTPDNSClientError.shutDown
-        }
+        guard let old else { return false }
         ways.noteTaken()
         Task { [weak self, group] in
             await group.awaitEnd(ofCohort: old.cohort)
             await self?.end(cohort: old.cohort)
         }
+        return true
     }
 
     /// Gives back what was prepared.

@@ -22,7 +22,8 @@ final class ScriptedWire: HopSending {
     var requests: [TransferRequest] { state.withLock { $0.requests } }
     var shutdowns: [Duration] { state.withLock { $0.shutdowns } }
 
-    func send(_ request: TransferRequest) async throws -> HopAnswer {
+    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+        if isStale() { throw StaleSettings() }
         let number = state.withLock { state in
             var kept = request
             // It is for the time of the sending, and not for that of the test.
