@@ -22,4 +22,11 @@ package enum CurlLibrary {
         guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
         return information.pointee.version_num < 0x080000
     }()
+
+    /// Whether it loses a response over HTTP/2 whose stream the server resets (RST_STREAM), when it reads both at once: until 8.0 it looks at
+    /// the reset before the response that it has read (`cf_h2_recv`; corrected in 8.1).
+    package static let losesResponseBeforeReset: Bool = {
+        guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
+        return information.pointee.version_num < 0x080100
+    }()
 }

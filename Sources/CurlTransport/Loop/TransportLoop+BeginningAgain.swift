@@ -73,7 +73,7 @@ extension TransportLoop {
     /// a server may end each connection.
     private func beginAgainOnNewConnection(_ handle: EasyHandle) -> Bool {
         guard handle.stream != nil, !handle.isHeadBegun, !handle.hasFailed, !handle.isRepeated,
-            handle.transfer?.mayBeSentTwice == true, let old = handle.pin
+            handle.transfer?.mayBeSentTwice == true, handle.tlsAlert == nil, let old = handle.pin
         else { return false }
         curl_multi_remove_handle(multi, handle.curl)
         handle.isRepeated = true

@@ -127,7 +127,8 @@ extension EasyHandle {
             return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
         case CURLE_GOT_NOTHING,
             CURLE_PARTIAL_FILE where !isHeadBegun:
-            return failure(.connectionLost, .firstByte, "the server closed the connection without an answer")
+            let text = "the server closed the connection without an answer"
+            return failure(.connectionLost, .firstByte, text + adviceAfterReset)
         case CURLE_PARTIAL_FILE:
             return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
         case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
@@ -139,12 +140,18 @@ extension EasyHandle {
             if code == CURLE_RECV_ERROR, let text = curlText, text.hasSuffix("in chunked-encoding") {
                 return failure(.protocolViolation, .body, text)
             }
-            return failure(.connectionLost, phaseOfFailure, "the connection broke")
+            if let alert = tlsAlert { return failure(.tlsFailed, .tls, alert) }
+            return failure(
+                .connectionLost,
+                phaseOfFailure,
+                curlText.map { "the connection broke: \($0)" } ?? "the connection broke"
+            )
         case CURLE_BAD_FUNCTION_ARGUMENT where isHeadComplete:
             // libcurl's code for a trailer without a colon (7.88: `readwrite_data`).
             return EasyHandle.trailerViolation
         case CURLE_HTTP2_STREAM:
-            return failure(.connectionLost, phaseOfFailure, curlText ?? "the server reset the HTTP/2 stream")
+            let text = curlText ?? "the server reset the HTTP/2 stream"
+            return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)
         case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
             // The session has no streams left, as a rule after a GOAWAY.
             return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
@@ -192,6 +199,27 @@ extension EasyHandle {
         if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
         // It may repeat what the server sent.
         return text.escaped(limit: Int(CURL_ERROR_SIZE))
+    }
+
+    /// What the error of a request with a body says when the server may have answered it early (RFC 9113 section 8.1).
+    private var adviceAfterReset: String {
+        guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
+            return ""
+        }
+        return "; libcurl \(CurlLibrary.version) loses a response that the server sends together with a reset: "
+            + "send large bodies over HTTP/1.1, or use libcurl 8.1"
+    }
+
+    /// An alert with which the server ended TLS after the handshake; nil when the connection ended otherwise. With TLS 1.3 that is how a
+    /// server refuses the client's certificate: it sees the certificate only when the client's handshake is done (RFC 8446 section 4.4.2).
+    var tlsAlert: String? {
+        guard transfer?.request.isOverTLS == true, !isHeadBegun, let text = curlText,
+            text.lowercased().contains("alert")
+        else { return nil }
+        let own = (try? loop.trust.get())?.settings.clientCertificate != nil
+        let advice =
+            own ? "the client certificate was sent if the server asked for one" : "no client certificate is set"
+        return "the server refused the connection after the TLS handshake (\(advice)): \(text)"
     }
 
     private var pinMessage: String {

@@ -32,6 +32,38 @@ struct EarlyResponseTests {
         }
     }
 
+    private static let refusals = [
+        (HTTP2Frames.head("413", endsStream: true), ""),
+        (HTTP2Frames.head("401", length: "2", endsStream: false) + HTTP2Frames.data("no"), "no"),
+    ]
+
+    @Test("A response whose stream is reset afterwards (NO_ERROR) arrives", arguments: refusals)
+    func resetLater(frames: [UInt8], text: String) async throws {
+        let reset: [RawServer.Step] = [.pause(.milliseconds(50)), .send(HTTP2Frames.reset(0))]
+        try await exchange(.post, frames, then: reset, idle: .seconds(20)) { fixture, request in
+            let (_, body) = try await fixture.fetch(request)
+            #expect(String(decoding: body, as: UTF8.self) == text)
+        }
+    }
+
+    // Docs/Library.md says the same of the versions.
+    @Test(
+        "A response that is read together with its reset arrives with libcurl 8.1; before, the error advises",
+        arguments: refusals
+    )
+    func resetAtOnce(frames: [UInt8], text: String) async throws {
+        try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(20)) { fixture, request in
+            if CurlLibrary.losesResponseBeforeReset {
+                let failure = try #require(await fixture.failure(of: request))
+                #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+                #expect(failure.message.contains("send large bodies over HTTP/1.1"), "\(failure)")
+            } else {
+                let (_, body) = try await fixture.fetch(request)
+                #expect(String(decoding: body, as: UTF8.self) == text)
+            }
+        }
+    }
+
     @Test("a response without a length ends with the idle limit while its request is being sent")
     func withoutLength() async throws {
         let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
@@ -45,11 +77,12 @@ struct EarlyResponseTests {
     private func exchange(
         _ method: HTTPRequest.Method,
         _ frames: [UInt8],
+        then steps: [RawServer.Step] = [],
         idle: Duration,
         _ body: (TransportFixture, TransferRequest) async throws -> Void
     ) async throws {
         let rig = try await ServerRig.shared()
-        let (server, relay) = try await TLSRelay.saying(frames, rig)
+        let (server, relay) = try await TLSRelay.scripted(TLSRelay.connection(saying: frames) + steps, rig)
         defer { withExtendedLifetime(server) {} }
         let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
         let fed = HandFedStream()

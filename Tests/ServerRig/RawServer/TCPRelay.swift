@@ -16,12 +16,18 @@ public final class TCPRelay: Sendable {
     ///   - server: The server's address.
     ///   - serverPort: The server's port.
     ///   - address: A loopback address to listen on.
+    ///   - delay: The time that it keeps what comes from the server, and the end of its connection.
     /// - Throws: ``SystemCallError`` when that cannot be listened on.
-    public init(to server: String, port serverPort: UInt16, address: String = "127.0.0.1") throws {
+    public init(
+        to server: String,
+        port serverPort: UInt16,
+        address: String = "127.0.0.1",
+        delay: Duration = .zero
+    ) throws {
         listener = try SocketAddress(address, 0).listeningSocket(backlog: 128)
         self.address = address
         port = try SocketAddress.port(of: listener)
-        traffic = RelayedTraffic(server: try SocketAddress(server, serverPort))
+        traffic = RelayedTraffic(server: try SocketAddress(server, serverPort), delay: delay)
         startThread { [listener, traffic] in traffic.accept(at: listener) }
     }
 
@@ -32,6 +38,9 @@ public final class TCPRelay: Sendable {
 
     /// How many connections it has taken so far.
     public var connectionCount: Int { traffic.count }
+
+    /// The number of bytes of servers that it has passed on so far.
+    public var answeredBytes: Int { traffic.answeredBytes }
 
     /// Drops the packets of all clients from now on, as a host does that has gone without a word: nothing is read and nothing
     /// acknowledged, and new connections neither stand nor fail.
@@ -58,14 +67,21 @@ private final class RelayedTraffic: Sendable {
         var passages: [Int: Passage] = [:]
         var count = 0
         var losesAnswers = false
+        var answeredBytes = 0
     }
 
     private let server: SocketAddress
     private let state = Lock(State())
 
-    init(server: SocketAddress) { self.server = server }
+    private let delay: useconds_t
+
+    init(server: SocketAddress, delay: Duration) {
+        self.server = server
+        self.delay = useconds_t(delay / .microseconds(1))
+    }
 
     var count: Int { state.withLock { $0.count } }
+    var answeredBytes: Int { state.withLock { $0.answeredBytes } }
 
     func swallow() {
         state.withLock { state in
@@ -132,6 +148,7 @@ private final class RelayedTraffic: Sendable {
             var descriptors = [client, server].map { pollfd(fd: $0, events: Int16(POLLIN), revents: 0) }
             guard poll(&descriptors, 2, -1) >= 0 || errno == EINTR else { return }
             for (from, to) in [(0, 1), (1, 0)] where descriptors[from].revents != 0 {
+                if from == 1 { usleep(delay) }
                 let count = recv(descriptors[from].fd, &buffer, buffer.count, 0)
                 guard count > 0 else { return }
                 if from == 1, state.withLock({ $0.losesAnswers }) { continue }
@@ -142,6 +159,7 @@ private final class RelayedTraffic: Sendable {
                     }
                     guard more > 0 else { return }
                     sent += more
+                    if from == 1 { state.withLock { $0.answeredBytes += more } }
                 }
             }
         }
