@@ -52,6 +52,10 @@ package struct TransportConfiguration: Sendable {
     /// How endpoints are connected to without a request; nil: not at all.
     package var activeProbing: ActiveProbing?
     package var logger: Logger?
+    #if os(Linux)
+    /// The epoll driver's system call.
+    var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
+    #endif
     /// Whether the machine has a route to an IPv6 address.
     package var hasRoute: @Sendable (IPAddress) -> Bool = RouteProbe.systemHasRoute
     /// Numbers in 0..<1, which spread cool-downs.

@@ -6,6 +6,9 @@ internal import Glibc
 internal import Musl
 #endif
 
+/// epoll_ctl(2).
+typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
+
 /// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
 ///
 /// libcurl takes its interest in a socket back and announces it anew round each keep-alive request. A socket that nobody
@@ -37,25 +40,35 @@ final class EpollDriver: LoopDriver {
     /// The number of the last wait that reported all sockets, and whose events are handled.
     private var lastWholeWait: UInt64 = 0
     private var room: IdleRoom
+    private let control: EpollControl
+    /// Sockets that the kernel did not take.
+    private var unwatched: [(descriptor: Int32, error: Int32)] = []
 
-    /// - Throws: ``TransferFailure`` when the system gives no descriptor.
+    /// - Throws: ``TransferFailure`` when the system gives no descriptor, or does not watch the waker's.
     init(
         multi: UnsafeMutableRawPointer,
         waker: Waker,
         room: IdleRoom,
-        clock: @escaping () -> Int64
+        clock: @escaping () -> Int64,
+        control: @escaping EpollControl
     ) throws(TransferFailure) {
-        descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
         guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
-        self.multi = multi
-        self.waker = waker
-        self.clock = clock
-        self.room = room
         var event = epoll_event()
         // By edges: each wake is told once, and nobody has to read the descriptor.
         event.events = EPOLLIN.rawValue | EPOLLET.rawValue
         event.data.fd = waker.descriptor
-        epoll_ctl(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event)
+        guard control(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event) == 0 else {
+            let error = errno
+            close(descriptor)
+            throw TransferFailure.notWatched(error)
+        }
+        self.descriptor = descriptor
+        self.control = control
+        self.multi = multi
+        self.waker = waker
+        self.clock = clock
+        self.room = room
         let me = Unmanaged.passUnretained(self).toOpaque()
         _ = ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
         _ = ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
@@ -76,6 +89,12 @@ final class EpollDriver: LoopDriver {
     deinit {
         close(descriptor)
         events.deallocate()
+    }
+
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] {
+        if unwatched.isEmpty { return [] }
+        defer { unwatched = [] }
+        return unwatched
     }
 
     func act(now: Int64) {
@@ -116,7 +135,7 @@ final class EpollDriver: LoopDriver {
         // The kernel forgets a closed descriptor by itself, but not while a forked process still has it: its events would
         // go on waking the loop, and nothing could take it out any more.
         if registrations[Int(descriptor)].registered != 0 {
-            epoll_ctl(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
+            _ = control(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
         }
         registrations[Int(descriptor)] = Registration()
     }
@@ -130,7 +149,7 @@ final class EpollDriver: LoopDriver {
         let socket = event.data.fd
         if socket == waker.descriptor { return }
         if registrations[Int(socket)].wanted == 0 {
-            epoll_ctl(descriptor, EPOLL_CTL_DEL, socket, nil)
+            _ = control(descriptor, EPOLL_CTL_DEL, socket, nil)
             registrations[Int(socket)].registered = 0
             return
         }
@@ -155,7 +174,9 @@ final class EpollDriver: LoopDriver {
         event.data.fd = socket
         if wanted & UInt8(CURL_POLL_IN) != 0 { event.events |= EPOLLIN.rawValue }
         if wanted & UInt8(CURL_POLL_OUT) != 0 { event.events |= EPOLLOUT.rawValue }
-        epoll_ctl(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event)
+        guard control(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event) == 0 else {
+            return unwatched.append((socket, errno))
+        }
         registrations[index].registered = wanted
     }
 

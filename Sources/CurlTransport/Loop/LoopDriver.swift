@@ -10,6 +10,9 @@ protocol LoopDriver: AnyObject {
     /// Whether nothing had arrived on a socket that libcurl does not wait for when the last wait ended; false where that is not known.
     func isSilent(_ descriptor: Int32) -> Bool
 
+    /// The sockets that the kernel did not take to watch since the last call, and its error numbers.
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)]
+
     /// libcurl is about to close a descriptor; its number may soon mean another socket.
     func socketClosed(_ descriptor: Int32)
 

@@ -31,6 +31,8 @@ final class PollDriver: LoopDriver {
 
     func isSilent(_ descriptor: Int32) -> Bool { false }
 
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] { [] }
+
     func socketClosed(_ descriptor: Int32) {}
 
     func detach() {}

@@ -123,7 +123,14 @@ final class TransportLoop {
         _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
         switch configuration.driver {
         #if os(Linux)
-        case .epoll: driver = try EpollDriver(multi: multi, waker: waker, room: room, clock: clock)
+        case .epoll:
+            driver = try EpollDriver(
+                multi: multi,
+                waker: waker,
+                room: room,
+                clock: clock,
+                control: configuration.epollControl
+            )
         #endif
         case .poll: driver = PollDriver(multi: multi, waker: waker, room: room, clock: clock)
         }
@@ -145,6 +152,7 @@ final class TransportLoop {
             resumeCallers()
             admitWaiting()
             if isDraining, active.isEmpty || now >= drainDeadline { return }
+            if endUnwatched() { continue }
             let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
             driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
             mailbox.wakeUp()
@@ -153,6 +161,21 @@ final class TransportLoop {
             deliverTouched()
             resumeCallers()
         }
+    }
+
+    /// Ends the transfers whose sockets the kernel does not watch. Nothing would wake the loop for them.
+    /// - Returns: Whether there were any.
+    private func endUnwatched() -> Bool {
+        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
+        for (descriptor, error) in unwatched {
+            guard let connection = pins.connection(descriptor) else { continue }
+            for handle in active where handle.connection === connection {
+                var failure = TransferFailure.notWatched(error)
+                failure.phase = handle.phaseOfFailure
+                finish(handle, .failure(completed(failure, handle)))
+            }
+        }
+        return true
     }
 
     private func end() {

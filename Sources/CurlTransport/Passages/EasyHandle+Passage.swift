@@ -27,12 +27,14 @@ extension EasyHandle {
         }
         if proxy.keepsName {
             // Not as the loop believes servers: its settings may be those of the request's host alone.
-            try proxy.trust.apply(to: curl, besides: (try? loop.trust.get())?.authorityFile)
+            try proxy.trust.apply(to: curl, besides: (try? loop.trust.get())?.authorityFile, &options)
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
         }
         // An address in brackets can have no entry, and libcurl looks none up: it only asks first.
-        if pin.proxyName.hasPrefix("[") { _ = ccurl_set_resolver_start_function(curl, nil) }
+        if pin.proxyName.hasPrefix("[") {
+            options.note(ccurl_set_resolver_start_function(curl, nil), CURLOPT_RESOLVER_START_FUNCTION)
+        }
     }
 
     /// Whether a kept connection is not the pin's, for which libcurl took it: it knows connections to a proxy by the proxy's name,

@@ -22,20 +22,24 @@ package struct ProxyTrust: Hashable, Sendable {
 
     /// - Parameter serverAuthorities: The CA file that servers are believed by on the same handle; nil for none.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing`.
-    func apply(to curl: UnsafeMutableRawPointer, besides serverAuthorities: String?) throws(TransferFailure) {
+    func apply(
+        to curl: UnsafeMutableRawPointer,
+        besides serverAuthorities: String?,
+        _ options: inout OptionResults
+    ) throws(TransferFailure) {
         if let authorityFile = try authorityFile() {
-            _ = ccurl_set_string(curl, CURLOPT_PROXY_CAINFO, authorityFile)
+            options.set(CURLOPT_PROXY_CAINFO, authorityFile, of: curl)
             if authorityFile != serverAuthorities {
                 // Who looks after the servers' file does not look after this one.
-                _ = ccurl_set_long(curl, CURLOPT_CA_CACHE_TIMEOUT, ProxyTrust.secondsPerDay)
+                options.set(CURLOPT_CA_CACHE_TIMEOUT, ProxyTrust.secondsPerDay, of: curl)
             }
         } else {
-            _ = ccurl_set_long(curl, CURLOPT_PROXY_SSL_VERIFYPEER, 0)
-            _ = ccurl_set_long(curl, CURLOPT_PROXY_SSL_VERIFYHOST, 0)
+            options.set(CURLOPT_PROXY_SSL_VERIFYPEER, 0, of: curl)
+            options.set(CURLOPT_PROXY_SSL_VERIFYHOST, 0, of: curl)
         }
-        _ = ccurl_set_string(curl, CURLOPT_PROXY_CAPATH, nil)
+        options.set(CURLOPT_PROXY_CAPATH, nil, of: curl)
         let version = minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        _ = ccurl_set_long(curl, CURLOPT_PROXY_SSLVERSION, Int(version))
+        options.set(CURLOPT_PROXY_SSLVERSION, Int(version), of: curl)
     }
 
     /// libcurl's default for CURLOPT_CA_CACHE_TIMEOUT.

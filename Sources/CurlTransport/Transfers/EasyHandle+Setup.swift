@@ -30,7 +30,7 @@ extension EasyHandle {
         }
         if !transfer.request.decodes {
             needsReset = true
-            _ = ccurl_set_string(curl, CURLOPT_ACCEPT_ENCODING, nil)
+            set(CURLOPT_ACCEPT_ENCODING, nil)
         }
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         try set(pin, removals: removals)
@@ -57,6 +57,18 @@ extension EasyHandle {
             setConnectsFresh(true)
             set(CURLOPT_SSL_SESSIONID_CACHE, 0)
         }
+        try checkOptions()
+    }
+
+    /// - Throws: ``TransferFailure`` with code `transport` when libcurl refused an option.
+    private func checkOptions() throws(TransferFailure) {
+        do throws(TransferFailure) {
+            try options.check()
+        } catch {
+            // Those that are set once in a handle's life may be missing.
+            needsReset = true
+            throw error
+        }
     }
 
     /// What libcurl is told of a transfer's pin.
@@ -74,6 +86,7 @@ extension EasyHandle {
         self.pin = pin
         use(nil, isOpenedHere: false)
         try set(pin, removals: removals)
+        try checkOptions()
     }
 
     /// What is the same for all transfers of a handle.
@@ -92,21 +105,21 @@ extension EasyHandle {
         set(CURLOPT_ACCEPT_ENCODING, "")
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
-        _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer)
+        options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
         // Entries leave libcurl's table only when the loop takes them out.
         set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
-        _ = ccurl_set_resolver_start_function(curl, refuseLookup)
+        options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
         set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
         set(CURLOPT_WRITEDATA, pointer: me)
         set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
         set(CURLOPT_HEADERDATA, pointer: me)
-        _ = ccurl_set_prerequest_function(curl, approveCallback)
+        options.note(ccurl_set_prerequest_function(curl, approveCallback), CURLOPT_PREREQFUNCTION)
         set(CURLOPT_PREREQDATA, pointer: me)
         set(CURLOPT_DEBUGDATA, pointer: me)
-        _ = ccurl_set_debug_function(curl, traceCallback)
-        _ = ccurl_set_open_socket_function(curl, openSocketCallback)
+        options.note(ccurl_set_debug_function(curl, traceCallback), CURLOPT_DEBUGFUNCTION)
+        options.note(ccurl_set_open_socket_function(curl, openSocketCallback), CURLOPT_OPENSOCKETFUNCTION)
         set(CURLOPT_OPENSOCKETDATA, pointer: me)
-        _ = ccurl_set_close_socket_function(curl, closeSocketCallback)
+        options.note(ccurl_set_close_socket_function(curl, closeSocketCallback), CURLOPT_CLOSESOCKETFUNCTION)
         set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
         isConfigured = true
     }
@@ -116,8 +129,12 @@ extension EasyHandle {
         _ versions: HTTPVersionChoice
     ) throws(TransferFailure) {
         if scheme == .https {
-            try loop.trust.get().apply(to: curl, withCertificate: transfer?.request.withholdsCertificate != true)
-            _ = ccurl_set_tls_context_function(curl, securingCallback)
+            try loop.trust.get().apply(
+                to: curl,
+                withCertificate: transfer?.request.withholdsCertificate != true,
+                &options
+            )
+            options.note(ccurl_set_tls_context_function(curl, securingCallback), CURLOPT_SSL_CTX_FUNCTION)
             set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
             // The names in a refused certificate are what its error must tell.
             set(CURLOPT_CERTINFO, 1)
@@ -145,7 +162,7 @@ extension EasyHandle {
     private func setPins(for host: String) throws(TransferFailure) {
         let trust = try loop.trust.get()
         guard trust.settings.hasPins else { return }
-        _ = ccurl_set_string(curl, CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
+        set(CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
     }
 
     private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {

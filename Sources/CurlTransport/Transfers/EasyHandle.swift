@@ -28,6 +28,8 @@ final class EasyHandle: HeapMember {
     var isConfigured = false
     /// The scheme and versions that the options are set for.
     var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPVersionChoice)?
+    /// Whether libcurl took the options that were set.
+    var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
     var needsReset = false
     /// The handle's place among those in libcurl's hands.
@@ -204,6 +206,7 @@ final class EasyHandle: HeapMember {
     /// Unsets all options. Connections, and what else a handle has besides options, stay.
     func forgetOptions() {
         curl_easy_reset(curl)
+        options = OptionResults()
         isTracing = false
         repeatsOnlyRefused = false
         isConfigured = false
@@ -326,15 +329,19 @@ final class EasyHandle: HeapMember {
 
     // MARK: options
 
-    func set(_ option: CURLoption, _ value: Int) { _ = ccurl_set_long(curl, option, value) }
-    func set(_ option: CURLoption, offset value: Int64) { _ = ccurl_set_offset(curl, option, curl_off_t(value)) }
-    func set(_ option: CURLoption, _ value: String) { _ = ccurl_set_string(curl, option, value) }
-    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
-        _ = ccurl_set_pointer(curl, option, value)
+    func set(_ option: CURLoption, _ value: Int) { options.set(option, value, of: curl) }
+    func set(_ option: CURLoption, offset value: Int64) {
+        options.note(ccurl_set_offset(curl, option, curl_off_t(value)), option)
     }
-    func set(_ option: CURLoption, list: UnsafeMutablePointer<curl_slist>?) { _ = ccurl_set_list(curl, option, list) }
+    func set(_ option: CURLoption, _ value: String?) { options.set(option, value, of: curl) }
+    func set(_ option: CURLoption, pointer value: UnsafeMutableRawPointer?) {
+        options.note(ccurl_set_pointer(curl, option, value), option)
+    }
+    func set(_ option: CURLoption, list: UnsafeMutablePointer<curl_slist>?) {
+        options.note(ccurl_set_list(curl, option, list), option)
+    }
     func set(_ option: CURLoption, function: ccurl_data_function) {
-        _ = ccurl_set_data_function(curl, option, function)
+        options.note(ccurl_set_data_function(curl, option, function), option)
     }
 
     func long(_ info: CURLINFO) -> Int {

@@ -107,6 +107,16 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
         )
     }
 
+    /// - Parameter number: The error number of epoll_ctl(2).
+    static func notWatched(_ number: Int32) -> TransferFailure {
+        TransferFailure(
+            code: .transport,
+            phase: .queue,
+            message:
+                "the kernel does not watch the socket: \(systemErrorText(number)); raise fs.epoll.max_user_watches (sysctl)"
+        )
+    }
+
     static let shutDown = TransferFailure(code: .shutDown, phase: .queue, message: "the transport is shut down")
 
     static func deadlinePassedInQueue(_ phase: Phase) -> TransferFailure {

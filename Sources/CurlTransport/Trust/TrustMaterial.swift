@@ -124,22 +124,26 @@ final class TrustMaterial: @unchecked Sendable {
     }
 
     /// Sets what is the same for all hosts.
-    func apply(to curl: UnsafeMutableRawPointer, withCertificate: Bool = true) {
+    func apply(
+        to curl: UnsafeMutableRawPointer,
+        withCertificate: Bool = true,
+        _ options: inout OptionResults
+    ) {
         if let authorityFile {
-            _ = ccurl_set_string(curl, CURLOPT_CAINFO, authorityFile)
-            if isWatched { _ = ccurl_set_long(curl, CURLOPT_CA_CACHE_TIMEOUT, -1) }
+            options.set(CURLOPT_CAINFO, authorityFile, of: curl)
+            if isWatched { options.set(CURLOPT_CA_CACHE_TIMEOUT, -1, of: curl) }
         } else {
-            _ = ccurl_set_long(curl, CURLOPT_SSL_VERIFYPEER, 0)
-            _ = ccurl_set_long(curl, CURLOPT_SSL_VERIFYHOST, 0)
+            options.set(CURLOPT_SSL_VERIFYPEER, 0, of: curl)
+            options.set(CURLOPT_SSL_VERIFYHOST, 0, of: curl)
         }
         // A null CAPATH keeps libcurl's cache of parsed roots in use.
-        _ = ccurl_set_string(curl, CURLOPT_CAPATH, nil)
+        options.set(CURLOPT_CAPATH, nil, of: curl)
         let version = settings.minimumVersion == .tls13 ? CURL_SSLVERSION_TLSv1_3 : CURL_SSLVERSION_TLSv1_2
-        _ = ccurl_set_long(curl, CURLOPT_SSLVERSION, Int(version))
+        options.set(CURLOPT_SSLVERSION, Int(version), of: curl)
         guard withCertificate, let certificate, let key else { return }
-        _ = ccurl_set_blob(curl, CURLOPT_SSLCERT_BLOB, certificate.baseAddress, certificate.count)
-        _ = ccurl_set_blob(curl, CURLOPT_SSLKEY_BLOB, key.baseAddress, key.count)
-        _ = ccurl_set_string(curl, CURLOPT_KEYPASSWD, password)
+        options.set(CURLOPT_SSLCERT_BLOB, certificate, of: curl)
+        options.set(CURLOPT_SSLKEY_BLOB, key, of: curl)
+        options.set(CURLOPT_KEYPASSWD, password, of: curl)
     }
 
     /// The form that CURLOPT_PINNEDPUBLICKEY takes; nil when any key will do.

@@ -40,7 +40,9 @@ enum TrustTrial {
         // Loopback answers at once or not at all.
         _ = ccurl_set_long(curl, CURLOPT_TIMEOUT_MS, 10_000)
         _ = ccurl_set_string(curl, CURLOPT_ERRORBUFFER, text)
-        material.apply(to: curl)
+        var options = OptionResults()
+        material.apply(to: curl, &options)
+        try options.check()
         _ = ccurl_set_tls_context_function(curl) { _, _, pointer in
             // Certificate and key are loaded. The greeting that follows meets a closed socket, and the authorities are read
             // after it was written.
