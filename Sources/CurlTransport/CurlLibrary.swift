@@ -17,7 +17,8 @@ package enum CurlLibrary {
         return (0x075800..<0x080000).contains(information.pointee.version_num)
     }()
 
-    /// Whether it looks for each piece of a body whether it is to take a content coding off (7.88.1), and not once, in the head.
+    /// Whether it looks for each piece of a body whether it is to take a content coding off (7.88.1), and not once, in the head. See
+    /// ``TransportConfiguration/decodesByThePiece``.
     static let decodesByThePiece: Bool = {
         guard let information = curl_version_info(CURLVERSION_FIRST) else { return false }
         return information.pointee.version_num < 0x080000

@@ -49,6 +49,9 @@ package struct TransportConfiguration: Sendable {
     package var keepsPeerCertificates = false
     /// When an endpoint that answers with errors is tried last for a while; nil: never.
     package var ejection: OutlierEjection?
+    /// Whether libcurl takes off the content codings that ``Inflater`` does not know. That needs a libcurl that asks in the middle of the
+    /// head; with others only gzip and deflate are asked for, for libcurl takes a body in them for whole that ends in the middle.
+    var decodesByThePiece = CurlLibrary.decodesByThePiece
     /// How endpoints are connected to without a request; nil: not at all.
     package var activeProbing: ActiveProbing?
     package var logger: Logger?

@@ -3,10 +3,16 @@ struct DeclaredCoding {
     private enum Content {
         case none
         case one(Inflater.Coding)
+        /// Codings that only libcurl knows, and several.
         case others
     }
 
     private var content = Content.none
+
+    /// Whether the body has a coding that ``Inflater`` does not know, or several.
+    var isUnknown: Bool {
+        if case .others = content { true } else { false }
+    }
 
     /// The one coding; nil when there is none, one of libcurl's, or several.
     var inflated: Inflater.Coding? {
@@ -25,6 +31,7 @@ struct DeclaredCoding {
         switch isAlone ? String(decoding: text, as: UTF8.self).lowercased() : "" {
         case "gzip", "x-gzip": content = .one(.gzip)
         case "deflate": content = .one(.deflate)
+        case "identity": break
         default: content = .others
         }
     }

@@ -1,16 +1,21 @@
 internal import CCurl
 
+// Content codings. gzip and deflate are always taken off here: libcurl takes a body for whole that ends in the middle of them.
 extension EasyHandle {
+    /// Sets which codings are asked for.
+    func configureDecoding() {
+        if loop.configuration.decodesByThePiece { return set(CURLOPT_ACCEPT_ENCODING, "") }
+        set(CURLOPT_ACCEPT_ENCODING, "deflate, gzip")
+        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+    }
+
     /// The head is there. From here on libcurl leaves a coding alone that is taken off here.
     ///
     /// Seen in libcurl 7.88.1: it looks at this option again for each piece of the body. Later ones make up their mind when they
-    /// read the head, and decode by themselves.
+    /// read the head.
     func beginDecoding() {
-        guard CurlLibrary.decodesByThePiece, transfer?.request.decodes == true, let coding = declaredCoding.inflated
-        else {
-            return
-        }
-        set(CURLOPT_HTTP_CONTENT_DECODING, 0)
+        guard transfer?.request.decodes == true, let coding = declaredCoding.inflated else { return }
+        if loop.configuration.decodesByThePiece { set(CURLOPT_HTTP_CONTENT_DECODING, 0) }
         inflater = Inflater(coding)
     }
 
@@ -19,12 +24,21 @@ extension EasyHandle {
         declaredCoding = DeclaredCoding()
         guard inflater != nil else { return }
         inflater = nil
-        set(CURLOPT_HTTP_CONTENT_DECODING, 1)
+        if loop.configuration.decodesByThePiece { set(CURLOPT_HTTP_CONTENT_DECODING, 1) }
     }
 
-    /// Takes the coding off.
+    /// Takes the coding off bytes of the body.
     /// - Returns: Whether that went well, and there may be more.
-    func decode(_ bytes: UnsafeRawBufferPointer, with inflater: Inflater) -> Bool {
+    func decode(_ bytes: UnsafeRawBufferPointer) -> Bool {
+        guard let inflater else {
+            guard declaredCoding.isUnknown, !loop.configuration.decodesByThePiece, transfer?.request.decodes == true
+            else { return takeBody(bytes) }
+            failure = EasyHandle.undecodable(
+                "the response has another content coding than gzip or deflate, or several; libcurl \(CurlLibrary.version) "
+                    + "takes off no others here, and none was asked for"
+            )
+            return false
+        }
         do {
             return try inflater.decode(bytes, in: loop.decodingRoom.bytes) { takeBody($0) }
         } catch {

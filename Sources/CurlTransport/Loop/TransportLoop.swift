@@ -66,6 +66,7 @@ final class TransportLoop {
     var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
     /// Whom the loop's connections believe, and as whom they come; read once.
     let trust: Result<TrustMaterial, TransferFailure>
+    private let hasCertificate: Bool
     /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
     /// dated back to before the wait.
     private(set) var now: Int64
@@ -106,6 +107,7 @@ final class TransportLoop {
             if let material = configuration.trustMaterial { return material }
             return try TrustMaterial(configuration.trust)
         }
+        hasCertificate = configuration.trust.clientCertificate != nil
         now = TransportLoop.clock()
     }
 
@@ -261,7 +263,7 @@ final class TransportLoop {
             if let run { return end(run, .failure(failure)) }
             return resumeLater(transfer.deliver(end: .failure(failure)))
         }
-        let pin = pins.acquire(PinKey(of: transfer, endpoint), at: now)
+        let pin = pins.acquire(PinKey(of: transfer, endpoint, hasCertificate: hasCertificate), at: now)
         let removals = pins.takeRemovals()
         handle.startedAt = now
         handle.dialedAt = now

@@ -9,15 +9,19 @@ struct PinKey: Hashable {
     var versions: HTTPVersionChoice
     /// Where the endpoint is not simply connected to.
     var passage: Passage?
+    /// Whether the server learns nothing of the client's own certificate. A session that was made with it would show who the client is.
+    var withholdsCertificate = false
 }
 
 extension PinKey {
-    init(of transfer: Transfer, _ endpoint: Endpoint) {
+    /// - Parameter hasCertificate: Whether the loop's connections have a client certificate at all.
+    init(of transfer: Transfer, _ endpoint: Endpoint, hasCertificate: Bool) {
         host = transfer.request.url.host
         port = transfer.request.url.port
         self.endpoint = endpoint
         versions = transfer.request.versions
         passage = transfer.request.passage
+        withholdsCertificate = hasCertificate && transfer.request.withholdsCertificate
     }
 }
 

@@ -108,8 +108,7 @@ extension EasyHandle {
             }
         }
         markActive(.receiving)
-        let isTaken = if let inflater { decode(bytes, with: inflater) } else { takeBody(bytes) }
-        guard isTaken else { return 0 }
+        guard decode(bytes) else { return 0 }
         loop.touch(self)
         return bytes.count
     }

@@ -102,7 +102,7 @@ extension EasyHandle {
         // Unset, it is the environment's `no_proxy`, which would lead past a proxy of the settings.
         set(CURLOPT_NOPROXY, "")
         set(CURLOPT_FOLLOWLOCATION, 0)
-        set(CURLOPT_ACCEPT_ENCODING, "")
+        configureDecoding()
         set(CURLOPT_TCP_NODELAY, 1)
         configureConnections()
         options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)

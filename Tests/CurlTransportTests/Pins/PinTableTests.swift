@@ -27,6 +27,21 @@ struct PinTableTests {
         #expect(table.count == 2)
     }
 
+    // libcurl 8 may resume a TLS session of a client that had shown its certificate for one that had not.
+    @Test("Requests without the client's certificate share nothing with those that show it")
+    func certificates() throws {
+        let mailbox = LoopMailbox(TransportConfiguration())
+        let keys = try [false, true].map { withholds in
+            var request = TransferRequest(url: try ParsedURL("https://one.test/"), endpoints: [key(1).endpoint])
+            request.withholdsCertificate = withholds
+            let transfer = Transfer(request, mailbox: mailbox)
+            return [true, false].map { PinKey(of: transfer, key(1).endpoint, hasCertificate: $0) }
+        }
+        #expect(keys[0][0] != keys[1][0])
+        // Without a certificate there is nothing to withhold.
+        #expect(keys[0][1] == keys[1][1])
+    }
+
     @Test("(47) the lists are what libcurl's options take")
     func lists() throws {
         let pin = Pin(

@@ -1,9 +1,10 @@
-import CurlTransport
 import Foundation
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig
 import Testing
+
+@testable import CurlTransport
 
 /// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end. One after the other: hundreds of
 /// servers at once would take thousands of descriptors.
@@ -100,6 +101,51 @@ struct InflatedBodyTests {
         let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
         #expect(failure.code == .undecodable && failure.phase == .body, "\(failure.code): \(failure)")
         withExtendedLifetime(server) {}
+    }
+
+    /// A transport as with libcurl 8, which settles in the head whether it takes a coding off.
+    private func newerLibcurl() -> TransportFixture {
+        var configuration = TransportConfiguration()
+        configuration.decodesByThePiece = false
+        return TransportFixture(Transport(configuration))
+    }
+
+    @Test(
+        "With libcurl 8, too, a body that ends in the middle is not taken for whole",
+        arguments: beginnings.filter { $0.1.count > 1 }
+    )
+    func cutShortWithNewerLibcurl(_ it: (coding: String, body: [UInt8])) async throws {
+        let (server, request) = try answer(.close, it.coding, it.body)
+        let failure = try #require(await newerLibcurl().failure(of: request))
+        #expect(failure.code == .undecodable && failure.message.contains("ends in the middle"), "\(failure)")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "With libcurl 8 gzip and deflate are asked for and taken off, and others fail by name",
+        arguments: [
+            ("gzip", gzip, text), ("deflate", zlib, text), ("identity", Array(text.utf8), text),
+            ("br", [0x0b, 0x02, 0x80] + Array(text.utf8) + [0x03], nil), ("gzip, gzip", gzip, nil),
+        ] as [(String, [UInt8], String?)]
+    )
+    func newerLibcurl(_ it: (coding: String, body: [UInt8], text: String?)) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .send(Framing.length.answer(it.coding, it.body))]))
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let fixture = newerLibcurl()
+        if let text = it.text {
+            for _ in 0..<2 {
+                #expect(String(decoding: try await fixture.fetch(request).body, as: UTF8.self) == text)
+            }
+        } else {
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == .undecodable && failure.message.contains("gzip or deflate"), "\(failure)")
+        }
+        var asIs = request
+        asIs.decodes = false
+        #expect(try await fixture.fetch(asIs).body == it.body)
+        let heads = server.connections.flatMap { $0.text.split(separator: "\r\n\r\n") }
+        #expect(heads.first?.contains("\r\nAccept-Encoding: deflate, gzip") == true, "\(heads)")
+        #expect(heads.last?.contains("Accept-Encoding") == false)
     }
 
     @Test(
