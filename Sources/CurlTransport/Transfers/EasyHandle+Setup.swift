@@ -32,6 +32,7 @@ extension EasyHandle {
             needsReset = true
             set(CURLOPT_ACCEPT_ENCODING, nil)
         }
+        if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
         try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
         try set(pin, removals: removals)
         if transfer.hasBody || transfer.request.method != .get {
@@ -69,6 +70,11 @@ extension EasyHandle {
             needsReset = true
             throw error
         }
+    }
+
+    /// libcurl's own limit for a connection with its handshake is 300 s, and 0 stands for that. This is its largest, 24 days.
+    private func liftConnectLimit() {
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
     }
 
     /// What libcurl is told of a transfer's pin.

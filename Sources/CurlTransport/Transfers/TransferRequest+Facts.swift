@@ -32,3 +32,11 @@ extension TransferRequest {
     /// Whether its server expects a body, and is to be told when there is none (RFC 9110 section 8.6). Some answer 411 else.
     var saysEmpty: Bool { !hasBody && (method == .post || method == .put || method == .patch) }
 }
+
+extension TransferLimits {
+    /// Whether connecting, the TLS handshake included, may take longer than libcurl's own limit of 300 s.
+    var mayConnectLongerThanLibcurl: Bool {
+        guard let connect, let tls else { return true }
+        return connect >= .seconds(150) || tls >= .seconds(150)
+    }
+}

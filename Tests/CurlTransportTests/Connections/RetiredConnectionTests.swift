@@ -215,4 +215,26 @@ struct RetiredSharedConnectionTests {
         held.cancel()
         await fixture.transport.shutdown()
     }
+
+    @Test("A connection whose maker has given up is left when it is too old", arguments: Driver.allCases)
+    func ageAfterMaker(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let (began, age) = (ContinuousClock.now, Duration.seconds(3))
+        let fixture = fixture(rig, driver, maximumAge: age)
+        let url = "https://maker-\(driver).wild.test:\(rig.tlsPort)"
+        let maker = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2") {
+            $0.firstByte = .milliseconds(200)
+        }
+        #expect(await fixture.failure(of: maker)?.phase == .firstByte)
+        // libcurl looks at the age of idle connections only: this response keeps it from that.
+        let held = Task { try await fixture.fetch(TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")) }
+        let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
+        let isKept = try await fixture.fetch(request).response.reusedConnection
+        #expect(isKept || began.duration(to: .now) >= age)
+        let end = ContinuousClock.now + .seconds(60)
+        while try await fixture.fetch(request).response.reusedConnection, .now < end {}
+        #expect(.now < end)
+        held.cancel()
+        await fixture.transport.shutdown()
+    }
 }

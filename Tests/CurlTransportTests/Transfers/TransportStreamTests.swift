@@ -170,6 +170,31 @@ struct TransportStreamTests {
         #expect(ahead < 64 << 20, "\(ahead) bytes were sent ahead of the reader")
     }
 
+    @Test(
+        "A body over HTTP/2 that nobody reads stops the server at its stream's window",
+        .enabled(if: ServerRig.isAvailable([.nginx]))
+    )
+    func backPressureOverHTTP2() async throws {
+        let rig = try await ServerRig.shared()
+        let relay = try TCPRelay(to: "127.0.0.2", port: rig.tlsPort)
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let url = "https://one.test:\(relay.port)"
+        let response = try await fixture.send(
+            try TransportFixture.request("\(url)/bytes?count=\(256 << 20)", at: "127.0.0.1")
+        )
+        #expect(response.version == .http2)
+        // Other requests on the connection make libcurl read on, for as long as the stream's window lets the server send.
+        let other = try TransportFixture.request("\(url)/health", at: "127.0.0.1")
+        var ahead = 0
+        repeat {
+            ahead = relay.answeredBytes
+            for _ in 0..<100 { #expect(try await fixture.fetch(other).response.reusedConnection) }
+        } while relay.answeredBytes - ahead > 1 << 20
+        // libcurl's window is 32 MiB (7.88); the rest is the heads of the others, and what the kernel holds.
+        #expect(ahead > 30 << 20 && ahead < 48 << 20, "\(ahead) bytes were sent ahead of the reader")
+        await fixture.transport.shutdown()
+    }
+
     @Test("an answer longer than the limit is cut, a decompression bomb too", arguments: Driver.allCases)
     func sizeLimit(driver: Driver) async throws {
         let server = try RawServer(
