@@ -155,7 +155,8 @@ package final class Transport: Sendable {
     /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints that
     /// are ejected.
     package var endpointRecords: [EndpointRecord] {
-        mailbox.health.withLock { $0.records(at: SystemTimeSource().now()) }
+        // A copy, which shares its memory: the loop takes the same lock, and thousands of records take their time.
+        mailbox.health.withLock { $0 }.records(at: SystemTimeSource().now())
     }
 
     /// The connections that are open, and the endpoints without one that requests were sent to, in no order.

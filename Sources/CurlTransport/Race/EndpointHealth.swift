@@ -149,7 +149,9 @@ struct EndpointHealth {
     /// All that is known, by endpoint.
     func records(at now: MonotonicTime) -> [EndpointRecord] {
         (entries.all.map { key, entry in EndpointRecord(key, entry) } + outliers.records(at: now))
-            .sorted { ($0.endpoint.description, $0.host ?? "") < ($1.endpoint.description, $1.host ?? "") }
+            .map { (text: $0.endpoint.description, record: $0) }
+            .sorted { ($0.text, $0.record.host ?? "") < ($1.text, $1.record.host ?? "") }
+            .map(\.record)
     }
 
     private mutating func set(_ entry: Entry, for key: Key) {

@@ -64,7 +64,9 @@ package final class TrustedTransport: Sendable {
     /// - Throws: ``TransferFailure`` as ``reload()``.
     package func prepare() async throws(TransferFailure) {
         if state.withLock({ $0.isPrepared }) { return }
-        _ = try await replace(with: configuration.trust.signatures())
+        _ = try await replace(
+            with: TrustedTransport.onThread { [trust = configuration.trust] in trust.signatures() }
+        )
     }
 
     /// Somebody's requests go by these settings from now on. Whoever only tries them does not call this: what it says in the log,
@@ -127,7 +129,8 @@ package final class TrustedTransport: Sendable {
     }
 
     private func adopt(evenRefused: Bool) async throws(TransferFailure) {
-        let files = configuration.trust.signatures()
+        // No task waits for a disk on a thread of the runtime's: one that hangs (NFS) would keep it.
+        let files = try await TrustedTransport.onThread { [trust = configuration.trust] in trust.signatures() }
         switch state.withLock({ $0.rotation.compare(with: files) }) {
         case .unchanged: return
         case .refusedBefore where !evenRefused: return
@@ -139,11 +142,18 @@ package final class TrustedTransport: Sendable {
 
     /// - Returns: Whether they are in use now, and were not before.
     private func replace(with files: TrustRotation.Files) async throws(TransferFailure) -> Bool {
-        switch await TrustedTransport.tryOut(configuration.trust) {
+        let (result, isSettled) = try await TrustedTransport.onThread { [trust = configuration.trust] in
+            let result = Result { () throws(TransferFailure) in
+                let material = try TrustMaterial(trust, isWatched: true)
+                try TrustTrial.run(material)
+                return material
+            }
+            return (result, trust.signatures() == files)
+        }
+        switch result {
         case .success(let material):
             // Read while somebody was writing: the next look sees what has come of it.
-            guard configuration.trust.signatures() == files else { return false }
-            return install(material, files)
+            return isSettled && install(material, files)
         case .failure(let failure):
             if failure.code != .transport { state.withLock { $0.rotation.refuse(files) } }
             throw failure
@@ -171,29 +181,21 @@ package final class TrustedTransport: Sendable {
         return true
     }
 
-    private static func tryOut(_ settings: TrustSettings) async -> Result<TrustMaterial, TransferFailure> {
-        await withUnsafeContinuation { continuation in
-            let hasThread = LoopThread.start(named: "httpdns-trust") {
-                continuation.resume(
-                    returning: Result { () throws(TransferFailure) in
-                        let material = try TrustMaterial(settings, isWatched: true)
-                        try TrustTrial.run(material)
-                        return material
-                    }
-                )
-            }
-            if !hasThread {
-                continuation.resume(
-                    returning: .failure(
-                        TransferFailure(
-                            code: .transport,
-                            phase: .queue,
-                            message: "the system refused a thread to read certificates on"
-                        )
-                    )
-                )
-            }
+    /// Runs work that blocks on a thread of its own.
+    /// - Throws: ``TransferFailure`` with code `transport` when the system gives none.
+    private static func onThread<Value: Sendable>(
+        _ work: @escaping @Sendable () -> Value
+    ) async throws(TransferFailure) -> Value {
+        let value: Value? = await withUnsafeContinuation { continuation in
+            let hasThread = LoopThread.start(named: "httpdns-trust") { continuation.resume(returning: work()) }
+            if !hasThread { continuation.resume(returning: nil) }
         }
+        if let value { return value }
+        throw TransferFailure(
+            code: .transport,
+            phase: .queue,
+            message: "the system refused a thread to read certificates on"
+        )
     }
 
     // MARK: generations
