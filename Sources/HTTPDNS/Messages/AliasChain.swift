@@ -42,14 +42,20 @@ extension DNSResponse {
         among records: [DNSRecord]
     ) throws(DNSMessageError) -> (target: DNSName, timeToLive: UInt32)? {
         var found: (target: DNSName, timeToLive: UInt32)?
+        var hasOtherRecords = false
         for record in records {
-            guard case .alias(let target) = record.content else { continue }
-            guard found == nil else {
+            guard case .alias(let target) = record.content else {
+                hasOtherRecords = true
+                continue
+            }
+            // Equal records are one record (RFC 2181 section 5). Where their lives differ, the least counts (section 5.2).
+            guard found == nil || found?.target == target else {
                 throw DNSMessageError(.ambiguousAlias, "\(record.owner) has two aliases (RFC 2181 section 10.1)")
             }
-            found = (target, DNSTimeToLive.seconds(record.timeToLive))
+            let seconds = DNSTimeToLive.seconds(record.timeToLive)
+            found = (target, min(found?.timeToLive ?? seconds, seconds))
         }
-        if found != nil, records.count > 1 {
+        if found != nil, hasOtherRecords {
             throw DNSMessageError(
                 .ambiguousAlias,
                 "\(records[0].owner) is an alias and has other records (RFC 1034 section 3.6.2)"

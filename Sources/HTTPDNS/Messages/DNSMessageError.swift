@@ -25,8 +25,8 @@ package struct DNSMessageError: Error, Hashable, Sendable, CustomStringConvertib
         case wrongQuestion
         /// An OPT record that is a second one, outside the additional section, or not owned by the root.
         case misplacedOption
-        /// The alias chain from the name asked cannot be followed in one way only: two aliases of one name, or an alias
-        /// with data beside it.
+        /// The alias chain from the name asked cannot be followed in one way only: two different aliases of one name, or an
+        /// alias with data beside it.
         case ambiguousAlias
         /// The alias chain comes back to a name that it went through.
         case aliasLoop

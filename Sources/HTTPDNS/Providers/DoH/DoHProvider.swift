@@ -11,6 +11,7 @@ package import HTTPDNSPrimitives
 /// because a query may be repeated without harm (RFC 9110 section 9.2.2). Every other response is final: no other status
 /// and no error code inside a message makes it ask again.
 ///
+/// An answer goes through 8 aliases at most; a longer chain fails its family, as two different aliases of one name do.
 /// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
 /// `Age` (RFC 8484 section 5.1). `no-store` and `no-cache` speak to HTTP caches and are not looked at.
 public final class DoHProvider: Provider {
