@@ -1,13 +1,25 @@
 extension String {
-    /// The text on one line, fit for an error, a log or a terminal whoever wrote it: control characters, line separators,
-    /// direction marks, backslash and quotation mark are escaped, and what is longer than `limit` characters is cut.
+    /// The text as it may stand between quotation marks in an error, a log or a terminal: control characters, line
+    /// separators, direction marks, backslash and quotation mark are escaped, and what is longer than `limit` characters is
+    /// cut.
     package func escaped(limit: Int) -> String {
         if utf8.count <= limit, utf8.allSatisfy(String.isPlain) { return self }
+        return shown(limit: limit) { $0.displayText }
+    }
+
+    /// A message on one line, as ``escaped(limit:)`` but with its backslashes and quotation marks as they are: a message that
+    /// goes through it on several ways out is escaped once.
+    package func onOneLine(limit: Int) -> String {
+        if utf8.count <= limit, utf8.allSatisfy({ (0x20...0x7e).contains($0) }) { return self }
+        return shown(limit: limit) { $0 == "\\" || $0 == "\"" ? String($0) : $0.displayText }
+    }
+
+    private func shown(limit: Int, _ text: (Unicode.Scalar) -> String) -> String {
         var result = ""
         var count = 0
         for scalar in unicodeScalars {
             guard count < limit else { return result + "..." }
-            let piece = scalar.displayText
+            let piece = text(scalar)
             result += piece
             // Counted by scalars and not by characters: one character can be made of a thousand combining marks.
             count += piece.unicodeScalars.count

@@ -24,6 +24,15 @@ struct DisplayTextTests {
         #expect(String(repeating: "\n", count: 200).escaped(limit: 80).count <= 84)
     }
 
+    @Test("a message on one line keeps its quotation marks, and is escaped once however often")
+    func escapesMessagesOnce() {
+        let message = "its \"code\" is not \"success\"\n\u{1b}[31m \\"
+        let line = message.onOneLine(limit: 80)
+        #expect(line == "its \"code\" is not \"success\"\\n\\u{1b}[31m \\")
+        #expect(line.onOneLine(limit: 80) == line)
+        #expect(String(repeating: "\"", count: 81).onOneLine(limit: 80) == String(repeating: "\"", count: 80) + "...")
+    }
+
     @Test("a location says as much as is known")
     func writesLocations() {
         #expect(SourceLocation(file: "a.yaml", line: 3, column: 5).description == "a.yaml:3:5")

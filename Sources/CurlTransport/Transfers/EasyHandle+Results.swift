@@ -198,7 +198,7 @@ extension EasyHandle {
         if let name = pin?.name, text.contains(name) { return nil }
         if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
         // It may repeat what the server sent.
-        return text.escaped(limit: Int(CURL_ERROR_SIZE))
+        return text.onOneLine(limit: Int(CURL_ERROR_SIZE))
     }
 
     /// What the error of a request with a body says when the server may have answered it early (RFC 9113 section 8.1).

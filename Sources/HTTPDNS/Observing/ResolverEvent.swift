@@ -29,7 +29,7 @@ public struct ResolverEvent: Hashable, Sendable {
     public var code: String?
     /// The failure for people, on one line, without secrets.
     public var message: String? {
-        didSet { message = message?.escaped(limit: 200) }
+        didSet { message = message?.onOneLine(limit: 200) }
     }
     /// How many answers it is about, for ``Kind/evicted``, ``Kind/restored``, ``Kind/snapshotSaved``, ``Kind/cleared``; the
     /// generation, for ``Kind/reloaded``.

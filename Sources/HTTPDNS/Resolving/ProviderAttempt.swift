@@ -16,7 +16,7 @@ public struct ProviderAttempt: Hashable, Sendable, CustomStringConvertible {
     public init(provider: String, failure: String, elapsed: Duration) {
         self.provider = provider
         // A provider's text may carry what a stranger's server said.
-        self.failure = failure.escaped(limit: 200)
+        self.failure = failure.onOneLine(limit: 200)
         self.elapsed = elapsed
     }
 

@@ -20,7 +20,7 @@ public enum Canonicalizer {
         do {
             parsed = try ParsedURL(text)
         } catch {
-            throw refusal(of: text, because: error.description.escaped(limit: 400))
+            throw refusal(of: text, because: error.description.onOneLine(limit: 400))
         }
         guard case .name(let name) = parsed.host else { return CanonicalURL(parsed, nameHash: 0) }
         do {

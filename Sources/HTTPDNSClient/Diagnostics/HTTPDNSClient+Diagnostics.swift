@@ -177,7 +177,7 @@ extension Diagnostics.Provider {
         case .suspect: state = "suspect"
         case .quarantined(let until, let why):
             state = "quarantined"
-            reason = why.escaped(limit: 200)
+            reason = why.onOneLine(limit: 200)
             restSeconds = max(until - now, .zero).inSeconds
         }
         latencySeconds = health.latency?.inSeconds
@@ -231,7 +231,7 @@ extension Diagnostics.Reload {
     init?(_ status: ReloadStatus, at now: Int64) {
         func seconds(since time: Int64) -> Double { Double(max(0, now - time)) / 1000 }
         if let failure = status.failure {
-            let first = failure.message.split(separator: "\n").first.map { String($0).escaped(limit: 400) }
+            let first = failure.message.split(separator: "\n").first.map { String($0).onOneLine(limit: 400) }
             self.init(isApplied: false, seconds: seconds(since: failure.time), message: first)
         } else if let success = status.lastSuccess {
             self.init(isApplied: true, seconds: seconds(since: success.time), needsRestart: success.needsRestart)

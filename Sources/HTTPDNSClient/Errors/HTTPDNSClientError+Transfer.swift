@@ -34,7 +34,7 @@ extension HTTPDNSClientError {
             host: hop.host,
             hint: HTTPDNSClientError.hint(for: failure)
         )
-        if let cause = failure.cause { message += ": \(cause.text.escaped(limit: 200))" }
+        if let cause = failure.cause { message += ": \(cause.text.onOneLine(limit: 200))" }
         proxy = failure.proxy
         self.attempts = attempts
         requestMayHaveBeenSent = failure.requestMayHaveBeenSent

@@ -21,6 +21,21 @@ struct ResolverEventsTests {
         #expect(await numbers(late) == Array(3..<6))
     }
 
+    @Test("what a provider said comes with its quotation marks as they were, in the error and in the event")
+    func quotationMarks() async throws {
+        let fixture = try ResolverFixture()
+        let said = #"answer refused: its "code" is not "success""#
+        let failure = ProviderError(code: .badResponse, message: said)
+        fixture.provider.say(.failure(failure), about: try HostName("img.test"))
+        var events = fixture.resolver.listener
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(error?.attempts.first?.failure == said)
+        #expect(error?.message == "no provider answered about img.test: doh: \(said) in 0 ms")
+        #expect(await events.wait(for: .providerFailed)?.message == said)
+        #expect(await events.wait(for: .failed)?.message == error?.message)
+        await fixture.resolver.shutdown()
+    }
+
     @Test("a slow listener is told how many events it missed, and the others lose nothing")
     func missed() async {
         var slow = observation.events.buffered(upTo: 2).makeAsyncIterator()
