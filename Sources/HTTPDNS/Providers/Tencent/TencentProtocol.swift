@@ -46,6 +46,9 @@ struct TencentProtocol: VendorProtocol {
         secrets: VendorSecrets
     ) throws(ProviderError) -> [HostName: ProviderAnswer] {
         let cipher = try cipher(secrets)
+        guard reply.body.contains(where: { $0 != 0x0a && $0 != 0x0d }) else {
+            throw reply.badResponse("an empty answer: \(isEncrypted ? "account or key" : "account or token") refused?")
+        }
         do throws(VendorAnswerError) {
             return try TencentAnswer.read(try cipher?.decrypted(reply.body) ?? reply.body, question: question)
         } catch {

@@ -44,6 +44,7 @@ struct VendorErrorTable: Sendable {
         } catch {
             var error = error
             if code != nil { error.message += " (and an error code that is not known here)" }
+            if [400, 401, 403].contains(reply.status) { error.message += "; account, secret or key refused?" }
             return VendorRefusal(meaning: Self.meaning(ofStatus: reply.status), error: error)
         }
         return code.map { _ in

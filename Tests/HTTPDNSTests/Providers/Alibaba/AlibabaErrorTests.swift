@@ -45,6 +45,16 @@ struct AlibabaErrorTests {
         #expect(Set(scripted.exchange.sent.map(\.endpoint)).count == row.addresses)
     }
 
+    @Test(
+        "a refusal without a code that is known names the likely cause, and a failure of the service does not",
+        arguments: [(400, true), (401, true), (403, true), (404, false), (500, false)]
+    )
+    func likelyCause(status: Int, isLikely: Bool) async throws {
+        let scripted = try ScriptedAlibaba { $0.refusal("InvalidEncryption", status: status) }
+        let error = try #require(try await scripted.error())
+        #expect(error.message.contains("account, secret or key refused?") == isLikely, "\(error)")
+    }
+
     @Test("5 (15): a status without a code that can be read is an error by the status alone")
     func plainStatus() async throws {
         for body in [

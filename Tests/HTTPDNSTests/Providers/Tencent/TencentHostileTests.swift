@@ -63,6 +63,13 @@ struct TencentHostileTests {
         }
     }
 
+    @Test("an empty answer names the likely cause", arguments: ScriptedTencent.Access.allCases, ["", "\n", "\r\n"])
+    func empty(access: ScriptedTencent.Access, body: String) async throws {
+        let error = try #require(try await error(access, body))
+        #expect(error.code == .badResponse)
+        #expect(error.message.contains("account or \(access == .token ? "token" : "key") refused?"), "\(error)")
+    }
+
     @Test("HTML in place of an answer is refused, with the content type and what may be the matter")
     func html() async throws {
         for access in ScriptedTencent.Access.allCases {
