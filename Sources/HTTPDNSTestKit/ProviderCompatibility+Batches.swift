@@ -51,15 +51,16 @@ extension ProviderCompatibility {
     }
 
     func holdsTimeLimitInBatches(_ provider: any Provider) async -> String? {
-        let batch = Array([fixture.silentName, fixture.dualStackName].prefix(max(1, provider.batchLimit)))
-        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: fixture.shortTimeLimit)
+        guard let silent = fixture.silentName else { return nil }
+        let batch = Array([silent, fixture.dualStackName].prefix(max(1, provider.batchLimit)))
+        let query = ProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
         switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query, batch: batch) }) {
         case .failed(let error as ProviderError) where error.code == .timedOut: return nil
         case .failed(let error): return "it threw \(error)"
         case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
         case .succeeded(let answers):
             // Left out, or failed: both say that the name was not answered.
-            let outcomes = answers[fixture.silentName].map { [$0.v4, $0.v6].compactMap { $0 } } ?? []
+            let outcomes = answers[silent].map { [$0.v4, $0.v6].compactMap { $0 } } ?? []
             let known = outcomes.first { if case .failed = $0 { false } else { true } }
             return known.map { "it answered \($0) about a name on which its service is silent" }
         }

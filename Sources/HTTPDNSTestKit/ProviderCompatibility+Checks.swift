@@ -64,7 +64,8 @@ extension ProviderCompatibility {
     }
 
     func holdsTimeLimit(_ provider: any Provider) async -> String? {
-        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: fixture.shortTimeLimit)
+        guard let silent = fixture.silentName else { return nil }
+        let query = ProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
         switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query) }) {
         case .failed(let error as ProviderError) where error.code == .timedOut: return nil
         case .succeeded(let answer) where answer.isWhollyTimedOut: return nil
@@ -75,7 +76,8 @@ extension ProviderCompatibility {
     }
 
     func endsWhenCancelled(_ provider: any Provider) async -> String? {
-        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: .seconds(60))
+        guard let silent = fixture.silentName else { return nil }
+        let query = ProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
         // A provider does not tell when a query is on its way. Cancelled too early, the check is easier, never wrong.
         try? await Task.sleep(for: fixture.shortTimeLimit)
@@ -89,7 +91,8 @@ extension ProviderCompatibility {
     }
 
     func endsAtShutdown(_ provider: any Provider) async -> String? {
-        let query = ProviderQuery(host: fixture.silentName, families: .both, timeLimit: .seconds(60))
+        guard let silent = fixture.silentName else { return nil }
+        let query = ProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
         try? await Task.sleep(for: fixture.shortTimeLimit)
         switch await patiently(.zero, { await provider.shutdown() }) {

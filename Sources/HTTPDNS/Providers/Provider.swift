@@ -15,11 +15,13 @@ public protocol Provider: Sendable {
 
     /// Answers for all families of the query, each with its own outcome: a failed AAAA does not fail the A.
     ///
-    /// It returns by the query's time limit.
+    /// The resolver cancels the task at the query's time limit. A provider that keeps the limit itself can say what it waited
+    /// for.
     /// - Throws: ``ProviderError`` when no family has an outcome of its own; `CancellationError` when the task is cancelled.
     func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer
 
-    /// How many names one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches.
+    /// How many names one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches. With more, names that are
+    /// asked for within 2 ms go into one batch.
     var batchLimit: Int { get }
 
     /// Answers about several names at once, at most ``batchLimit``, each as ``resolve(_:)`` would.
@@ -38,6 +40,8 @@ public protocol Provider: Sendable {
     func isEquivalent(to other: any Provider) -> Bool
 
     /// Ends connections and threads. Queries after it throw ``ProviderError`` with code `shutDown`. Idempotent.
+    ///
+    /// The default does nothing, for a provider that has neither.
     func shutdown() async
 }
 
@@ -73,6 +77,9 @@ extension Provider {
         guard type(of: self) is AnyClass, type(of: other) is AnyClass else { return false }
         return (self as AnyObject) === (other as AnyObject)
     }
+
+    /// Nothing.
+    public func shutdown() async {}
 
     /// One: no batches.
     public var batchLimit: Int { 1 }

@@ -14,6 +14,23 @@ public struct ProviderAnswer: Hashable, Sendable {
         self.v4 = v4
         self.v6 = v6
     }
+
+    /// Creates the answer to a query from all addresses of the name.
+    /// - Parameters:
+    ///   - addresses: Those of both families, in the order of preference. A family without any is "no data". Nil means that the
+    ///     name does not exist.
+    ///   - timeToLive: How long the answer holds, also where there is nothing.
+    ///   - query: The query; families that it does not ask for are left out.
+    public init(_ addresses: [IPAddress]?, timeToLive: Duration, to query: ProviderQuery) {
+        func outcome(_ family: IPAddress.Family) -> FamilyAnswer {
+            guard let addresses else { return .nameError(timeToLive: timeToLive) }
+            let own = addresses.filter { $0.family == family }
+            return own.isEmpty
+                ? .noData(timeToLive: timeToLive) : .addresses(own, timeToLive: timeToLive, canonicalName: nil)
+        }
+        if query.families.contains(.v4) { v4 = outcome(.v4) }
+        if query.families.contains(.v6) { v6 = outcome(.v6) }
+    }
 }
 
 /// The outcome for one family.

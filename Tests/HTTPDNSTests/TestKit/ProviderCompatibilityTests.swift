@@ -45,6 +45,8 @@ struct ProviderCompatibilityTests {
         isStubborn: Bool = false,
         name: String = "scripted",
         batchLimit: Int = 1,
+        keepsTimeLimits: Bool = true,
+        patience: Duration? = nil,
         bend: @escaping @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer = {
             try await $0.resolve($1)
         },
@@ -74,14 +76,78 @@ struct ProviderCompatibilityTests {
             return BentProvider(inner: inner, bend: bend, bendBatch: bendBatch)
         }
         fixture.shortTimeLimit = .milliseconds(20)
+        fixture.keepsTimeLimits = keepsTimeLimits
         // A provider that breaks a rule about time never comes back; one that keeps them has ten seconds on a busy machine.
         if isStubborn { fixture.patience = .milliseconds(100) }
+        if let patience { fixture.patience = patience }
         return await ProviderCompatibility(fixture).violations().map(\.rule)
     }
 
     @Test("a provider that keeps the contract passes")
     func passes() async throws {
         #expect(try await violations().isEmpty)
+    }
+
+    /// A static table as a provider: what a conforming type needs at least.
+    private struct Table: Provider {
+        let name = "table"
+        let addresses: [HostName: [IPAddress]]
+
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            ProviderAnswer(addresses[query.host], timeToLive: .seconds(60), to: query)
+        }
+    }
+
+    @Test("a table of ten lines passes, without a word about time limits and shutdown")
+    func table() async throws {
+        let dual = try HostName("dual.test")
+        let single = try HostName("v4.test")
+        let table = [dual: addresses, single: [addresses[0]]]
+        let fixture = ProviderCompatibility.Fixture(
+            dualStackName: dual,
+            dualStackAddresses: addresses,
+            v4OnlyName: single,
+            unknownName: try HostName("unknown.test"),
+            silentName: nil
+        ) { Table(addresses: table) }
+        #expect(await ProviderCompatibility(fixture).violations().isEmpty)
+    }
+
+    @Test("a provider that only ends when it is cancelled passes where that is said")
+    func cancelledAlone() async throws {
+        let rules = ["a query ends at its time limit", "a batch ends at its time limit"]
+        for keepsTimeLimits in [true, false] {
+            let found = try await violations(
+                keepsTimeLimits: keepsTimeLimits,
+                patience: keepsTimeLimits ? .seconds(1) : nil
+            ) { inner, query in
+                var query = query
+                query.timeLimit = .seconds(60)
+                return try await inner.resolve(query)
+            }
+            #expect(found == (keepsTimeLimits ? rules : []))
+        }
+    }
+
+    @Test("the resolver ends a query at its limit whose provider keeps none")
+    func limitOfResolver() async throws {
+        struct Sleeper: Provider {
+            let name = "sleeper"
+            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+                try await Task.sleep(for: .seconds(600))
+                return ProviderAnswer()
+            }
+        }
+        var configuration = ResolverConfiguration()
+        configuration.providers = [Sleeper()]
+        configuration.routes = [Route(.any, .providers(["sleeper"], fallback: .none))]
+        configuration.timeLimit = .milliseconds(50)
+        let resolver = try Resolver(configuration)
+        let error = await #expect(throws: ResolutionError.self) {
+            try await resolver.resolve(ResolutionQuestion(.name(HostName("img.test")), port: 443))
+        }
+        #expect(error?.code == .timedOut)
+        await resolver.shutdown()
     }
 
     @Test("a provider that listens to nothing is found out in each rule about time")
