@@ -28,6 +28,10 @@ public struct ProviderError: Error, Hashable, Sendable, CustomStringConvertible 
         public static let notConfigured = Code(description: "not-configured")
         /// The provider is shut down.
         public static let shutDown = Code(description: "shut-down")
+
+        /// Whether the provider says so by itself, without a query, until a setting or a secret is another. A pause of the
+        /// resolver would only delay the first query after the correction.
+        var isLocal: Bool { self == .notConfigured || self == .accountRefused || self == .serviceDisabled }
     }
 
     /// The kind of failure.

@@ -8,7 +8,8 @@ enum FlightResult: Sendable {
     case fallback(KnownAnswer, ResolutionError)
     /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
     case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
-    /// The machine had no thread for the lookup: nothing is known about the name, and nothing is remembered.
+    /// Nobody was asked, because the machine had no thread for the lookup or no provider could send a query: nothing is known
+    /// about the name, and nothing is remembered.
     case busy(ResolutionError, sentAt: MonotonicTime)
 }
 

@@ -9,6 +9,9 @@ public struct ProviderAttempt: Hashable, Sendable, CustomStringConvertible {
     /// How long it took.
     public var elapsed: Duration
 
+    /// Whether it cost no query, and is worth another try as soon as somebody has corrected a setting (``ProviderError/Code/isLocal``).
+    var isLocal = false
+
     /// What ``provider`` says for the system resolver.
     static let systemName = "system"
 

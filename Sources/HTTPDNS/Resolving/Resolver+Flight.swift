@@ -60,6 +60,10 @@ extension Resolver {
             }
         }
         let error = failure(of: inquiry, attempts, isTimeout: isTimeout && clock.now() >= deadline)
+        // Nothing was asked, and a stale answer does not serve: the next question must not wait after the setting is corrected.
+        if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(inquiry, of: nil, at: clock.now()) {
+            return .busy(error, sentAt: started)
+        }
         return .failure(error, sentAt: started, spared: false)
     }
 

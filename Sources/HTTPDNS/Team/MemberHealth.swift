@@ -124,6 +124,9 @@ struct MemberHealth: Sendable {
         switch error.code {
         case .shutDown:
             return
+        case let code where code.isLocal:
+            // It says that it is out of order, and is tried again by the next question.
+            rest(since: now, for: .zero, error, isRequested: false)
         case .rateLimited:
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
             rest(since: now, for: wish, error, isRequested: true)
