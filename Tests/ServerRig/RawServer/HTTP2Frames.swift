@@ -26,19 +26,33 @@ public enum HTTP2Frames {
     /// GOAWAY without an error, after the stream `last`.
     public static func goAway(last: UInt8) -> [UInt8] { frame(7, 0, [0, 0, 0, last, 0, 0, 0, 0]) }
 
-    /// HEADERS of stream 1, without the end of the stream unless `endsStream`.
+    /// HEADERS, without the end of the stream unless `endsStream`.
     /// - Parameters:
     ///   - status: Three digits.
     ///   - length: The value of its `content-length`; nil: none.
-    public static func head(_ status: String, length: String? = nil, endsStream: Bool) -> [UInt8] {
-        // Literal fields without indexing (RFC 7541 section 6.2.2), with names of the static table: 8 is :status, 28 content-length.
+    ///   - type: The value of its `content-type`; nil: none.
+    public static func head(
+        _ status: String,
+        length: String? = nil,
+        type: String? = nil,
+        stream: UInt8 = 1,
+        endsStream: Bool
+    )
+        -> [UInt8]
+    {
+        // Literal fields without indexing (RFC 7541 section 6.2.2), with names of the static table: 8 is :status, 28 content-length,
+        // 31 content-type.
         var block: [UInt8] = [0x08, 3] + Array(status.utf8)
+        if let type { block += [0x0f, 31 - 15, UInt8(type.utf8.count)] + Array(type.utf8) }
         if let length { block += [0x0f, 28 - 15, UInt8(length.utf8.count)] + Array(length.utf8) }
-        return frame(1, 1, block, flags: endsStream ? 5 : 4)
+        return frame(1, stream, block, flags: endsStream ? 5 : 4)
     }
 
     /// DATA of stream 1 that ends the stream.
-    public static func data(_ text: String) -> [UInt8] { frame(0, 1, Array(text.utf8), flags: 1) }
+    public static func data(_ text: String) -> [UInt8] { data(Array(text.utf8)) }
+
+    /// DATA that ends the stream.
+    public static func data(_ bytes: [UInt8], stream: UInt8 = 1) -> [UInt8] { frame(0, stream, bytes, flags: 1) }
 
     /// A frame of section 4.1, on a stream below 256.
     private static func frame(_ type: UInt8, _ stream: UInt8, _ payload: [UInt8], flags: UInt8 = 0) -> [UInt8] {
