@@ -37,6 +37,8 @@ struct MemberHealth: Sendable {
     static let longestWish = Duration.seconds(300)
     /// How many different names must fail in a row at a server that does answer.
     static let failingNames = 3
+    /// The least time for which a query keeps its place while other queries wait for one.
+    static let leastPlaceTime = Duration.milliseconds(250)
     /// `jitter` is in 0..<`jitterSteps`; the middle one changes nothing.
     static let jitterSteps: UInt64 = 2001
 
@@ -73,6 +75,13 @@ struct MemberHealth: Sendable {
     /// How long it is waited for before the next one is asked as well.
     var hedgeDelay: Duration {
         max(min(max(hedgeAfter, latency.percentile95 ?? .zero), attemptLimit), .milliseconds(1))
+    }
+
+    /// How long a query keeps its place while other queries wait for one: eight times what 95 of 100 answers take. All of the
+    /// usual limit as long as too few answers were seen: everything may be slow.
+    var placeTime: Duration {
+        guard let usual = latency.percentile95 else { return attemptLimit }
+        return min(max(usual * 8, MemberHealth.leastPlaceTime), attemptLimit)
     }
 
     func standing(at now: MonotonicTime) -> Standing {

@@ -80,6 +80,8 @@ final class ProviderTeam: Sendable {
     private let onSending: @Sendable (QuerySending) -> Void
     private let onAttempt: @Sendable (AttemptReport) -> Void
     private let guarded: Lock<Guarded>
+    /// For the providers that take several names in one query.
+    let gatherings: [String: NameGathering]
     /// Keeps the providers from being shut down for as long as this team may ask them.
     private let leases: [ProviderLease]
 
@@ -88,6 +90,7 @@ final class ProviderTeam: Sendable {
     ///   - previous: The team before, from which members are taken over with their health.
     ///   - hedgeAfter: The least time after which the next provider is asked as well.
     ///   - attemptLimit: The most that one query may take.
+    ///   - gatheringTime: The clock by which names wait for others that go into the same query.
     ///   - random: A number below its argument.
     ///   - onSending: Told about each query that is sent, outside of all locks and before it is.
     ///   - onAttempt: Told about each query that came to an end, outside of all locks.
@@ -98,6 +101,7 @@ final class ProviderTeam: Sendable {
         hedgeAfter: Duration,
         attemptLimit: Duration,
         timeSource: any TimeSource,
+        gatheringTime: any TimeSource = SystemTimeSource(),
         random: @escaping @Sendable (UInt64) -> UInt64,
         onSending: @escaping @Sendable (QuerySending) -> Void = { _ in },
         onAttempt: @escaping @Sendable (AttemptReport) -> Void = { _ in }
@@ -119,6 +123,11 @@ final class ProviderTeam: Sendable {
         self.random = random
         self.onSending = onSending
         self.onAttempt = onAttempt
+        let providers = leases.map(\.provider).filter { $0.batchLimit > 1 }
+        gatherings = Dictionary(
+            providers.map { ($0.name, NameGathering($0, timeSource: gatheringTime)) },
+            uniquingKeysWith: { first, _ in first }
+        )
         guarded = Lock(Guarded(team: TeamState(members, attemptLimit: attemptLimit)))
     }
 
@@ -316,19 +325,26 @@ final class ProviderTeam: Sendable {
         // Detached, because the work is the team's and may outlive who asked first: task-local values of that one have no
         // place in it.
         let work = Task.detached { [self] in
-            let result = await ProviderTeam.result(of: query, at: provider)
+            let result = await result(of: query, at: provider)
             let jitter = random(MemberHealth.jitterSteps)
             let now = timeSource.now()
             update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: now) }
         }
         let sentAt = query.sentAt ?? query.startedAt
         let timer = Task.detached { [self] in
-            guard (try? await timeSource.sleep(until: sentAt + limit)) != nil else { return }
+            let end = sentAt + limit
+            var check = sentAt + MemberHealth.leastPlaceTime
+            while check < end {
+                guard (try? await timeSource.sleep(until: check)) != nil else { return }
+                if makeRoom(query.id) { break }
+                check = check + MemberHealth.leastPlaceTime
+            }
+            guard (try? await timeSource.sleep(until: min(check, end))) != nil else { return }
             let jitter = random(MemberHealth.jitterSteps)
             let expiredAt = timeSource.now()
             update { $0.expired(query.id, jitter: jitter, at: expiredAt) }
             // A provider that keeps its contract comes back now. One that does not keeps its place a while longer.
-            guard (try? await timeSource.sleep(until: sentAt + limit + ProviderTeam.patience)) != nil else { return }
+            guard (try? await timeSource.sleep(until: min(check, end) + ProviderTeam.patience)) != nil else { return }
             let now = timeSource.now()
             update(ending: query.id) { $0.abandon(query.id, at: now) }
         }
@@ -343,12 +359,31 @@ final class ProviderTeam: Sendable {
         if current?.isEnded ?? true { work.cancel() }
     }
 
-    private static func result(of query: TeamQuery, at provider: any Provider) async -> TeamQuery.Result {
+    /// Ends a query that keeps its place from others for too long.
+    /// - Returns: Whether it did.
+    private func makeRoom(_ id: TeamQuery.ID) -> Bool {
+        let now = timeSource.now()
+        let effects: [Effect]? = guarded.withLock { guarded in
+            guarded.team.makeRoom(id, at: now).map { ProviderTeam.effects(of: $0, &guarded) }
+        }
+        run(effects ?? [])
+        return effects != nil
+    }
+
+    private func result(of query: TeamQuery, at provider: any Provider) async -> TeamQuery.Result {
         // On a busy machine a query may be given up before its task begins.
         if Task.isCancelled { return .cancelled }
         do {
-            guard let batch = query.batch else { return .answered(try await provider.resolve(query.question)) }
-            return .answeredBatch(try await provider.resolve(query.question, batch: batch))
+            if let batch = query.batch {
+                return .answeredBatch(try await provider.resolve(query.question, batch: batch))
+            }
+            guard let gathering = gatherings[provider.name] else {
+                return .answered(try await provider.resolve(query.question))
+            }
+            let answer = try await gathering.answer(to: query.question) {
+                guarded.withLock { $0.team.members[query.member].shareQuery() }
+            }
+            return .answered(answer)
         } catch is CancellationError {
             return .cancelled
         } catch let error as ProviderError {

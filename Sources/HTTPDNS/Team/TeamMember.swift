@@ -22,6 +22,8 @@ struct TeamMember: Sendable {
     private var budget: QueryBudget?
     private var waiting = ArrivalQueue<UInt64>()
     private(set) var inFlight = 0
+    /// Queries that were ended for those that wait, and whose places are not free yet.
+    private var makingRoom = 0
     private(set) var queries = 0
     private(set) var successes = 0
     private(set) var failures = 0
@@ -81,10 +83,19 @@ struct TeamMember: Sendable {
         return .send
     }
 
+    /// Ends the claim of a query to its place, if one waits for it that no other place is promised to.
+    mutating func makeRoom() -> Bool {
+        guard waiting.count > makingRoom else { return false }
+        makingRoom += 1
+        return true
+    }
+
     /// Frees the place of a query that was sent, and gives it to the one that waits longest.
+    /// - Parameter madeRoom: Whether the query was ended for those that wait.
     /// - Returns: The query to be sent now.
-    mutating func free() -> UInt64? {
+    mutating func free(madeRoom: Bool) -> UInt64? {
         inFlight -= 1
+        if madeRoom { makingRoom -= 1 }
         guard hasFreePlace, let next = waiting.popFirst() else { return nil }
         inFlight += 1
         return next
@@ -94,6 +105,9 @@ struct TeamMember: Sendable {
     mutating func leaveQueue(_ query: UInt64) {
         if waiting.remove(query) { budget?.giveBack() }
     }
+
+    /// Gives a query back to the budget whose name went with that of another one.
+    mutating func shareQuery() { budget?.giveBack() }
 
     mutating func sent(_ query: UInt64, isProbe: Bool, at now: MonotonicTime) {
         queries += 1

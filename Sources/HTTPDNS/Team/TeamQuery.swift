@@ -43,6 +43,9 @@ struct TeamQuery: Sendable {
     /// Whether its outcome is known. It keeps its place until the provider lets go of it.
     var isEnded = false
 
+    /// Whether it was ended for queries that waited for its place.
+    var madeRoom = false
+
     /// Whether it went to a provider that rests or has rested, and may well be dead.
     var isDoubtful: Bool { isProbe || purpose == .copy || purpose == .lastHope }
 

@@ -139,6 +139,21 @@ struct TeamState: Sendable {
         return actions
     }
 
+    /// Ends a query that takes much longer than others do, if a query waits for its place: names whose servers are slow must
+    /// not keep the answers of all others waiting.
+    /// - Returns: Nil when it goes on.
+    mutating func makeRoom(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action]? {
+        guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return [] }
+        guard now - sentAt >= members[query.member].health.placeTime, members[query.member].makeRoom() else {
+            return nil
+        }
+        queries[id]?.madeRoom = true
+        let error = ProviderError(code: .timedOut, message: "no answer, and others waited for its place")
+        var actions: [Action] = [.cancel(id)]
+        end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
+        return actions
+    }
+
     /// Takes the place of a query away from a provider that does not let go of it.
     mutating func abandon(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action] {
         guard let query = queries[id], query.isEnded else { return [] }
@@ -256,7 +271,9 @@ struct TeamState: Sendable {
     /// Frees the place of a query that was sent, for the next one in the queue.
     private mutating func free(_ id: TeamQuery.ID, at now: MonotonicTime, _ actions: inout [Action]) {
         guard let query = queries.removeValue(forKey: id), query.sentAt != nil else { return }
-        while let next = members[query.member].free() {
+        var madeRoom = query.madeRoom
+        while let next = members[query.member].free(madeRoom: madeRoom) {
+            madeRoom = false
             guard let waiting = queries[next], let ask = waiting.ask else { continue }
             guard now < waiting.deadline else {
                 giveUp(ask, at: now, &actions)

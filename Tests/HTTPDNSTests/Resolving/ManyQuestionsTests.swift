@@ -84,6 +84,29 @@ struct ManyQuestionsTests {
         #expect(counters.providers["doh"]?.queries == 1 && counters.providers["doh"]?.answers == 1)
     }
 
+    @Test("two hundred names whose answers never end do not keep a hundred others from theirs")
+    func slowNames() async throws {
+        let fixture = try ResolverFixture()
+        let resolver = fixture.resolver
+        let slow = try (0..<200).map { try HostName("slow\($0).test") }
+        let good = try (0..<100).map { try HostName("n\($0).test") }
+        for host in slow { fixture.provider.hold(host) }
+        for host in good { try fixture.say(["203.0.113.1"], about: host.description) }
+        func ask(_ host: HostName) -> Task<[String], any Error> {
+            Task { try await resolver.resolve(ResolutionQuestion(.name(host), port: 443)).addresses }
+        }
+        let lost = slow.map(ask)
+        await fixture.provider.queries(atLeast: 128)
+        let found = good.map(ask)
+        // An alarm for each name, and a timer for each query under way.
+        await fixture.time.sleepers(atLeast: 300 + 128)
+        fixture.time.advance(by: .seconds(1))
+        for task in found { #expect(try await task.value == ["203.0.113.1"]) }
+        #expect(fixture.provider.greatestUnderWay <= 128)
+        for task in lost { task.cancel() }
+        await resolver.shutdown()
+    }
+
     @Test("five thousand cold names at once: each asked once, so many at a time, and known names are served meanwhile")
     func coldNames() async throws {
         let fixture = try ResolverFixture { configuration in

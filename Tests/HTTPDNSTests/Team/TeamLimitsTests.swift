@@ -152,6 +152,60 @@ struct TeamLimitsTests {
         #expect(team.state.members[0].inFlight == 0)
     }
 
+    @Test("names that are slow lose their places to names that wait, as many as wait, and the limit holds")
+    func makesRoom() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 4)])
+        let provider = fixture.providers[0]
+        for number in 0..<9 { try fixture.say(.known, about: "n\(number).test", at: 0) }
+        for number in 0..<5 {
+            #expect(await fixture.team.ask(try fixture.assignment("n\(number).test")).text == "ali: addresses")
+        }
+        while fixture.time.sleeperCount > 0 { await Task.yield() }
+        let slow = try (0..<4).map { try HostName("slow\($0).test") }
+        for host in slow { provider.hold(host) }
+        let held = try slow.map { fixture.team.begin(try fixture.assignment($0.description)) }
+        await provider.queries(atLeast: 9)
+        // One alarm for each question, and one timer for each query.
+        await fixture.time.sleepers(atLeast: 8)
+        fixture.time.advance(by: MemberHealth.leastPlaceTime - .milliseconds(1))
+        let waiting = try (5..<8).map { fixture.team.begin(try fixture.assignment("n\($0).test")) }
+        #expect(fixture.team.health[0].queued == 3)
+        await fixture.time.sleepers(atLeast: 11)
+        fixture.time.advance(by: .milliseconds(1))
+        for question in waiting { #expect(await fixture.team.outcome(of: question).text == "ali: addresses") }
+        let lost = "failed: ali: no answer, and others waited for its place in 250 ms"
+        // The fourth goes on, as nobody waits for its place.
+        #expect(fixture.team.health[0].inFlight == 1)
+        provider.release()
+        var texts: [String] = []
+        for question in held { texts.append(await fixture.team.outcome(of: question).text) }
+        #expect(texts.filter { $0 == lost }.count == 3 && texts.filter { $0 == "ali: nothing" }.count == 1, "\(texts)")
+        #expect(provider.greatestUnderWay <= 4)
+        fixture.team.shutdown()
+    }
+
+    @Test("where no answer was ever seen, slow names keep their places for as long as any query may take")
+    func keepsPlaces() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 2)])
+        let provider = fixture.providers[0]
+        try fixture.say(.known, about: "img.test", at: 0)
+        let slow = try (0..<2).map { try HostName("slow\($0).test") }
+        for host in slow { provider.hold(host) }
+        let held = try slow.map { fixture.team.begin(try fixture.assignment($0.description)) }
+        let waiting = fixture.team.begin(try fixture.assignment())
+        for _ in 0..<3 {
+            await fixture.time.sleepers(atLeast: 5)
+            fixture.time.advance(by: MemberHealth.leastPlaceTime)
+        }
+        await fixture.time.sleepers(atLeast: 5)
+        #expect(fixture.team.health[0].queued == 1)
+        fixture.time.advance(by: MemberHealth.leastPlaceTime)
+        #expect(await fixture.team.outcome(of: waiting).text == "ali: addresses")
+        provider.release()
+        for question in held { _ = await fixture.team.outcome(of: question) }
+        fixture.team.shutdown()
+    }
+
     @Test(
         "whatever happens, every question ends by its deadline, limits hold, and nothing is left behind",
         arguments: 0..<40

@@ -40,6 +40,9 @@ enum VendorCanary {
         configuration.providers = [vendor.provider]
         configuration.routes = [Route(.any, .providers([vendor.provider.name], fallback: .none))]
         configuration.logger = log.logger(.trace)
+        // A busy machine must not end a query before it is sent.
+        configuration.timeLimit = .seconds(60)
+        configuration.attemptLimit = .seconds(60)
         let resolver = try Resolver(configuration)
         let events = resolver.events
         let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)

@@ -1,0 +1,202 @@
+internal import HTTPDNSPrimitives
+
+/// Puts the names that are asked for in one moment into one query of a provider that takes several: vendors bill by the query.
+///
+/// The first name waits ``window`` for others, or until there are as many as the provider takes. A name that the query leaves
+/// open is asked for by itself, and so is each when the whole query is refused: one name must not fail the others.
+final class NameGathering: Sendable {
+    /// How long the first name waits for others.
+    static let window = Duration.milliseconds(2)
+
+    fileprivate typealias Waiter = OneShot<Result<ProviderAnswer, any Error>>
+
+    /// What the names of one query have in common.
+    fileprivate struct Kind: Hashable {
+        let families: AddressFamilies
+        let clientSubnet: AddressBlock?
+        let wantsServices: Bool
+
+        init(_ query: ProviderQuery) {
+            families = query.families
+            clientSubnet = query.clientSubnet
+            wantsServices = query.wantsServices
+        }
+    }
+
+    fileprivate struct Group: Sendable {
+        var query: ProviderQuery
+        var hosts: [HostName] = []
+        var waiters: [UInt64: (host: HostName, waiter: Waiter)] = [:]
+        /// Whether its query is under way, so that it takes no more names.
+        var isClosed = false
+        var work: Task<Void, Never>?
+
+        mutating func add(_ query: ProviderQuery, _ number: UInt64, _ waiter: Waiter) {
+            if !hosts.contains(query.host) { hosts.append(query.host) }
+            waiters[number] = (query.host, waiter)
+            self.query.host = hosts[0]
+            self.query.timeLimit = max(self.query.timeLimit, query.timeLimit)
+        }
+    }
+
+    fileprivate struct Groups: Sendable {
+        var lastNumber: UInt64 = 0
+        /// The groups that take names.
+        var open: [Kind: UInt64] = [:]
+        /// The groups that somebody waits for.
+        var all: [UInt64: Group] = [:]
+    }
+
+    fileprivate enum Joined {
+        case first, next, last
+    }
+
+    private let provider: any Provider
+    private let timeSource: any TimeSource
+    private let groups = Lock(Groups())
+
+    init(_ provider: any Provider, timeSource: any TimeSource) {
+        self.provider = provider
+        self.timeSource = timeSource
+    }
+
+    /// How many questions wait for a query, or for its answer.
+    var count: Int { groups.withLock { $0.all.values.reduce(0) { $0 + $1.waiters.count } } }
+
+    /// The answer about one name.
+    /// - Parameter onJoining: Called before the wait when the name goes with a query that others began.
+    func answer(to query: ProviderQuery, onJoining: () -> Void) async throws -> ProviderAnswer {
+        let waiter = Waiter()
+        let limit = provider.batchLimit
+        let (group, number, joined) = groups.withLock { $0.join(query, waiter, limit: limit) }
+        switch joined {
+        case .first:
+            // Where it is cancelled, the others do not wait any longer.
+            try? await timeSource.sleep(until: timeSource.now() + NameGathering.window)
+            if groups.withLock({ $0.removeIfAlone(group) }) { return try await provider.resolve(query) }
+            send(group)
+        case .next: onJoining()
+        case .last:
+            onJoining()
+            send(group)
+        }
+        return try await withTaskCancellationHandler {
+            try await waiter.value().get()
+        } onCancel: {
+            waiter.deliver(.failure(CancellationError()))
+            groups.withLock { $0.leave(group, number) }?.cancel()
+        }
+    }
+
+    /// Sends the query of a group, unless that was done, or nobody is left to wait for it.
+    private func send(_ number: UInt64) {
+        guard let (query, hosts) = groups.withLock({ $0.close(number) }) else { return }
+        let work = Task.detached { [self] in
+            let results = await results(query, hosts)
+            let waiters = groups.withLock { $0.all.removeValue(forKey: number) }?.waiters ?? [:]
+            for (host, waiter) in waiters.values {
+                waiter.deliver(results[host] ?? .failure(NameGathering.unanswered))
+            }
+        }
+        let isWanted = groups.withLock { groups in
+            groups.all[number]?.work = work
+            return groups.all[number] != nil
+        }
+        if !isWanted { work.cancel() }
+    }
+
+    private func results(
+        _ query: ProviderQuery,
+        _ hosts: [HostName]
+    ) async -> [HostName: Result<ProviderAnswer, any Error>] {
+        let clock = SystemTimeSource()
+        let deadline = clock.now() + query.timeLimit
+        var results: [HostName: Result<ProviderAnswer, any Error>] = [:]
+        do {
+            results = try await provider.resolve(query, batch: hosts).mapValues { .success($0) }
+        } catch let error as ProviderError where error.code.mayBeAboutOneName {
+            // Each name by itself shows which one it is about.
+        } catch {
+            return Dictionary(uniqueKeysWithValues: hosts.map { ($0, .failure(error)) })
+        }
+        await withTaskGroup(of: (HostName, Result<ProviderAnswer, any Error>).self) { group in
+            for host in hosts where results[host] == nil {
+                var single = query
+                single.host = host
+                single.timeLimit = deadline - clock.now()
+                group.addTask { [provider, single] in
+                    do {
+                        return (host, .success(try await provider.resolve(single)))
+                    } catch {
+                        return (host, .failure(error))
+                    }
+                }
+            }
+            for await (host, result) in group { results[host] = result }
+        }
+        return results
+    }
+
+    private static let unanswered = ProviderError(
+        code: .badResponse,
+        message: "the answer says nothing about the name that was asked for"
+    )
+}
+
+extension NameGathering.Groups {
+    fileprivate mutating func join(
+        _ query: ProviderQuery,
+        _ waiter: NameGathering.Waiter,
+        limit: Int
+    ) -> (group: UInt64, number: UInt64, NameGathering.Joined) {
+        let kind = NameGathering.Kind(query)
+        lastNumber += 1
+        let number = lastNumber
+        let group = open[kind] ?? number
+        let isFirst = open[kind] == nil
+        open[kind] = group
+        all[group, default: NameGathering.Group(query: query)].add(query, number, waiter)
+        let isFull = all[group]?.hosts.count ?? 0 >= limit
+        if isFull { open[kind] = nil }
+        return (group, number, isFirst ? .first : isFull ? .last : .next)
+    }
+
+    /// Ends a wait.
+    /// - Returns: The work that nobody waits for any more.
+    fileprivate mutating func leave(_ group: UInt64, _ number: UInt64) -> Task<Void, Never>? {
+        guard all[group]?.waiters.removeValue(forKey: number) != nil, let left = all[group], left.waiters.isEmpty else {
+            return nil
+        }
+        all[group] = nil
+        if open[NameGathering.Kind(left.query)] == group { open[NameGathering.Kind(left.query)] = nil }
+        return left.work
+    }
+
+    /// Ends the gathering of a group that one question waits for alone.
+    fileprivate mutating func removeIfAlone(_ number: UInt64) -> Bool {
+        guard let group = all[number], !group.isClosed, group.waiters.count == 1, group.hosts.count == 1 else {
+            return false
+        }
+        all[number] = nil
+        open[NameGathering.Kind(group.query)] = nil
+        return true
+    }
+
+    /// Ends the gathering of a group.
+    /// - Returns: Nil when it was ended before.
+    fileprivate mutating func close(_ number: UInt64) -> (ProviderQuery, [HostName])? {
+        guard var group = all[number], !group.isClosed else { return nil }
+        group.isClosed = true
+        let kind = NameGathering.Kind(group.query)
+        if open[kind] == number { open[kind] = nil }
+        all[number] = group
+        return (group.query, group.hosts)
+    }
+}
+
+extension ProviderError.Code {
+    /// Whether one name of several may be what was refused.
+    fileprivate var mayBeAboutOneName: Bool {
+        self == .refused || self == .badResponse || self == .serverFailure
+    }
+}
