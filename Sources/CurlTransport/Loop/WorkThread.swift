@@ -1,12 +1,55 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 
 /// A thread for one piece of work after the other. It is there while there is work and some seconds longer, asleep.
 package final class WorkThread: Sendable {
+    private struct Timer: Sendable {
+        let id: UInt64
+        let deadline: MonotonicTime
+        let work: @Sendable () -> Void
+    }
+
+    private enum Step {
+        case work([@Sendable () -> Void])
+        case wait(until: MonotonicTime)
+        case end
+    }
+
     private struct State: Sendable {
         var work: [@Sendable () -> Void] = []
+        /// The earliest one first.
+        var timers: [Timer] = []
+        var lastTimer: UInt64 = 0
         var isRunning = false
         /// Whether the thread ends as soon as it has nothing to do.
         var isLeaving = false
+
+        /// What the thread does now, and when it has nothing to do for how long.
+        mutating func step(at now: MonotonicTime, restingUntil restEnd: MonotonicTime) -> Step {
+            let due = timers.prefix { $0.deadline <= now }
+            timers.removeFirst(due.count)
+            work += due.map(\.work)
+            if !work.isEmpty {
+                defer { work = [] }
+                return .work(work)
+            }
+            if let first = timers.first { return .wait(until: first.deadline) }
+            guard isLeaving || now >= restEnd else { return .wait(until: restEnd) }
+            isRunning = false
+            return .end
+        }
+
+        /// Whether there is something to do before `end`, or a reason to end.
+        func isWorthLooking(before end: MonotonicTime) -> Bool {
+            !work.isEmpty || timers.first.map { $0.deadline < end } ?? isLeaving
+        }
+
+        /// Notes that there is work.
+        /// - Returns: Whether a thread has to be started for it.
+        mutating func starts() -> Bool {
+            isLeaving = false
+            defer { isRunning = true }
+            return !isRunning
+        }
     }
 
     private let name: String
@@ -29,9 +72,7 @@ package final class WorkThread: Sendable {
     package func enqueue(_ work: @escaping @Sendable () -> Void) {
         let starts = state.change { state in
             state.work.append(work)
-            state.isLeaving = false
-            defer { state.isRunning = true }
-            return !state.isRunning
+            return state.starts()
         }
         if !starts || LoopThread.start(named: name, { [self] in run() }) { return }
         // That of others too, who have come meanwhile.
@@ -43,6 +84,27 @@ package final class WorkThread: Sendable {
         for work in rest { work() }
     }
 
+    /// Lets the thread do this at `deadline` or later.
+    /// - Returns: A number for ``cancel(_:)``; nil where the system gives no thread.
+    package func enqueue(at deadline: MonotonicTime, _ work: @escaping @Sendable () -> Void) -> UInt64? {
+        let (id, starts) = state.change { state in
+            state.lastTimer += 1
+            let timer = Timer(id: state.lastTimer, deadline: deadline, work: work)
+            let index = state.timers.firstIndex { $0.deadline > deadline } ?? state.timers.endIndex
+            state.timers.insert(timer, at: index)
+            return (timer.id, state.starts())
+        }
+        if !starts || LoopThread.start(named: name, { [self] in run() }) { return id }
+        state.change { $0.isRunning = false }
+        cancel(id)
+        return nil
+    }
+
+    /// Forgets what was to be done at a time, if it was not done yet.
+    package func cancel(_ timer: UInt64) {
+        state.change { $0.timers.removeAll { $0.id == timer } }
+    }
+
     /// Lets the thread end when it has done what it was given so far. It comes back when it is given more.
     package func leave() {
         state.change { $0.isLeaving = true }
@@ -50,27 +112,17 @@ package final class WorkThread: Sendable {
 
     private func run() {
         if isOnDuty { ThreadDuty.begin() }
-        while let work = next() {
-            for item in work { item() }
-        }
-    }
-
-    private func next() -> [@Sendable () -> Void]? {
-        let work = state.wait(until: SystemTimeSource().now() + rest) { state -> [@Sendable () -> Void]? in
-            guard state.work.isEmpty else {
-                defer { state.work = [] }
-                return state.work
+        var restEnd = SystemTimeSource().now() + rest
+        while true {
+            switch state.change({ $0.step(at: SystemTimeSource().now(), restingUntil: restEnd) }) {
+            case .work(let work):
+                for item in work { item() }
+                restEnd = SystemTimeSource().now() + rest
+            case .wait(let end):
+                _ = state.wait(until: end) { $0.isWorthLooking(before: end) ? true : nil }
+            case .end:
+                return
             }
-            guard state.isLeaving else { return nil }
-            state.isRunning = false
-            return []
-        }
-        if let work { return work.isEmpty ? nil : work }
-        // Something may have come since the time was over.
-        return state.change { state in
-            state.isRunning = !state.work.isEmpty
-            defer { state.work = [] }
-            return state.work.isEmpty ? nil : state.work
         }
     }
 }

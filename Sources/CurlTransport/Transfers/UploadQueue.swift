@@ -200,7 +200,7 @@ extension Transfer {
     func startPump() -> Task<Void, Never>? {
         guard let upload, case .stream(_, let stream) = request.body else { return nil }
         let progress = request.uploadProgress
-        return Task(executorPreference: StreamReading.executor) { [self] in
+        return Task(executorPreference: CallWork.executor) { [self] in
             guard await upload.awaitOpening() else {
                 // An empty body asks for nothing: its transfer may be over before this runs.
                 if upload.isSentEmpty { [false, true].forEach { progress?(0, $0) } }

@@ -26,6 +26,8 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
+        /// Whether its work goes on when all threads of the runtime are blocked.
+        var isOnOwnThreads = false
         /// Whether a lookup of its own was begun. Not so while the answer is to come with a batch of names.
         var isBegun = true
         /// Whether it goes on when nobody waits.
@@ -51,8 +53,10 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     /// Whether somebody waits for a flight.
     func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
 
-    /// Takes a place in the flight for a key. One that began under older settings is left to those who wait for it already.
+    /// Takes a place in the flight for a key. One that began under older settings is left to those who wait for it already, and so is
+    /// one on the runtime's threads when a blocking call asks.
     /// - Parameters:
+    ///   - onOwnThreads: Whether a blocking call asks.
     ///   - epoch: The settings that the question goes by; see ``isOutdated(_:epoch:)``.
     ///   - mayStart: Asked when there is no flight to share: whether there may be one more.
     /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.
@@ -60,18 +64,21 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         _ key: Key,
         _ waiter: Waiter,
         epoch: UInt16 = 0,
+        onOwnThreads: Bool = false,
         mayStart: () -> Bool
     ) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
-        if let flight = current[key], flights[flight]?.epoch == epoch {
+        if let flight = current[key], let found = flights[flight], found.epoch == epoch,
+            found.isOnOwnThreads || !onOwnThreads
+        {
             flights[flight]?.waiters[waiterID] = waiter
             return (Seat(flight: flight, waiter: waiterID), false)
         }
         guard mayStart() else { return nil }
         let flight = FlightID(number: lastNumber)
         if let older = current[key] { flights[older]?.isCurrent = false }
-        flights[flight] = Flight(key: key, epoch: epoch, waiters: [waiterID: waiter])
+        flights[flight] = Flight(key: key, epoch: epoch, waiters: [waiterID: waiter], isOnOwnThreads: onOwnThreads)
         current[key] = flight
         return (Seat(flight: flight, waiter: waiterID), true)
     }

@@ -19,14 +19,14 @@ package enum LimitedWork<Success: Sendable>: Sendable {
         let ending = OneShot<LimitedWork<Success>>()
         // Detached, because the work is done for everyone who waits and not for the task that came first: task-local
         // values of that one have no place in it.
-        let work = Task.detached {
+        let work = CallWork.detached {
             do {
                 ending.deliver(.succeeded(try await operation()))
             } catch {
                 ending.deliver(.failed(error))
             }
         }
-        let timer = Task.detached {
+        let timer = CallWork.detached {
             guard (try? await timeSource.sleep(until: deadline)) != nil else { return }
             ending.deliver(.timedOut)
         }

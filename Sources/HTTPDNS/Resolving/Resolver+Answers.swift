@@ -67,7 +67,13 @@ extension Resolver {
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
             let epoch = settings.resolving.epoch
             if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
-            let place = state.flights.join(name.key, waiter, epoch: epoch, mayStart: flightBudget.take)
+            let place = state.flights.join(
+                name.key,
+                waiter,
+                epoch: epoch,
+                onOwnThreads: CallWork.executor != nil,
+                mayStart: flightBudget.take
+            )
             let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
             return Step(finding: finding, place: place, isBegun: isBegun)
         }
@@ -228,7 +234,7 @@ extension Resolver {
     private func delivery(to waiter: OneShot<Delivery>, timing: Timing?) async -> Delivery {
         let timeSource = fixed.timeSource
         let timer = timing.map { timing in
-            Task.detached { [self] in
+            CallWork.detached { [self] in
                 if let systemAt = timing.systemAt {
                     guard (try? await timeSource.sleep(until: systemAt)) != nil else { return }
                     askSystemNow(timing)

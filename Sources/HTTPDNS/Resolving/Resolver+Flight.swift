@@ -15,7 +15,7 @@ extension Resolver {
         let hurry = OneShot<Void>()
         if hurries { hurry.deliver(()) }
         // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
-        let task = Task.detached { [self] in
+        let task = CallWork.detached { [self] in
             guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }
             self.land(result, inquiry, flight, isRefresh: isRefresh)
         }

@@ -37,7 +37,16 @@ extension Resolver {
                 if case .fresh(let answer)? = known?.answer?.find(at: now) { return (answer, nil) }
                 let epoch = inquiry.settings.epoch
                 guard known != nil, !state.flights.isOutdated(inquiry.key, epoch: epoch) else { return (nil, nil) }
-                return (nil, state.flights.join(inquiry.key, waiter, epoch: epoch, mayStart: flightBudget.take))
+                return (
+                    nil,
+                    state.flights.join(
+                        inquiry.key,
+                        waiter,
+                        epoch: epoch,
+                        onOwnThreads: CallWork.executor != nil,
+                        mayStart: flightBudget.take
+                    )
+                )
             }
         if let fresh { return word(of: fresh, inquiry) }
         guard let place else { return .failed }

@@ -64,7 +64,7 @@ struct SystemFallback: Sendable {
         } else {
             progress.asking = ask(until: assignment.deadline, feed)
             if case .suspect(let delay) = reliance { timer = alarm(at: started + delay, hurry) }
-            Task.detached {
+            CallWork.detached {
                 await hurry.value()
                 feed.yield(.due)
             }
@@ -116,18 +116,18 @@ struct SystemFallback: Sendable {
         var assignment = assignment
         assignment.deadline = deadline
         let question = team.begin(assignment)
-        return Task.detached { [team] in feed.yield(.providers(await team.outcome(of: question))) }
+        return CallWork.detached { [team] in feed.yield(.providers(await team.outcome(of: question))) }
     }
 
     private func lookUp(_ feed: AsyncStream<Event>.Continuation) -> Task<Void, Never> {
-        Task.detached {
+        CallWork.detached {
             let end = max(deadline, clock.now() + share)
             feed.yield(.system(await resolver.askSystem(inquiry, until: end)))
         }
     }
 
     private func alarm(at time: MonotonicTime, _ hurry: OneShot<Void>) -> Task<Void, Never> {
-        Task.detached { [clock] in
+        CallWork.detached { [clock] in
             guard (try? await clock.sleep(until: time)) != nil else { return }
             hurry.deliver(())
         }

@@ -38,8 +38,8 @@ package final class SerialWork: Sendable {
         if let deadline, clock.now() >= deadline { throw Overdue() }
         let outcome = OneShot<Result<Value, any Error>>()
         let timer = deadline.map { deadline in
-            Task {
-                try await clock.sleep(until: deadline)
+            CallWork.detached {
+                guard (try? await clock.sleep(until: deadline)) != nil else { return }
                 outcome.deliver(.failure(Overdue()))
             }
         }

@@ -83,7 +83,7 @@ package final class SystemResolver: SystemResolving {
         guard timeLimit > .zero else { throw timedOut }
         let lookUp = makeLookUp(host, families)
         let deadline = time.now() + timeLimit
-        let timer = Task { [time] in
+        let timer = CallWork.detached { [self, time] in
             guard (try? await time.sleep(until: deadline)) != nil else { return }
             self.giveUp(lookUp, as: self.isQueued(lookUp) ? self.noThread(for: host, within: timeLimit) : timedOut)
         }
@@ -143,7 +143,7 @@ extension SystemResolver {
     /// Adds threads for as long as lookups wait longer than ``growthDelay``.
     /// - Parameter newest: The newest lookup that waits now.
     private func watchQueue(after newest: LookUpPool.ID) {
-        Task.detached { [self] in
+        CallWork.detached { [self] in
             var newest = newest
             while true {
                 try? await time.sleep(until: time.now() + Self.growthDelay)

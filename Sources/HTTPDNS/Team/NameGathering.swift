@@ -91,7 +91,7 @@ final class NameGathering: Sendable {
     /// Sends the query of a group, unless that was done, or nobody is left to wait for it.
     private func send(_ number: UInt64) {
         guard let (query, hosts) = groups.withLock({ $0.close(number) }) else { return }
-        let work = Task.detached { [self] in
+        let work = CallWork.detached { [self] in
             let results = await results(query, hosts)
             let waiters = groups.withLock { $0.all.removeValue(forKey: number) }?.waiters ?? [:]
             for (host, waiter) in waiters.values {

@@ -307,7 +307,7 @@ final class ProviderTeam: Sendable {
     // MARK: Tasks
 
     private func setAlarm(_ ask: TeamAsk.ID, _ time: MonotonicTime) {
-        let task = Task.detached { [self] in
+        let task = CallWork.detached { [self] in
             guard (try? await timeSource.sleep(until: time)) != nil else { return }
             let now = timeSource.now()
             update(waking: (ask, time)) { $0.wake(ask, at: now) }
@@ -324,14 +324,14 @@ final class ProviderTeam: Sendable {
     private func send(_ query: TeamQuery, limit: Duration, to provider: any Provider) {
         // Detached, because the work is the team's and may outlive who asked first: task-local values of that one have no
         // place in it.
-        let work = Task.detached { [self] in
+        let work = CallWork.detached { [self] in
             let result = await result(of: query, at: provider)
             let jitter = random(MemberHealth.jitterSteps)
             let now = timeSource.now()
             update(ending: query.id) { $0.returned(query.id, result, jitter: jitter, at: now) }
         }
         let sentAt = query.sentAt ?? query.startedAt
-        let timer = Task.detached { [self] in
+        let timer = CallWork.detached { [self] in
             let end = sentAt + limit
             var check = sentAt + MemberHealth.leastPlaceTime
             while check < end {

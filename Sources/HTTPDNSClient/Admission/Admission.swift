@@ -166,7 +166,7 @@ final class Admission: Sendable {
 
     /// One alarm serves all who wait. When its reason goes, it is left alone, and serves who comes after.
     private func wake(at moment: MonotonicTime) {
-        Task.detached { [weak self, clock] in
+        CallWork.detached { [weak self, clock] in
             try await clock.sleep(until: moment)
             self?.expire(at: moment)
         }

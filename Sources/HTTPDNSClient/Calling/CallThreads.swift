@@ -1,4 +1,6 @@
 internal import CurlTransport
+internal import HTTPDNS
+internal import HTTPDNSPrimitives
 
 /// The threads of a client's callback and blocking calls, which are there while there are such calls.
 final class CallThreads: Sendable {
@@ -14,12 +16,28 @@ final class CallThreads: Sendable {
     }
 }
 
-/// Runs tasks one after the other on a thread of their own.
-final class BlockingExecutor: TaskExecutor {
+/// Runs tasks one after the other on a thread of their own, and wakes them there.
+final class BlockingExecutor: CallExecutor {
     let thread = WorkThread(named: "httpdns-block", isOnDuty: true)
 
     func enqueue(_ job: consuming ExecutorJob) {
         let job = UnownedJob(job)
         thread.enqueue { [self] in job.runSynchronously(on: asUnownedTaskExecutor()) }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try Task.checkCancellation()
+        let isOver = OneShot<Bool>()
+        guard let timer = thread.enqueue(at: deadline, { isOver.deliver(true) }) else {
+            return try await Task.sleep(for: max(.zero, deadline - SystemTimeSource().now()), clock: .continuous)
+        }
+        let isTime = await withTaskCancellationHandler {
+            await isOver.value()
+        } onCancel: {
+            isOver.deliver(false)
+        }
+        guard !isTime else { return }
+        thread.cancel(timer)
+        throw CancellationError()
     }
 }

@@ -11,8 +11,8 @@ extension HTTPDNSClient {
     /// Sends a request and blocks the thread until the response is there with its whole body, for code that is not async.
     ///
     /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, a body that is a stream or a
-    /// file is read there too, so that it ends also when the runtime's threads are all taken. Some of it needs those all the same:
-    /// asking for names that are not cached, the waits between retries, ``Configuration/Connections/queueWait``. Cancelling a
+    /// file is read there too, and so are providers asked and waits timed, so that it ends also when the runtime's threads are all
+    /// taken. A provider, interceptor or stream that starts tasks of its own needs the runtime's threads for these. Cancelling a
     /// task does not reach into a blocking call: the deadline does, whatever is taken.
     ///
     /// It always has a deadline: that of the request, else that of the client, else 60 s.
@@ -33,7 +33,7 @@ extension HTTPDNSClient {
         request.options.deadline = timeLimit
         let outcome = Monitor<Result<CollectedResponse, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
-            let result = await StreamReading.$executor.withValue(threads.blocking) {
+            let result = await CallWork.$executor.withValue(threads.blocking) {
                 await self.result(of: request, upTo: limit)
             }
             outcome.change { $0 = result }

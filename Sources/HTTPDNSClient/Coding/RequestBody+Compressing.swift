@@ -48,7 +48,7 @@ extension ContentCoding {
         on clock: some TimeSource = SystemTimeSource()
     ) async throws -> [UInt8] {
         // The caller's task may run on the loop. A new task does not inherit that.
-        let work = Task(executorPreference: StreamReading.executor) {
+        let work = Task(executorPreference: CallWork.executor) {
             try await compressedHere(bytes, until: deadline, on: clock)
         }
         return try await withTaskCancellationHandler {

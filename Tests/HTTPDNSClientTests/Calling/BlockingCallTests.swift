@@ -3,6 +3,7 @@ import Dispatch
 import Foundation
 import HTTPDNS
 import HTTPDNSPrimitives
+import HTTPDNSTestKit
 import ServerRig
 import Testing
 
@@ -158,6 +159,60 @@ struct BlockingCallTests {
         #expect(errors.isEmpty, "\(errors)")
         #expect(server.connections.reduce(0) { $0 + $1.text.components(separatedBy: "12345").count - 1 } == 16)
         try await client.shutdown()
+    }
+
+    @Test(
+        "On all threads of the runtime, names that are not cached are asked for, and failures repeated, as fast as alone"
+    )
+    func uncachedOnTheRuntimesThreads() async throws {
+        let unavailable = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
+        let server = try RawServer(
+            .readHead,
+            .sendText(unavailable),
+            .repeatForever([.readHead, .sendText(Self.ok)])
+        )
+        let provider = ScriptedProvider(answerScope: .loopback)
+        provider.delay(by: .milliseconds(50))
+        // The last one is asked for by an async call as well, whose lookup is under way on the runtime's threads.
+        let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
+        for name in names {
+            let address = IPAddress(v4: 127, 0, 0, 1)
+            provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: try HostName(name))
+        }
+        let client = try await client(server.port) { configuration in
+            configuration.resolver.providers = [provider]
+            configuration.resolver.routes = [Route(.any, .providers(["scripted"], fallback: .none))]
+            configuration.retries = .standard
+            configuration.connections.perHost = 1
+        }
+        let shared = Task { try await client.get("http://n5.test:\(server.port)/").status }
+        await provider.queries(atLeast: 1)
+        let start = ContinuousClock.now
+        let errors = await withTaskGroup(of: (any Error)?.self) { tasks in
+            for name in names {
+                tasks.addTask {
+                    var request = ClientRequest(url: "http://\(name):\(server.port)/")
+                    request.options.deadline = .seconds(20)
+                    do {
+                        // A synchronous function hides the blocking from the compiler.
+                        _ = try Self.answer(client, request)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await tasks.reduce(into: [any Error]()) { if let error = $1 { $0.append(error) } }
+        }
+        let elapsed = ContinuousClock.now - start
+        #expect(errors.isEmpty, "\(errors)")
+        #expect(elapsed < .seconds(5), "\(elapsed)")
+        #expect(try await shared.value == .ok)
+        try await client.shutdown()
+    }
+
+    private static func answer(_ client: HTTPDNSClient, _ request: ClientRequest) throws -> CollectedResponse {
+        try client.executeAndWait(request)
     }
 
     @Test("the deadline is kept, and the error names the phase")

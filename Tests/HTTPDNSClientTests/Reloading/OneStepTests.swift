@@ -54,24 +54,25 @@ struct OneStepTests {
         let client = try await HTTPDNSClient(configuration: both[0])
         let workers = (0..<8).map { _ in
             Task {
-                var count = 0
-                while !Task.isCancelled {
-                    // The last one is cancelled.
-                    guard let response = try? await client.get("http://one.test/"),
-                        (try? await response.body.collect(upTo: .bytes(2))) != nil
-                    else { continue }
-                    count += 1
+                for _ in 0..<100 {
+                    _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2))
                 }
-                return count
             }
         }
-        for number in 1...2_000 { try await client.reload(both[number % 2]) }
-        for worker in workers { worker.cancel() }
-        var requests = 0
-        for worker in workers { requests += await worker.value }
+        let reloader = Task {
+            var number = 0
+            while !Task.isCancelled {
+                number += 1
+                try await client.reload(both[number % 2])
+            }
+            return number
+        }
+        for worker in workers { try await worker.value }
+        reloader.cancel()
+        #expect(try await reloader.value > 20)
         try await client.shutdown()
         let texts = servers.map { $0.connections.map(\.text).joined() }
-        #expect(requests > 200 && texts.allSatisfy { !$0.isEmpty }, "\(requests)")
+        #expect(texts.allSatisfy { !$0.isEmpty })
         #expect(!texts[0].contains("\(Self.field): second") && !texts[1].contains("\(Self.field): first"))
     }
 }

@@ -78,7 +78,7 @@ final class ServiceAddresses: Sendable {
         state.withLock { state in
             guard !state.isShutDown, state.task == nil, state.book.beginRefresh(at: now) else { return }
             // Detached: it is the service's, and outlives the query that happened to come first.
-            state.task = Task.detached { [self] in
+            state.task = CallWork.detached { [self] in
                 await refresh(discover)
                 self.state.withLock { $0.task = nil }
             }
