@@ -10,7 +10,7 @@ internal import Darwin
 #endif
 
 /// What the machine has a way to over IPv6, looked at again at most every ten seconds: routes come and go.
-struct RouteProbe {
+package struct RouteProbe {
     private static let life: Int64 = 10_000_000_000
     /// How many addresses are asked about in that time on a machine without a route to the Internet; a question takes some
     /// microseconds of the loop.
@@ -45,6 +45,27 @@ struct RouteProbe {
         let answer = look(address)
         answers[address] = answer
         return answer
+    }
+
+    /// Whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an address
+    /// that is neither loopback nor link-local.
+    package static func systemHasIPv6() -> Bool { systemHasRoute(to: internet) || hasIPv6Address() }
+
+    private static func hasIPv6Address() -> Bool {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return false }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next {
+            next = entry.pointee.ifa_next
+            guard let address = UnsafeRawPointer(entry.pointee.ifa_addr),
+                address.loadUnaligned(as: sockaddr.self).sa_family == sa_family_t(AF_INET6)
+            else { continue }
+            let bytes = withUnsafeBytes(of: address.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
+            let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
+            if !isLinkLocal, bytes != Array(repeating: 0, count: 15) + [1] { return true }
+        }
+        return false
     }
 
     /// Whether the kernel knows a route to an IPv6 address. Connecting a datagram socket asks it that and sends nothing.

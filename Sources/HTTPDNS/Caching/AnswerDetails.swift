@@ -4,6 +4,8 @@ internal import HTTPDNSPrimitives
 final class AnswerDetails: Sendable {
     let canonicalName: HostName?
     let failedAttempts: [ProviderAttempt]
+    /// The families that failed while another had addresses.
+    let failedFamilies: AddressFamilies
     let services: ServiceRoute?
     /// Why there is no address, for an answer that says so.
     let negative: ResolutionError?
@@ -14,6 +16,7 @@ final class AnswerDetails: Sendable {
     init(
         canonicalName: HostName?,
         failedAttempts: [ProviderAttempt],
+        failedFamilies: AddressFamilies,
         services: ServiceRoute?,
         negative: ResolutionError?,
         failure: AnswerFailure?,
@@ -21,6 +24,7 @@ final class AnswerDetails: Sendable {
     ) {
         self.canonicalName = canonicalName
         self.failedAttempts = failedAttempts
+        self.failedFamilies = failedFamilies
         self.services = services
         self.negative = negative
         self.failure = failure
@@ -28,7 +32,8 @@ final class AnswerDetails: Sendable {
     }
 
     var isEmpty: Bool {
-        canonicalName == nil && failedAttempts.isEmpty && services == nil && negative == nil && failure == nil
+        canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && services == nil && negative == nil
+            && failure == nil
             && clientSubnet == nil
     }
 

@@ -100,6 +100,7 @@ struct AnswerTable: Sendable {
             }
             byteCount += answer.byteCount
             if old.wasUsed { answer.noteUse() }
+            if old.isToldStale, old.sentAt == answer.sentAt { answer.noteToldStale() }
             slots[place].answer = answer
             slots[place].epoch = epoch
         } else if let answer {

@@ -30,6 +30,7 @@ struct CacheEntry: Sendable {
         )
         known.canonicalName = header.details?.canonicalName
         known.failedAttempts = header.details?.failedAttempts ?? []
+        known.failedFamilies = header.details?.failedFamilies ?? []
         known.services = header.details?.services
         answer = known
     }
@@ -49,6 +50,30 @@ struct CacheEntry: Sendable {
         failure = nil
         answer = now < merged.expiresAt ? merged : nil
         return merged
+    }
+
+    /// Takes in what a question about the missing families alone came to, while the answer that lacks them is in use. After a
+    /// failure, or an answer that may be of another scope, they are asked for again once the answer is twice as old.
+    /// - Parameters:
+    ///   - new: Nil for a failure.
+    ///   - chance: In -1...1.
+    /// - Returns: The whole answer; nil when the one that lacks them is not in use any more.
+    mutating func complete(with new: KnownAnswer?, at now: MonotonicTime, chance: Double) -> KnownAnswer? {
+        guard var whole = answer, now < whole.expiresAt, case .addresses(let known) = whole.content else { return nil }
+        if let new, new.origin.providerScope == whole.origin.providerScope {
+            whole.failedFamilies = new.failedFamilies
+            if case .addresses(let added) = new.content {
+                let both = known + added.filter { !known.contains($0) }
+                whole.content = .addresses(both.filter { $0.family == .v4 } + both.filter { $0.family == .v6 })
+                whole.life = min(whole.expiresAt, new.expiresAt) - whole.sentAt
+            }
+        }
+        whole.refreshAt = Lifetimes.refreshMoment(of: whole, chance: chance)
+        if !whole.failedFamilies.isEmpty {
+            whole.refreshAt = min(whole.refreshAt, now + max(Lifetimes.partial, now - whole.sentAt))
+        }
+        answer = whole
+        return whole
     }
 
     /// Takes in an answer that was kept from before a restart, unless something newer is known. It may be past its life.

@@ -6,6 +6,8 @@ private enum Mark {
     static let used: UInt8 = 1
     /// The cache has something newer, or has let it go.
     static let superseded: UInt8 = 2
+    /// It was told that the answer serves past its life.
+    static let toldStale: UInt8 = 4
 }
 
 extension CachedAnswer.Places {
@@ -15,7 +17,7 @@ extension CachedAnswer.Places {
     @inline(__always)
     func noteUse() -> Bool {
         let seen = marks.pointee.load(ordering: .acquiring)
-        if seen == Mark.used { return true }
+        if seen & (Mark.used | Mark.superseded) == Mark.used { return true }
         guard seen & Mark.superseded == 0 else { return false }
         marks.pointee.bitwiseOr(Mark.used, ordering: .relaxed)
         return true
@@ -31,6 +33,16 @@ extension CachedAnswer {
 
     /// Whether it was used since its cache looked last.
     var wasUsed: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.used != 0 }
+
+    /// Whether it was told that it serves past its life.
+    var isToldStale: Bool { places.marks.pointee.load(ordering: .relaxed) & Mark.toldStale != 0 }
+
+    /// Notes that it is told that it serves past its life.
+    /// - Returns: Whether it was not before.
+    @discardableResult
+    func noteToldStale() -> Bool {
+        places.marks.pointee.bitwiseOr(Mark.toldStale, ordering: .relaxed).oldValue & Mark.toldStale == 0
+    }
 
     /// Forgets that it was used.
     func forgetUse() { places.marks.pointee.bitwiseAnd(~Mark.used, ordering: .relaxed) }

@@ -80,6 +80,7 @@ package struct CachedAnswer: @unchecked Sendable {
         let details = AnswerDetails(
             canonicalName: entry.answer?.canonicalName,
             failedAttempts: entry.answer?.failedAttempts ?? [],
+            failedFamilies: entry.answer?.failedFamilies ?? [],
             services: entry.answer?.services,
             negative: error,
             failure: entry.failure,

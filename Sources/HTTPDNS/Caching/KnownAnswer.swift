@@ -66,7 +66,9 @@ package struct KnownAnswer: Sendable {
             answer.refreshAt = min(refreshAt, answer.expiresAt)
             return answer.keepingFailedFamilies(of: older, at: now)
         }
-        guard !failedFamilies.isEmpty, now < older.expiresAt, case .addresses(let own) = content,
+        // Addresses that one provider may not answer do not come in with the answer of another.
+        guard !failedFamilies.isEmpty, now < older.expiresAt, origin.providerScope == older.origin.providerScope,
+            case .addresses(let own) = content,
             case .addresses(let known) = older.content
         else { return self }
         let kept = known.filter { failedFamilies.contains($0.family) && !own.contains($0) }

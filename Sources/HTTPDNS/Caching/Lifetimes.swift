@@ -1,3 +1,5 @@
+internal import HTTPDNSPrimitives
+
 /// How long things are kept when no answer says so, or an answer says too much.
 enum Lifetimes {
     /// RFC 2308 section 5 lets a negative answer live for its SOA; a wrong one must not shut a service out for long, and a
@@ -7,17 +9,19 @@ enum Lifetimes {
     static let negativeWithoutSOA: Duration = .seconds(5)
     /// getaddrinfo tells no time to live.
     static let system: Duration = .seconds(30)
-    /// For addresses of one family while the other family failed: long enough to spare the provider, short enough to get
-    /// the missing family soon.
+    /// The time after which a family is asked for again that failed while the other had addresses. It is doubled with each
+    /// further failure.
     static let partial: Duration = .seconds(10)
-
-    /// For the absence of one family beside the other's addresses: it is asked for anew while those serve, so a short
-    /// negative life need not make queries of its own more often than this.
-    static let absentFamily: Duration = .seconds(30)
 
     /// How long before the end of a life a use of the answer asks anew: a tenth of it, 2 s at least, never more than half.
     static func refreshWindow(of life: Duration) -> Duration {
         min(max(life / 10, .seconds(2)), life / 2)
+    }
+
+    /// The moment from which a use of an answer asks again.
+    /// - Parameter chance: In -1...1.
+    static func refreshMoment(of answer: KnownAnswer, chance: Double) -> MonotonicTime {
+        answer.expiresAt - refreshWindow(of: answer.life) * (1 + refreshJitter * chance)
     }
 
     /// How far a window may be stretched or shortened, so that answers that came together do not all go together.

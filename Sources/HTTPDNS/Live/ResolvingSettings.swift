@@ -120,7 +120,9 @@ extension ResolverConfiguration {
         if systemThreads > ResolverConfiguration.maximumSystemThreads {
             return "systemThreads is \(systemThreads), and \(ResolverConfiguration.maximumSystemThreads) is the most"
         }
-        if families.intersection(.both).isEmpty { return "no family of addresses is allowed; allow IPv4, IPv6 or both" }
+        if usableFamilies.intersection(.both).isEmpty {
+            return "no family of addresses is allowed; allow IPv4, IPv6 or both"
+        }
         var names: Set<String> = []
         for provider in providers {
             if provider.name.isEmpty { return "a provider has no name" }

@@ -1,3 +1,5 @@
+internal import HTTPDNSPrimitives
+
 /// Who waits for which question in flight: at most one flight for a key, shared by all who ask while it lasts.
 ///
 /// A value without I/O; its methods return what is to be done once the lock round it is let go.
@@ -23,6 +25,9 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         var key: Key
         /// Under which settings it began.
         var epoch: UInt16
+        var startedAt: MonotonicTime
+        /// Whether its result only completes an answer within its life: then nobody else can use it.
+        var isPartial = false
         var waiters: [WaiterID: Waiter] = [:]
         var work: Work?
         var isCurrent = true
@@ -50,6 +55,14 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         return ResolvingSettings.isNewer(flight.epoch, than: epoch)
     }
 
+    /// The start of the flight that a question about a key would share; nil when there is none.
+    func startTime(_ key: Key, epoch: UInt16) -> MonotonicTime? {
+        guard let flight = current[key].flatMap({ flights[$0] }), flight.epoch == epoch, !flight.isPartial else {
+            return nil
+        }
+        return flight.startedAt
+    }
+
     /// Whether somebody waits for a flight.
     func hasWaiters(_ flight: FlightID) -> Bool { flights[flight]?.waiters.isEmpty == false }
 
@@ -58,18 +71,20 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     /// - Parameters:
     ///   - onOwnThreads: Whether a blocking call asks.
     ///   - epoch: The settings that the question goes by; see ``isOutdated(_:epoch:)``.
+    ///   - now: The start of a new flight.
     ///   - mayStart: Asked when there is no flight to share: whether there may be one more.
     /// - Returns: The place, and whether the caller has to start the flight; nil when it may not.
     mutating func join(
         _ key: Key,
         _ waiter: Waiter,
         epoch: UInt16 = 0,
-        onOwnThreads: Bool = false,
+        onOwnThreads: Bool = CallWork.executor != nil,
+        at now: MonotonicTime,
         mayStart: () -> Bool
     ) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
-        if let flight = current[key], let found = flights[flight], found.epoch == epoch,
+        if let flight = current[key], let found = flights[flight], found.epoch == epoch, !found.isPartial,
             found.isOnOwnThreads || !onOwnThreads
         {
             flights[flight]?.waiters[waiterID] = waiter
@@ -78,19 +93,41 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
         guard mayStart() else { return nil }
         let flight = FlightID(number: lastNumber)
         if let older = current[key] { flights[older]?.isCurrent = false }
-        flights[flight] = Flight(key: key, epoch: epoch, waiters: [waiterID: waiter], isOnOwnThreads: onOwnThreads)
+        flights[flight] = Flight(
+            key: key,
+            epoch: epoch,
+            startedAt: now,
+            waiters: [waiterID: waiter],
+            isOnOwnThreads: onOwnThreads
+        )
         current[key] = flight
         return (Seat(flight: flight, waiter: waiterID), true)
     }
 
     /// Opens a flight without waiters, for questions that come later.
-    /// - Parameter inBatch: Whether its answer is to come with a batch of names, and not with a lookup of its own.
+    /// - Parameters:
+    ///   - inBatch: Whether its answer is to come with a batch of names, and not with a lookup of its own.
+    ///   - isPartial: Whether its result only completes an answer within its life.
     /// - Returns: Nil when there is one for the key already, or may be no more.
-    mutating func open(_ key: Key, epoch: UInt16 = 0, inBatch: Bool = false, mayStart: () -> Bool) -> FlightID? {
+    mutating func open(
+        _ key: Key,
+        epoch: UInt16 = 0,
+        inBatch: Bool = false,
+        isPartial: Bool = false,
+        at now: MonotonicTime,
+        mayStart: () -> Bool
+    ) -> FlightID? {
         guard current[key] == nil, mayStart() else { return nil }
         lastNumber += 1
         let flight = FlightID(number: lastNumber)
-        flights[flight] = Flight(key: key, epoch: epoch, isBegun: !inBatch, landsAnyway: true)
+        flights[flight] = Flight(
+            key: key,
+            epoch: epoch,
+            startedAt: now,
+            isPartial: isPartial,
+            isBegun: !inBatch,
+            landsAnyway: true
+        )
         current[key] = flight
         return flight
     }

@@ -5,7 +5,12 @@ struct Inquiry: Sendable {
     /// The settings that it goes by to its end.
     var settings: ResolvingSettings
     var key: AnswerKey
+    /// The families that an answer may have.
     var families: AddressFamilies
+    /// The families that providers are asked for: without IPv6 on a machine that has no route for it and no setting about it.
+    var queried: AddressFamilies
+    /// Whether the lookup only adds families to an answer within its life.
+    var completesAnswer = false
     /// The route that decides; nil means the system resolver, because no route or a bypass said so.
     var route: Route?
     /// Why no provider is asked, when none is.

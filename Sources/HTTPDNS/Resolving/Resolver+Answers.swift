@@ -51,6 +51,7 @@ extension Resolver {
     ) async throws -> Resolution? {
         let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
+        let staleAfter = configuration.cache.staleAfter
         let inquiry = inquiry(for: name, by: settings)
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
@@ -67,15 +68,22 @@ extension Resolver {
             guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
             let epoch = settings.resolving.epoch
             if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
+            // A lookup that has kept others waiting for that long already does not keep this question waiting.
+            if let flightStart = state.flights.startTime(name.key, epoch: epoch), started - flightStart >= staleAfter,
+                finding.answerInReserve?.mayServe(at: started) == true
+            {
+                return Step(finding: finding)
+            }
             let place = state.flights.join(
                 name.key,
                 waiter,
                 epoch: epoch,
-                onOwnThreads: CallWork.executor != nil,
+                at: started,
                 mayStart: flightBudget.take
             )
             let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
-            return Step(finding: finding, place: place, isBegun: isBegun)
+            let flightStart = state.flights.startTime(name.key, epoch: epoch) ?? started
+            return Step(finding: finding, place: place, isBegun: isBegun, flightStart: flightStart)
         }
         guard let step else { return nil }
         if step.place == nil,
@@ -104,9 +112,10 @@ extension Resolver {
         if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
 
         let stale = step.finding.answerInReserve
-        // One that will not serve any more when the wait is over is no reason to wait less.
-        let staleAfter = configuration.cache.staleAfter
-        let patience = stale?.mayServe(at: started + staleAfter) == true ? min(limit, staleAfter) : limit
+        // The wait counts from the start of the lookup. An answer that will not serve any more when the wait is over is no
+        // reason to wait less.
+        let wait = staleAfter - max(started - step.flightStart, .zero)
+        let patience = stale?.mayServe(at: started + wait) == true ? min(limit, wait) : limit
         let isShort = isRepeated || patience < configuration.timeLimit
         var timing = Timing(inquiry: inquiry, flight: place.seat.flight, started: started, end: started + patience)
         // The lookup of a full limit ends by itself, with its reasons; after a suspension it does so later.
@@ -136,6 +145,7 @@ extension Resolver {
         var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
         /// Whether the flight has a lookup of its own. Else its answer is to come with a batch of names.
         var isBegun = true
+        var flightStart = MonotonicTime(nanoseconds: 0)
     }
 
     /// The moments at which a wait for a flight goes on without it.
@@ -206,16 +216,28 @@ extension Resolver {
         var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
         resolution.elapsed = now - wait.started
         count(.awaited(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: stale)
-        guard resolution.isStale else { return resolution }
+        if resolution.isStale { tellStale(resolution, of: stale) }
+        return resolution
+    }
+
+    /// Tells that an answer serves past its life: once, however many questions it serves until there is a newer one.
+    private func tellStale(_ resolution: Resolution, of answer: CachedAnswer) {
+        if answer.isToldStale { return }
+        // What is cached may be the same answer with a later failure.
+        let key = answer.key
+        let isFirst = cache.shard(for: key).state.withLock { state in
+            let known = state.table.find(key)
+            return (known?.sentAt == answer.sentAt ? known ?? answer : answer).noteToldStale()
+        }
+        guard isFirst else { return }
         observation.tell(.servedStale) { event in
-            event.host = wait.name.host
+            event.host = answer.host
             event.route = resolution.route?.pattern.description
             event.provider = resolution.provider
             event.source = resolution.source
             event.addresses = resolution.endpoints.map(\.address)
             event.elapsed = resolution.age
         }
-        return resolution
     }
 
     /// The time that a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer than
@@ -304,6 +326,7 @@ extension Resolver {
         do throws(ResolutionError) {
             let resolution = try use(answer, for: name, question, by: settings, at: now)
             count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: answer)
+            if resolution.isStale { tellStale(resolution, of: answer) }
             return resolution
         } catch {
             // What the policy refused is counted where it was.
@@ -327,7 +350,7 @@ extension Resolver {
         guard let origin = answer.origin, answer.kind == .addresses else {
             throw negative(answer, name, by: settings).seen(from: question, through: name.passage)
         }
-        let life = answer.expiresAt.nanoseconds - now.nanoseconds
+        let life = (answer.expiresAt - now).wholeNanoseconds
         var left = max(life, 0)
         let passage = name.passage.flatMap { $0.isSilent ? nil : $0 }
         if let ruleLife = passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
@@ -336,7 +359,7 @@ extension Resolver {
             source: origin.source,
             details: passage.map { details(of: answer, origin, $0, port: question.port) },
             life: left,
-            age: max(now.nanoseconds - answer.sentAt.nanoseconds, 0)
+            age: max((now - answer.sentAt).wholeNanoseconds, 0)
         )
         resolution.isCached = true
         resolution.generation = name.generation
@@ -361,7 +384,8 @@ extension Resolver {
             }
         } else {
             guard answer.addressCount > 0 else {
-                let families = question.families ?? origin.route?.families ?? settings.resolving.configuration.families
+                let families =
+                    question.families ?? origin.route?.families ?? settings.resolving.configuration.usableFamilies
                 throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
             }
             if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.widestScope <= admitted { return }
@@ -407,7 +431,7 @@ extension Resolver {
     private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings) -> ResolutionError {
         let error =
             answer.header.details?.negative
-            ?? .noAddresses(answer.host, settings.resolving.configuration.families, says: "the cache")
+            ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
         // Askers with different reasons to ask the system share its answer.
         guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
         return .unknownToSystem(inquiry(for: name, by: settings))

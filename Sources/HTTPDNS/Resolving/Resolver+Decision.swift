@@ -63,7 +63,7 @@ extension Resolver {
     ) -> Resolution? {
         let configuration = settings.resolving.configuration
         guard rule.isPrepared, !settings.resolving.routes.hasAddressRules,
-            (question.families ?? configuration.families).isSuperset(of: rule.families),
+            (question.families ?? configuration.usableFamilies).isSuperset(of: rule.families),
             configuration.policy.admits(everythingOfScope: rule.widestScope, from: .mapping, providerScope: nil),
             let answer = rule.answer(random: random)
         else { return nil }
@@ -199,10 +199,14 @@ extension Resolver {
                 reason = key.host.isInternal ? .internalName : .noRoute
             }
         }
+        let chosen = key.families ?? entry?.route.families ?? settings.configuration.families
+        // The system resolver is asked for both: its queries cost nothing, and the hosts file may have `::1`.
+        let isFree = chosen != nil || reason != nil || ipv6.exists(at: fixed.timeSource.coarseNow())
         return Inquiry(
             settings: settings,
             key: key,
-            families: key.families ?? entry?.route.families ?? settings.configuration.families,
+            families: chosen ?? .both,
+            queried: isFree ? chosen ?? .both : .v4,
             route: entry?.route,
             bypassReason: reason
         )
@@ -215,7 +219,7 @@ extension Resolver {
         _ question: ResolutionQuestion,
         by settings: LiveSettings
     ) throws(ResolutionError) -> Resolution {
-        let families = question.families ?? settings.resolving.configuration.families
+        let families = question.families ?? settings.resolving.configuration.usableFamilies
         let host = question.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
         guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }

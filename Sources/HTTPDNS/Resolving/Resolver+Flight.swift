@@ -38,7 +38,7 @@ extension Resolver {
         if fallback == .system {
             let share = systemShare(of: limit, beside: names)
             var own = assignment(inquiry, route, names, until: deadline - share)
-            own.hadAddresses = hasAnswer(inquiry, of: nil, at: started)
+            own.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
             return await SystemFallback(
                 resolver: self,
                 inquiry: inquiry,
@@ -52,7 +52,7 @@ extension Resolver {
         var isTimeout = false
         if !names.isEmpty {
             var assignment = assignment(inquiry, route, names, until: deadline)
-            assignment.hadAddresses = hasAnswer(inquiry, of: nil, at: started)
+            assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
             switch await inquiry.settings.team.ask(assignment) {
             case .cancelled: return nil
             case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
@@ -85,15 +85,15 @@ extension Resolver {
     ) -> ProviderTeam.Assignment {
         var query = ProviderQuery(
             host: inquiry.host,
-            families: inquiry.families,
+            families: inquiry.queried,
             timeLimit: inquiry.settings.configuration.attemptLimit
         )
         query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
-        query.wantsServices = route.usesServices
+        query.wantsServices = route.usesServices && !inquiry.completesAnswer
         return ProviderTeam.Assignment(
             providers: names,
             order: route.order,
-            wantsSecondOpinion: route.wantsSecondOpinion,
+            wantsSecondOpinion: route.wantsSecondOpinion && !inquiry.completesAnswer,
             query: query,
             deadline: deadline
         )
@@ -142,12 +142,16 @@ extension Resolver {
             let life = Lifetimes.positive(wanted, within: inquiry.settings.configuration.cache)
             answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
             answer.canonicalName = name == inquiry.host ? nil : name
-            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.families)
-            answer.refreshAt = min(refreshMoment(of: answer), recheckMoment(of: answer, reply.answer, inquiry))
+            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.queried)
+            answer.refreshAt = refreshMoment(of: answer)
+            // A family that is absent is so for as long as the addresses of the other serve. One that failed is missing.
+            if !answer.failedFamilies.isEmpty {
+                answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
+            }
         case .noAddresses(let timeToLive):
             let error = ResolutionError.noAddresses(
                 inquiry.host,
-                inquiry.families,
+                inquiry.queried,
                 says: "provider \(reply.provider.name)"
             )
             answer = KnownAnswer(
@@ -181,22 +185,11 @@ extension Resolver {
 
     /// When a use of an answer asks anew, shortly before its life is over: not all at the same moment.
     func refreshMoment(of answer: KnownAnswer) -> MonotonicTime {
-        let window = Lifetimes.refreshWindow(of: answer.life)
-        let chance = Double(random(2001)) / 1000 - 1
-        return answer.expiresAt - window * (1 + Lifetimes.refreshJitter * chance)
+        Lifetimes.refreshMoment(of: answer, chance: chance())
     }
 
-    /// When a family that failed or has no address is worth asking for again.
-    private func recheckMoment(of answer: KnownAnswer, _ reply: ProviderAnswer, _ inquiry: Inquiry) -> MonotonicTime {
-        if !answer.failedFamilies.isEmpty { return answer.sentAt + Lifetimes.partial }
-        let absences = [reply.v4, reply.v6].compactMap { outcome -> Duration? in
-            switch outcome {
-            case .noData(let life), .nameError(let life): max(Lifetimes.negative(life), Lifetimes.absentFamily)
-            default: nil
-            }
-        }
-        return absences.min().map { answer.sentAt + $0 } ?? answer.expiresAt
-    }
+    /// A number in -1...1 that spreads what came together.
+    private func chance() -> Double { Double(random(2001)) / 1000 - 1 }
 
     /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
     func land(
@@ -207,6 +200,7 @@ extension Resolver {
     ) {
         let key = inquiry.key
         let now = fixed.timeSource.now()
+        let chance = chance()
         let current = live.current.resolving
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
@@ -221,6 +215,8 @@ extension Resolver {
             landed.before = known.answer
             landed.change = state.table.update(key, at: now, epoch: current.epoch) { entry in
                 switch result {
+                case _ where inquiry.completesAnswer:
+                    landed.known = entry.complete(with: result.answer, at: now, chance: chance)
                 case .answer(let answer):
                     landed.known = entry.install(answer, at: now)
                 case .fallback(let answer, let error):

@@ -44,8 +44,8 @@ extension Resolver {
             .cached(answer, port: question.port),
             source: origin.source,
             details: nil,
-            life: max(answer.expiresAt.nanoseconds - now.nanoseconds, 0),
-            age: max(now.nanoseconds - answer.sentAt.nanoseconds, 0)
+            life: max((answer.expiresAt - now).wholeNanoseconds, 0),
+            age: max((now - answer.sentAt).wholeNanoseconds, 0)
         )
         resolution.isCached = true
         resolution.generation = word.generation
@@ -67,7 +67,7 @@ extension Resolver {
         case .fresh(let answer):
             if answer.isTooOld(for: question), mayAsk(inquiry(for: name, by: settings)) { return nil }
             if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
-                refresh(inquiry(for: name, by: settings))
+                refresh(answer, inquiry(for: name, by: settings), at: now)
             }
         case .stale(let answer, mayAsk: true):
             let inquiry = inquiry(for: name, by: settings)

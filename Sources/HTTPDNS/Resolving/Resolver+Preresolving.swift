@@ -22,7 +22,7 @@ extension Resolver {
                 // While they cannot be relied on, the fallback is asked name by name.
                 !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
             else { continue }
-            let key = Batch.Key(pattern: route.pattern, families: inquiry.families)
+            let key = Batch.Key(pattern: route.pattern, families: inquiry.queried)
             batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)
         }
         await withTaskGroup(of: Void.self) { group in
@@ -76,7 +76,13 @@ extension Resolver {
                 guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
                 if let answer = known.answer, !answer.isSpent(at: now) { return nil }
                 let epoch = inquiry.settings.epoch
-                return state.flights.open(inquiry.key, epoch: epoch, inBatch: true, mayStart: flightBudget.take)
+                return state.flights.open(
+                    inquiry.key,
+                    epoch: epoch,
+                    inBatch: true,
+                    at: now,
+                    mayStart: flightBudget.take
+                )
             }
             if let flight { flights[inquiry.host] = (inquiry, flight) }
         }

@@ -10,7 +10,7 @@ extension Resolver {
         let plain = known(first, inquiry)
         guard first.answer.services != nil else { return .answer(plain) }
         var chance = Chance(random: random)
-        var selection = ServiceSelection(host: inquiry.host, families: inquiry.families)
+        var selection = ServiceSelection(host: inquiry.host, families: inquiry.queried)
         var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
         while true {
             var questions: [ProviderTeam.Assignment] = []

@@ -8,13 +8,17 @@ extension Resolver {
     func compare(_ key: AnswerKey, withSystem system: ShadowWord, by settings: LiveSettings) {
         var inquiry = inquiry(about: key, bypass: nil, by: settings.resolving)
         guard case .providers(let names, _) = inquiry.route?.action, !names.isEmpty else { return }
+        // Families that providers are not asked for are not compared.
+        let system = system.limited(to: inquiry.queried)
         // The system resolver has had its say.
         inquiry.route?.action = .providers(names, fallback: .none)
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings.resolving, at: now) }
         switch known?.answer?.find(at: now) ?? .nothing {
         case .fresh(let answer):
-            if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead { refresh(inquiry) }
+            if answer.wantsRefresh(at: now), settings.resolving.configuration.cache.refreshesAhead {
+                refresh(answer, inquiry, at: now)
+            }
             shadows.count(key.host, system: system, providers: word(of: answer, inquiry))
         case .backingOff, .stale(_, mayAsk: false):
             shadows.count(key.host, system: system, providers: .failed)
@@ -38,14 +42,7 @@ extension Resolver {
                 let epoch = inquiry.settings.epoch
                 guard known != nil, !state.flights.isOutdated(inquiry.key, epoch: epoch) else { return (nil, nil) }
                 return (
-                    nil,
-                    state.flights.join(
-                        inquiry.key,
-                        waiter,
-                        epoch: epoch,
-                        onOwnThreads: CallWork.executor != nil,
-                        mayStart: flightBudget.take
-                    )
+                    nil, state.flights.join(inquiry.key, waiter, epoch: epoch, at: now, mayStart: flightBudget.take)
                 )
             }
         if let fresh { return word(of: fresh, inquiry) }

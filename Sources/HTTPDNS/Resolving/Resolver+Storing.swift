@@ -68,7 +68,7 @@ extension Resolver {
             case .providers(let names, _) = route.action, names.contains(stored.provider),
             let provider = configuration.providers.first(where: { $0.name == stored.provider })
         else { return nil }
-        let families = route.families ?? configuration.families
+        let families = route.families ?? configuration.usableFamilies
         guard stored.families == families, stored.clientSubnet != nil || route.clientSubnet == nil else { return nil }
         let addresses = AnswerReading.usable(stored.addresses, families: families)
         guard !addresses.isEmpty else { return nil }
@@ -148,7 +148,7 @@ extension Resolver {
         let age = (now - header.sentAt).wholeNanoseconds / 1_000_000
         return StoredResolution(
             host: answer.host,
-            families: route.families ?? settings.configuration.families,
+            families: route.families ?? settings.configuration.usableFamilies,
             route: route.storedName,
             clientSubnet: header.details?.clientSubnet ?? route.clientSubnet,
             addresses: (0..<answer.addressCount).map(answer.address(at:)),

@@ -93,13 +93,7 @@ extension Resolver {
             if let answer = known.answer, !answer.isSpent(at: now) { return nil }
             let epoch = settings.resolving.epoch
             guard !state.flights.isOutdated(key, epoch: epoch) else { return nil }
-            return state.flights.join(
-                key,
-                waiter,
-                epoch: epoch,
-                onOwnThreads: CallWork.executor != nil,
-                mayStart: flightBudget.take
-            )
+            return state.flights.join(key, waiter, epoch: epoch, at: now, mayStart: flightBudget.take)
         }
         guard let place else { return }
         if place.starts { start(inquiry, place.seat.flight) }

@@ -27,6 +27,7 @@ public final class Resolver: Sendable {
     let rolloutPlace: UInt64
     let observation: ResolverObservation
     var counting: ResolverCounting { observation.counting }
+    let ipv6: IPv6Route
     let store: (any ResolutionStore)?
     /// Whether the cache has something that the store has not.
     let unsaved = Atomic(false)
@@ -89,6 +90,7 @@ public final class Resolver: Sendable {
         attemptObserver = observer
         rolloutPlace = random(Rollout.places)
         shadows = ShadowComparisons(observation)
+        ipv6 = IPv6Route(configuration.hasIPv6Route)
         store =
             configuration.store
             ?? configuration.snapshotPath.map { DiskSnapshot(path: $0, wallClock: configuration.wallClock) }

@@ -1,3 +1,4 @@
+internal import CurlTransport
 public import HTTPDNSPrimitives
 public import Logging
 
@@ -55,8 +56,11 @@ public struct ResolverConfiguration: Sendable {
     /// How long one query to one provider may take, while there is another one to ask; the only provider of a route has all
     /// of ``timeLimit``.
     public var attemptLimit: Duration = .seconds(1)
-    /// The families asked for.
-    public var families: AddressFamilies = .both
+    /// The families asked for; nil means both, but IPv6 addresses only while this machine has a route to some. An address on
+    /// loopback or on one link alone is no such route. The machine is looked at again at most every ten seconds.
+    public var families: AddressFamilies?
+    /// Whether this machine has a route to IPv6 addresses.
+    package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
     /// How long one resolution may take in all.
     public var timeLimit: Duration = .seconds(3)
     /// The lookups of the system resolver that run concurrently before any of them waits, 1 to 1024. While lookups wait, there
@@ -72,4 +76,7 @@ public struct ResolverConfiguration: Sendable {
 
     /// Creates settings with the defaults above: no providers, no routes, no mappings.
     public init() {}
+
+    /// The families whose addresses may be used.
+    var usableFamilies: AddressFamilies { families ?? .both }
 }

@@ -7,6 +7,13 @@ enum ShadowWord: Hashable, Sendable {
     case nothing
     case failed
 
+    /// The same without the addresses of other families.
+    func limited(to families: AddressFamilies) -> ShadowWord {
+        guard case .addresses(let addresses) = self else { return self }
+        let left = addresses.filter { families.contains($0.family) }
+        return left.isEmpty ? .nothing : .addresses(left)
+    }
+
     /// What the comparison comes to. Answers that have one address in common agree: those of large services are drawn anew
     /// for each asker.
     static func verdict(system: ShadowWord, providers: ShadowWord) -> OccurrenceCount {

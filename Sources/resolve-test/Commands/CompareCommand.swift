@@ -43,7 +43,7 @@ struct CompareCommand: Subcommand {
                 routes: routes,
                 policy: resolver.policy,
                 options: options,
-                families: resolver.families,
+                families: resolver.families ?? .both,
                 timeLimit: resolver.timeLimit,
                 isProbing: isProbing
             )

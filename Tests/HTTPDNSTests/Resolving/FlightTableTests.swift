@@ -1,3 +1,4 @@
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNS
@@ -6,9 +7,11 @@ private typealias Table = FlightTable<String, Int, String>
 
 extension FlightTable {
     fileprivate mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
-        join(key, waiter, mayStart: { true })
+        join(key, waiter, at: start, mayStart: { true })
     }
 }
+
+private let start = MonotonicTime(nanoseconds: 0)
 
 @Suite("State of flights")
 struct FlightTableTests {
@@ -75,13 +78,13 @@ struct FlightTableTests {
     func boundsFlights() throws {
         var table = Table()
         let budget = FlightBudget(2)
-        let first = table.join("a", 1, mayStart: budget.take)!
-        _ = table.join("b", 2, mayStart: budget.take)!
-        #expect(table.join("c", 3, mayStart: budget.take) == nil)
-        #expect(table.join("a", 4, mayStart: budget.take)?.starts == false)
+        let first = table.join("a", 1, at: start, mayStart: budget.take)!
+        _ = table.join("b", 2, at: start, mayStart: budget.take)!
+        #expect(table.join("c", 3, at: start, mayStart: budget.take) == nil)
+        #expect(table.join("a", 4, at: start, mayStart: budget.take)?.starts == false)
         _ = table.land(first.seat.flight)
         budget.giveBack(1)
-        #expect(table.join("c", 5, mayStart: budget.take)?.starts == true)
+        #expect(table.join("c", 5, at: start, mayStart: budget.take)?.starts == true)
     }
 
     @Test("a flight that is let land goes on when all have left, and is joined")
@@ -97,9 +100,9 @@ struct FlightTableTests {
     @Test("a flight that nobody waits for holds its key, is joined, and goes on when those have left")
     func opens() {
         var table = Table()
-        let flight = table.open("a", mayStart: { true })!
-        #expect(table.open("a", mayStart: { true }) == nil)
-        #expect(table.open("b", mayStart: { false }) == nil)
+        let flight = table.open("a", at: start, mayStart: { true })!
+        #expect(table.open("a", at: start, mayStart: { true }) == nil)
+        #expect(table.open("b", at: start, mayStart: { false }) == nil)
         #expect(!table.hasWaiters(flight))
         let joined = table.join("a", 1)!
         #expect(!joined.starts && table.hasWaiters(flight))
@@ -107,6 +110,15 @@ struct FlightTableTests {
         #expect(table.isUnderWay("a"))
         #expect(table.land(flight)?.waiters == [])
         #expect(!table.isUnderWay("a"))
+    }
+
+    @Test("a flight that only completes an answer is left to itself by a question that needs a whole one")
+    func partial() {
+        var table = Table()
+        let flight = table.open("a", isPartial: true, at: start, mayStart: { true })!
+        #expect(table.startTime("a", epoch: 0) == nil)
+        #expect(table.join("a", 1)!.starts)
+        #expect(table.land(flight)?.isCurrent == false)
     }
 
     @Test("ending everything gives back all who wait and all work")

@@ -38,6 +38,7 @@ struct ResolverFixture {
         configuration.providers = providers
         configuration.routes = [Route(.any, .providers(names, fallback: fallback))]
         configuration.timeSource = time
+        configuration.hasIPv6Route = { true }
         try change(&configuration)
         settings = configuration
         resolver = try Resolver(

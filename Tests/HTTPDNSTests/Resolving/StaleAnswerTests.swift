@@ -49,6 +49,51 @@ struct StaleAnswerTests {
         #expect(fixture.provider.queries.count == 2)
     }
 
+    @Test("the 300 ms count from the start of the lookup, not from each question that joins it")
+    func waitsOnce() async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        fixture.provider.hold()
+        async let first = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(200))
+        let sleepers = fixture.time.sleeperCount
+        async let second = fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: sleepers + 1)
+        fixture.time.advance(by: .milliseconds(100))
+        #expect(try await first.elapsed == .milliseconds(300))
+        #expect(try await second.elapsed == .milliseconds(100))
+        for _ in 0..<5 {
+            fixture.time.advance(by: .milliseconds(100))
+            let later = try await fixture.resolve("img.test")
+            #expect(later.isStale && later.elapsed == .zero)
+        }
+        fixture.provider.release()
+    }
+
+    @Test("one outage of a name is one event, and the next outage another")
+    func tellsOnce() async throws {
+        let fixture = try await warm()
+        let listener = fixture.resolver.listener
+        for _ in 0..<2 {
+            try fail(fixture)
+            fixture.time.advance(by: .seconds(10))
+            for _ in 0..<30 {
+                #expect(try await fixture.resolve("img.test").isStale)
+                fixture.time.advance(by: .milliseconds(500))
+            }
+            try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
+            fixture.time.advance(by: .seconds(40))
+            #expect(try await fixture.resolve("img.test").isStale == false)
+        }
+        await fixture.resolver.shutdown()
+        var count = 0
+        var events = listener
+        while let event = await events.next() { count += event.kind == .servedStale ? 1 : 0 }
+        #expect(count == 2)
+    }
+
     @Test("an answer that comes within the 300 ms wins over the stale one")
     func newerInTime() async throws {
         let fixture = try await warm()

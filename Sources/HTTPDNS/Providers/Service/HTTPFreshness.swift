@@ -4,7 +4,8 @@ internal import HTTPTypes
 struct HTTPFreshness: Hashable {
     /// How long caches on the way have held the response, in seconds (RFC 9111 section 5.1).
     let age: Int64
-    /// How long the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1).
+    /// How long the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1). 0 says nothing:
+    /// gateways and web frameworks add `no-cache, max-age=0` to every response, and the records have lives of their own.
     let maximumAge: Int64?
 
     /// The largest number of seconds there is; a larger one means this one (RFC 9111 section 1.2.2).
@@ -17,6 +18,7 @@ struct HTTPFreshness: Hashable {
         age = firstAge.flatMap { Self.seconds(Self.trimmed($0.utf8)) } ?? 0
         maximumAge = Self.directives(in: fields[.cacheControl] ?? "")
             .compactMap(Self.maximumAge(in:))
+            .filter { $0 > 0 }
             .min()
     }
 
