@@ -14,6 +14,8 @@ extension ParsedURL {
         guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
         defer { curl_url_cleanup(handle) }
         var code = curl_url_set(handle, CURLUPART_URL, description, UInt32(CURLU_PATH_AS_IS))
+        // A relative reference inherits the trailing dot with the host.
+        if code == CURLUE_OK, isAbsolute { code = curl_url_set(handle, CURLUPART_HOST, "\(hostText).", 0) }
         if code == CURLUE_OK { code = curl_url_set(handle, CURLUPART_URL, reference, UInt32(CURLU_URLENCODE)) }
         guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
         var text: UnsafeMutablePointer<CChar>?

@@ -25,19 +25,23 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     private final class UnsentParts: Hashable, Sendable {
         let fragment: String?
         let credential: Credential?
+        let isAbsolute: Bool
 
-        init(fragment: String?, credential: Credential?) {
+        init(fragment: String?, credential: Credential?, isAbsolute: Bool) {
             self.fragment = fragment
             self.credential = credential
+            self.isAbsolute = isAbsolute
         }
 
         static func == (left: UnsentParts, right: UnsentParts) -> Bool {
             left.fragment == right.fragment && left.credential == right.credential
+                && left.isAbsolute == right.isAbsolute
         }
 
         func hash(into hasher: inout Hasher) {
             hasher.combine(fragment)
             hasher.combine(credential)
+            hasher.combine(isAbsolute)
         }
     }
 
@@ -57,6 +61,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     package var fragment: String? { unsent?.fragment }
     /// User and password, percent-decoded, when the text had them. They are not in `description`.
     package var credential: Credential? { unsent?.credential }
+    /// Whether the host was written with a trailing dot, which is not sent: resolvers apply no search list to such a name.
+    package var isAbsolute: Bool { unsent?.isAbsolute ?? false }
 
     /// Reads a URL.
     ///
@@ -92,7 +98,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS | CURLU_URLENCODE))
         guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
 
-        let host = try ParsedURL.host(in: handle, of: text, shape: shape)
+        let (host, isAbsolute) = try ParsedURL.host(in: handle, of: text, shape: shape)
         let port = try ParsedURL.port(in: handle, shape: shape)
         let path = ParsedURL.part(CURLUPART_PATH, of: handle) ?? "/"
         let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle) : nil
@@ -109,8 +115,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
             host: host,
             port: port,
             target: query.map { "\(path)?\($0)" } ?? path,
-            unsent: fragment == nil && credential == nil
-                ? nil : UnsentParts(fragment: fragment, credential: credential)
+            unsent: fragment == nil && credential == nil && !isAbsolute
+                ? nil : UnsentParts(fragment: fragment, credential: credential, isAbsolute: isAbsolute)
         )
     }
 
@@ -163,7 +169,11 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    private static func host(in handle: OpaquePointer, of url: String, shape: URLShape) throws(URLFailure) -> Host {
+    private static func host(
+        in handle: OpaquePointer,
+        of url: String,
+        shape: URLShape
+    ) throws(URLFailure) -> (Host, isAbsolute: Bool) {
         guard var text = part(CURLUPART_HOST, of: handle), !text.isEmpty else {
             throw URLFailure(.missingHost, "the URL has no host")
         }
@@ -176,7 +186,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
                     "\(shape.hostText(in: url).prefix(80)) is not an IPv6 address; zone identifiers are not allowed"
                 )
             }
-            return .address(address)
+            return (.address(address), false)
         }
         if text.utf8.contains(where: { $0 >= 0x80 }) {
             guard let labels = InternationalName.aLabels(ofHostIn: handle) else {
@@ -186,7 +196,8 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         } else if text.utf8.contains(where: { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }) {
             text = text.lowercased()
         }
-        if text.utf8.last == UInt8(ascii: ".") {
+        let isAbsolute = text.utf8.last == UInt8(ascii: ".")
+        if isAbsolute {
             text.removeLast()
             guard !text.isEmpty, text.utf8.last != UInt8(ascii: ".") else {
                 throw URLFailure(.missingHost, "the host has an empty label")
@@ -200,9 +211,9 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
                     "\(shape.hostText(in: url)) is an unusual spelling of \(address); write the address in full"
                 )
             }
-            return .address(address)
+            return (.address(address), false)
         }
-        return .name(text)
+        return (.name(text), isAbsolute)
     }
 
     private static func port(in handle: OpaquePointer, shape: URLShape) throws(URLFailure) -> UInt16 {

@@ -24,7 +24,7 @@ package struct AnswerKey: Hashable, Sendable {
         self.families = families
         self.isBypass = isBypass
         self.clientSubnet = clientSubnet
-        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isBypass ? 1 : 0)
+        var salt = UInt64(families?.rawValue ?? 0) << 1 | (isBypass ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
         if let clientSubnet {
             salt |=
                 clientSubnet.address.low &* 0x9e37_79b9_7f4a_7c15 &+ clientSubnet.address.high << 8
@@ -35,7 +35,8 @@ package struct AnswerKey: Hashable, Sendable {
 
     package static func == (left: AnswerKey, right: AnswerKey) -> Bool {
         left.hash == right.hash && left.families == right.families && left.isBypass == right.isBypass
-            && left.host == right.host && left.clientSubnet == right.clientSubnet
+            && left.host == right.host && left.host.isAbsolute == right.host.isAbsolute
+            && left.clientSubnet == right.clientSubnet
     }
 
     package func hash(into hasher: inout Hasher) { hasher.combine(hash) }

@@ -87,22 +87,27 @@ struct CacheEntry: Sendable {
     mutating func installFallback(
         _ new: KnownAnswer,
         after error: ResolutionError,
+        systemLife: Duration = .seconds(30),
+        jitter: Double = 0,
         at now: MonotonicTime
     ) -> KnownAnswer {
         if let answer, answer.sentAt > new.sentAt { return new }
-        recordFailure(error, sentAt: new.sentAt, at: now)
+        recordFailure(error, sentAt: new.sentAt, jitter: jitter, at: now)
         let untilRetry = (failure?.retryAt ?? now) - new.sentAt
-        let kept = new.living(min(untilRetry, Lifetimes.system))
+        let kept = new.living(min(untilRetry, systemLife))
         answer = now < kept.expiresAt ? kept : nil
         return kept
     }
 
     /// Takes note that asking failed for now. What is known stays.
-    /// - Parameter spared: Whether the system resolver was not asked, because a stale answer could serve.
+    /// - Parameters:
+    ///   - spared: Whether the system resolver was not asked, because a stale answer could serve.
+    ///   - jitter: In 0...1.
     mutating func recordFailure(
         _ error: ResolutionError,
         sentAt: MonotonicTime,
         spared: Bool = false,
+        jitter: Double = 0,
         at now: MonotonicTime
     ) {
         if let answer, answer.sentAt > sentAt { return }
@@ -111,7 +116,7 @@ struct CacheEntry: Sendable {
             count: count,
             error: error,
             failedAt: now,
-            retryAt: now + Lifetimes.backoff(afterFailures: count),
+            retryAt: now + Lifetimes.backoff(afterFailures: count, jitter: jitter),
             spared: spared
         )
     }

@@ -10,9 +10,9 @@ extension CachedAnswer {
         /// Whether the answer is the one for a key, whose hash was compared before.
         @inline(__always)
         func match(_ key: AnswerKey) -> Bool {
-            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass else {
-                return false
-            }
+            guard header.pointee.families == key.families?.rawValue ?? 0, header.pointee.isBypass == key.isBypass,
+                header.pointee.isAbsolute == key.host.isAbsolute
+            else { return false }
             let known = UnsafeBufferPointer(start: name, count: Int(header.pointee.nameCount))
             let isEqual = key.host.withUTF8 { $0.count == known.count && memoryEquals($0, known) }
             guard isEqual, header.pointee.details != nil || key.clientSubnet != nil else { return isEqual }

@@ -33,6 +33,8 @@ package struct CachedAnswer: @unchecked Sendable {
         /// The families that the key names; 0 for nil.
         var families: UInt8
         var isBypass: Bool
+        /// Whether the name was written with a trailing dot.
+        var isAbsolute: Bool
         var kind: Kind
         /// The most private scope among the addresses.
         var widestScope: AddressScope
@@ -100,6 +102,7 @@ package struct CachedAnswer: @unchecked Sendable {
             nameCount: UInt8(truncatingIfNeeded: name.count),
             families: key.families?.rawValue ?? 0,
             isBypass: key.isBypass,
+            isAbsolute: key.host.isAbsolute,
             kind: kind,
             widestScope: addresses.map(AddressScope.init(of:)).max() ?? .public
         )
@@ -227,7 +230,10 @@ package struct CachedAnswer: @unchecked Sendable {
                 start: bytes + CachedAnswer.nameStart,
                 count: Int(header.pointee.nameCount)
             )
-            return HostName(canonical: String(decoding: name, as: UTF8.self))
+            return HostName(
+                canonical: String(decoding: name, as: UTF8.self),
+                isAbsolute: header.pointee.isAbsolute
+            )
         }
     }
 

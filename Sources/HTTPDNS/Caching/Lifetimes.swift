@@ -7,8 +7,6 @@ enum Lifetimes {
     static let negative: ClosedRange<Duration> = .seconds(1) ... .seconds(300)
     /// For a negative answer without SOA (RFC 2308 section 5: such answers should not be cached; unbound uses 5 s).
     static let negativeWithoutSOA: Duration = .seconds(5)
-    /// getaddrinfo tells no time to live.
-    static let system: Duration = .seconds(30)
     /// The time after which a family is asked for again that failed while the other had addresses. It is doubled with each
     /// further failure.
     static let partial: Duration = .seconds(10)
@@ -29,9 +27,13 @@ enum Lifetimes {
 
     /// The wait after a number of failures in a row: 1 s, doubled each time, 30 s at most. RFC 9520 section 3.2 demands
     /// 1 s at least and 5 minutes at most.
-    static func backoff(afterFailures count: Int) -> Duration {
-        .seconds(min(1 << min(max(count - 1, 0), 5), 30))
+    /// - Parameter jitter: In 0...1: makes it up to a tenth longer, so that names that failed together are not asked for
+    ///   together.
+    static func backoff(afterFailures count: Int, jitter: Double = 0) -> Duration {
+        .seconds(min(1 << min(max(count - 1, 0), 5), 30)) * (1 + backoffJitter * jitter)
     }
+
+    private static let backoffJitter: Double = 0.1
 
     /// A positive answer's life, within the limits of the cache. A floor above zero also lifts a time to live of 0.
     static func positive(_ timeToLive: Duration, within limits: ResolverConfiguration.Cache) -> Duration {

@@ -43,7 +43,11 @@ final class ResolvingSettings: Sendable {
             (previous?.leases ?? []).filter { !taken.contains(ObjectIdentifier($0)) }.map(\.provider.name)
         )
         let environmentHolds = previous.map { $0.configuration.answersDepend(as: configuration) } ?? false
-        routes = try RouteTable(configuration.routes, providerNames: configuration.providers.map(\.name)) { route in
+        routes = try RouteTable(
+            configuration.routes,
+            providerNames: configuration.providers.map(\.name),
+            internalZones: configuration.internalZones
+        ) { route in
             guard environmentHolds, let old = previous?.routes.basis(of: route?.pattern),
                 old.route?.answering == route?.answering,
                 route?.providerNames.contains(where: replaced.contains) != true
@@ -100,7 +104,7 @@ final class ResolvingSettings: Sendable {
 extension ResolverConfiguration {
     /// Whether answers under both depend on the same, routes and providers apart.
     fileprivate func answersDepend(as other: ResolverConfiguration) -> Bool {
-        policy == other.policy && families == other.families
+        policy == other.policy && families == other.families && internalZones == other.internalZones
             && cache.minimumTimeToLive == other.cache.minimumTimeToLive
             && cache.maximumTimeToLive == other.cache.maximumTimeToLive && cache.staleLimit == other.cache.staleLimit
     }

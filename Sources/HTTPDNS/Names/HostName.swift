@@ -8,6 +8,9 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     public let description: String
     /// A hash of the text, made with it: a request looks its name up in several tables.
     package let nameHash: UInt64
+    /// Whether it was written with a trailing dot. Then the system resolver gets it with the dot, so that no search list of
+    /// `resolv.conf` applies. It makes no other difference: names are equal with and without.
+    package let isAbsolute: Bool
 
     /// Reads a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
     ///
@@ -28,16 +31,23 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         case .canonical:
             self.init(canonical: contiguous, hash: hash)
         case .normalizable(let dropsDot):
-            self.init(canonical: (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased())
+            self.init(
+                canonical: (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased(),
+                isAbsolute: dropsDot
+            )
         case .fault(let reason):
             throw HostNameError(text: text, reason: reason)
         case .international:
-            self.init(canonical: try HostName.mapped(contiguous, toASCII: toASCII))
+            let (mapped, isAbsolute) = try HostName.mapped(contiguous, toASCII: toASCII)
+            self.init(canonical: mapped, isAbsolute: isAbsolute)
         }
     }
 
     /// Maps a name to A-labels, and trusts the result no more than the text: the mapping may bring slashes, dots, digits.
-    private static func mapped(_ text: String, toASCII: (String) -> String?) throws(HostNameError) -> String {
+    private static func mapped(
+        _ text: String,
+        toASCII: (String) -> String?
+    ) throws(HostNameError) -> (String, isAbsolute: Bool) {
         let hasDot = text.utf8.last == UInt8(ascii: ".")
         guard var ascii = toASCII(hasDot ? String(text.unicodeScalars.dropLast()) : text) else {
             throw HostNameError(
@@ -47,9 +57,9 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         }
         switch ascii.withUTF8({ HostNameScan($0) }) {
         case .canonical:
-            return ascii
+            return (ascii, hasDot)
         case .normalizable(let dropsDot) where !(dropsDot && hasDot):
-            return (dropsDot ? ascii.dropLast() : ascii[...]).lowercased()
+            return ((dropsDot ? ascii.dropLast() : ascii[...]).lowercased(), hasDot || dropsDot)
         case .normalizable:
             throw HostNameError(text: text, reason: "it ends with two dots, and one is allowed")
         case .international:
@@ -63,15 +73,16 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
     }
 
     /// A name that is known to be canonical: another one's text or a part of it, or a constant.
-    package init(canonical text: String) {
+    package init(canonical text: String, isAbsolute: Bool = false) {
         var text = text
-        self.init(canonical: text, hash: text.withUTF8(NameHash.hash))
+        self.init(canonical: text, hash: text.withUTF8(NameHash.hash), isAbsolute: isAbsolute)
     }
 
     /// As ``init(canonical:)``, with the ``nameHash`` that the text had before.
-    package init(canonical text: String, hash: UInt64) {
+    package init(canonical text: String, hash: UInt64, isAbsolute: Bool = false) {
         description = text
         nameHash = hash
+        self.isAbsolute = isAbsolute
     }
 
     /// Compares the names.
@@ -130,7 +141,12 @@ public struct HostName: Hashable, Comparable, Sendable, CustomStringConvertible 
         return (answer ?? nil) ?? description.hasSuffix(".\(suffix)")
     }
 
+    /// Whether DNS has no such names by definition: `.onion` (RFC 7686), `.invalid` (RFC 6761 section 6.4), `.alt` (RFC 9476).
+    var isOutsideDNS: Bool { HostName.zonesOutsideDNS.contains { self == $0 || isBelow($0) } }
+
     static let localhost = HostName(canonical: "localhost")
 
-    private static let internalZones = ["local", "internal", "home.arpa"].map(HostName.init(canonical:))
+    private static let zonesOutsideDNS = ["onion", "invalid", "alt"].map { HostName(canonical: $0) }
+
+    private static let internalZones = ["local", "internal", "home.arpa"].map { HostName(canonical: $0) }
 }

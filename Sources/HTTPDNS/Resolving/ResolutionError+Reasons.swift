@@ -34,6 +34,16 @@ extension ResolutionError {
         )
     }
 
+    /// Not even the system resolver is asked.
+    static func outsideDNS(_ host: HostName) -> ResolutionError {
+        ResolutionError(
+            code: .nameNotFound,
+            host: host.description,
+            message: "\(host) was not looked up: .onion, .invalid and .alt do not exist in DNS",
+            hint: "add a mapping, or a route that names it"
+        )
+    }
+
     static func noAddresses(_ host: HostName, _ families: AddressFamilies, says source: String) -> ResolutionError {
         ResolutionError(
             code: .noAddresses,
@@ -88,7 +98,7 @@ extension ResolutionError {
             case .internalName where host.isSingleLabel:
                 ("not asked: single-label names go to no provider; \(unknown)", "add a mapping or route")
             case .internalName:
-                ("not asked: internal names go to no provider; \(unknown)", "add a mapping or an exact route")
+                ("not asked: internal names go to no provider; \(unknown)", "add a mapping, or a route that names it")
             case .noRoute:
                 (unknown, "no route covers the name, so no provider was asked: add a route or a mapping")
             case .route:

@@ -53,6 +53,9 @@ extension Resolver {
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
         let staleAfter = configuration.cache.staleAfter
         let inquiry = inquiry(for: name, by: settings)
+        if inquiry.route == nil, name.host.isOutsideDNS {
+            throw ResolutionError.outsideDNS(name.host).seen(from: question, through: name.passage)
+        }
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
         // One lock for all of it, or a flight that lands in between would be flown a second time.

@@ -152,6 +152,26 @@ extension Resolver {
         _ question: ResolutionQuestion,
         by settings: LiveSettings
     ) -> NameQuestion {
+        var name = rolled(name, question, by: settings)
+        name.key = withoutUselessDot(name.key, by: settings)
+        name.shadow = name.shadow.map { withoutUselessDot($0, by: settings) }
+        return name
+    }
+
+    /// The key without the trailing dot of its name where the system resolver is asked in no case, which alone minds the dot.
+    private func withoutUselessDot(_ key: AnswerKey, by settings: LiveSettings) -> AnswerKey {
+        guard key.host.isAbsolute, !key.isBypass,
+            case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
+        else { return key }
+        let host = HostName(canonical: key.host.description, hash: key.host.nameHash)
+        return AnswerKey(host, families: key.families, clientSubnet: key.clientSubnet)
+    }
+
+    private func rolled(
+        _ name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) -> NameQuestion {
         guard settings.resolving.routes.hasModes,
             let route = settings.resolving.routes.entry(for: name.host)?.route, case .providers = route.action
         else { return name }
@@ -196,7 +216,7 @@ extension Resolver {
             if let entry {
                 reason = entry.route.action == .bypass ? .route : nil
             } else {
-                reason = key.host.isInternal ? .internalName : .noRoute
+                reason = settings.routes.isInternal(key.host) ? .internalName : .noRoute
             }
         }
         let chosen = key.families ?? entry?.route.families ?? settings.configuration.families

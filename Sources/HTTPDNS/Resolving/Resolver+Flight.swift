@@ -201,6 +201,7 @@ extension Resolver {
         let key = inquiry.key
         let now = fixed.timeSource.now()
         let chance = chance()
+        let jitter = (chance + 1) / 2
         let current = live.current.resolving
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
@@ -220,9 +221,15 @@ extension Resolver {
                 case .answer(let answer):
                     landed.known = entry.install(answer, at: now)
                 case .fallback(let answer, let error):
-                    landed.known = entry.installFallback(answer, after: error, at: now)
+                    landed.known = entry.installFallback(
+                        answer,
+                        after: error,
+                        systemLife: current.configuration.cache.systemTimeToLive,
+                        jitter: jitter,
+                        at: now
+                    )
                 case .failure(let error, let sentAt, let spared):
-                    entry.recordFailure(error, sentAt: sentAt, spared: spared, at: now)
+                    entry.recordFailure(error, sentAt: sentAt, spared: spared, jitter: jitter, at: now)
                 case .busy: break
                 }
             }

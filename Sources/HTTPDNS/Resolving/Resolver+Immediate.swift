@@ -26,7 +26,7 @@ extension Resolver {
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
             question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true,
             question.families?.intersection(.both).isEmpty != true,
-            !live.isClosed, !host.isLocalhost
+            !live.isClosed, !host.isLocalhost, !host.isAbsolute
         else { return nil }
         let bypass = question.bypass
         let key = AnswerKey(

@@ -142,6 +142,7 @@ extension Resolver {
     ) -> StoredResolution? {
         let header = answer.header
         guard header.kind == .addresses, answer.addressCount > 0, header.families == 0, !header.isBypass,
+            !header.isAbsolute,
             header.details?.services == nil, let origin = header.origin, let provider = origin.provider,
             let route = origin.route, now < header.expiresAt || answer.isStale(at: now), settings.keeps(answer)
         else { return nil }

@@ -33,7 +33,12 @@ extension Resolver {
                 return .busy(error, sentAt: sentAt)
             }
         }
-        var answer = KnownAnswer(content, origin: origin, sentAt: sentAt, life: Lifetimes.system)
+        var answer = KnownAnswer(
+            content,
+            origin: origin,
+            sentAt: sentAt,
+            life: inquiry.settings.configuration.cache.systemTimeToLive
+        )
         switch content {
         case .addresses: answer.refreshAt = refreshMoment(of: answer)
         case .nothing: answer = answer.living(Lifetimes.negativeWithoutSOA)

@@ -14,6 +14,8 @@ public struct ResolverConfiguration: Sendable {
         public var minimumTimeToLive: Duration = .zero
         /// The longest time that a positive answer is kept.
         public var maximumTimeToLive: Duration = .seconds(3600)
+        /// How long addresses of the system resolver are kept, which tells no time to live.
+        public var systemTimeToLive: Duration = .seconds(30)
 
         /// How long past its time to live an answer may serve while nothing newer is to be had (RFC 8767); zero never. A
         /// route can say otherwise.
@@ -31,6 +33,10 @@ public struct ResolverConfiguration: Sendable {
     public var providers: [any Provider] = []
     /// Who is asked about which names; a name without a route is bypassed to the system resolver.
     public var routes: [Route] = []
+    /// Zones whose names are known inside the network alone: they go to no provider unless a route names them, or a zone at or
+    /// below theirs. The same holds without a word for names below no top-level domain of the root zone, such as
+    /// `redis.default` or `db.svc`; single labels and names below `.local`, `.internal` and `home.arpa` need an exact route.
+    public var internalZones: [HostName] = []
     /// The first set of mappings.
     public var mappings: [MappingKey: HostMapping] = [:]
     /// Which addresses may be dialled.

@@ -12,6 +12,8 @@ package struct RouteTable: Sendable {
     private var exact: [HostName: Entry] = [:]
     private var suffixes: [Substring: Entry] = [:]
     private var any: Entry?
+    /// Zones of the inside of a network, besides those that are so everywhere.
+    private let internalZones: Set<Substring>
     /// Whether a route has a say in which addresses its names may have.
     private(set) var hasAddressRules = false
     /// Whether a route is not for all questions, or not to be used yet.
@@ -25,9 +27,11 @@ package struct RouteTable: Sendable {
     package init(
         _ routes: [Route],
         providerNames: [String],
+        internalZones: [HostName] = [],
         basis: (Route?) -> RouteBasis = { RouteBasis($0) }
     ) throws(ResolverConfigurationError) {
         none = basis(nil)
+        self.internalZones = Set(internalZones.map { $0.description[...] })
         for route in routes {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
                 throw ResolverConfigurationError(
@@ -54,16 +58,27 @@ package struct RouteTable: Sendable {
         }
     }
 
-    /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only.
+    /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only, and names in
+    /// an internal zone, or below no top-level domain, by those and by routes for the zone or a part of it.
     package func entry(for host: HostName) -> Entry? {
         if let entry = exact[host] { return entry }
-        if host.isInternal { return nil }
-        if !suffixes.isEmpty {
-            for zone in host.zonesAbove {
-                if let entry = suffixes[zone] { return entry }
-            }
+        guard any != nil || !suffixes.isEmpty, !host.isInternal, !internalZones.contains(host.description[...]) else {
+            return nil
+        }
+        for zone in host.zonesAbove {
+            if let entry = suffixes[zone] { return entry }
+            if isInternal(zone) { return nil }
         }
         return any
+    }
+
+    /// Whether only a route that names it, or its zone, could send a name to a provider.
+    func isInternal(_ host: HostName) -> Bool {
+        host.isInternal || isInternal(host.description[...]) || host.zonesAbove.contains(where: isInternal)
+    }
+
+    private func isInternal(_ zone: Substring) -> Bool {
+        internalZones.contains(zone) || !zone.utf8.contains(UInt8(ascii: ".")) && !RootZone.contains(zone)
     }
 
     /// What the answer about a name rests on.

@@ -10,7 +10,8 @@ internal import Darwin
 
 /// The blocking call: `getaddrinfo`, with the order that the system gives (RFC 6724).
 ///
-/// The search list of `resolv.conf` applies, as it does for other programs. `AI_ADDRCONFIG` is not set: it does not count
+/// The search list of `resolv.conf` applies, as it does for other programs, unless the name was written with a trailing dot.
+/// `AI_ADDRCONFIG` is not set: it does not count
 /// loopback addresses and so hides entries of the hosts file on a machine that has no others; which families to ask for
 /// is the caller's decision.
 enum AddressInfoLookUp {
@@ -33,7 +34,7 @@ enum AddressInfoLookUp {
         #endif
 
         var list: UnsafeMutablePointer<addrinfo>?
-        let status = getaddrinfo(host.description, nil, &hints, &list)
+        let status = getaddrinfo(nodeName(of: host), nil, &hints, &list)
         let systemError = errno
         guard status == 0 else {
             return .failure(AddressInfoError.error(status: status, systemError: systemError, host: host))
@@ -49,6 +50,9 @@ enum AddressInfoLookUp {
         }
         return .success(addresses)
     }
+
+    /// The name as the system gets it.
+    static func nodeName(of host: HostName) -> String { host.isAbsolute ? "\(host)." : host.description }
 
     private static func address(in entry: addrinfo) -> IPAddress? {
         guard let socketAddress = UnsafeRawPointer(entry.ai_addr) else { return nil }

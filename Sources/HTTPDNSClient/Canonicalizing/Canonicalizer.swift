@@ -62,7 +62,7 @@ public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
     /// The host, as a validated name or an address.
     public var host: Host {
         switch parsed.host {
-        case .name(let name): .name(HostName(canonical: name, hash: nameHash))
+        case .name(let name): .name(HostName(canonical: name, hash: nameHash, isAbsolute: parsed.isAbsolute))
         case .address(let address): .address(address)
         }
     }

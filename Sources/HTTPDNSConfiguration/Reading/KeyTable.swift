@@ -80,11 +80,11 @@ package struct KeyTable: Sendable {
             "snapshot",
         ]
     )
-    package static let cacheTimeToLive = KeyTable(name: "cache.ttl", keys: ["min", "max"])
+    package static let cacheTimeToLive = KeyTable(name: "cache.ttl", keys: ["min", "max", "system"])
     package static let snapshot = KeyTable(name: "cache.snapshot", keys: ["file"])
     package static let resolver = KeyTable(
         name: "resolver",
-        keys: ["families", "hedge_after", "attempt", "total", "system_threads"]
+        keys: ["families", "internal_zones", "hedge_after", "attempt", "total", "system_threads"]
     )
     package static let client = KeyTable(
         name: "client",

@@ -48,6 +48,8 @@ extension SettingsReader {
         let maximum = bounds["max"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.max") }
         cache.minimumTimeToLive = minimum ?? cache.minimumTimeToLive
         cache.maximumTimeToLive = maximum ?? cache.maximumTimeToLive
+        let system = bounds["system"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.system") }
+        cache.systemTimeToLive = system ?? cache.systemTimeToLive
         guard cache.minimumTimeToLive > cache.maximumTimeToLive else { return }
         let low = DurationText.write(cache.minimumTimeToLive)
         let high = DurationText.write(cache.maximumTimeToLive)
@@ -57,7 +59,7 @@ extension SettingsReader {
         )
     }
 
-    private mutating func readNames(_ node: ConfigurationNode, path: String) -> [HostName] {
+    mutating func readNames(_ node: ConfigurationNode, path: String) -> [HostName] {
         var names: [HostName] = []
         for node in elements(of: node, path: path, "names, one or a list") ?? [] {
             let name = value(of: node, path: path, "a name") { text throws(ValueMistake) in

@@ -12,6 +12,9 @@ extension SettingsReader {
     mutating func readResolver(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .resolver, path: "resolver") else { return }
         settings.families = fields["families"].flatMap { families(of: $0, path: "resolver.families") }
+        if let node = fields["internal_zones"] {
+            settings.internalZones = readNames(node, path: "resolver.internal_zones")
+        }
         settings.hedgeAfter = fields["hedge_after"].flatMap {
             duration(of: $0, in: Self.hedging, path: "resolver.hedge_after")
         }

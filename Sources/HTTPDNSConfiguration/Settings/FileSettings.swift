@@ -19,6 +19,8 @@ package struct FileSettings: Sendable {
     package var snapshotFile: String?
     /// The families asked for; nil here and below means the resolver's own default.
     package var families: AddressFamilies?
+    /// Zones whose names go to no provider unless a route names them.
+    package var internalZones: [HostName] = []
     package var hedgeAfter: Duration?
     package var attemptLimit: Duration?
     /// The time limit of one resolution.
@@ -127,6 +129,7 @@ package struct FileSettings: Sendable {
         if let hedgeAfter { resolver.hedgeAfter = hedgeAfter }
         if let attemptLimit { resolver.attemptLimit = attemptLimit }
         if let timeLimit { resolver.timeLimit = timeLimit }
+        resolver.internalZones = internalZones
         if let systemThreads { resolver.systemThreads = systemThreads }
     }
 }

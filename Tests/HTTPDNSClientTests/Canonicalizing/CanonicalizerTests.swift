@@ -32,6 +32,24 @@ struct CanonicalizerTests {
     }
 
     @Test(
+        "a trailing dot is not sent, and is kept for resolving",
+        arguments: [
+            ("https://one.test./a", true), ("https://one.test.:8443/a", true), ("https://u:p@ONE.test./a#x", true),
+            ("https://one.test\u{3002}/a", true), ("https://one.test/a.", false), ("https://one.test/", false),
+        ]
+    )
+    func trailingDot(text: String, isAbsolute: Bool) throws {
+        let url = try Canonicalizer.canonicalize(text)
+        #expect(url.authority.hasPrefix("one.test") && !url.authority.contains("test."))
+        guard case .name(let name) = url.host else { return #expect(Bool(false)) }
+        #expect(name.isAbsolute == isAbsolute)
+        guard case .name(let next) = try url.parsed.following("/b").host else { return #expect(Bool(false)) }
+        #expect(next == "one.test")
+        #expect(try url.parsed.following("/b").isAbsolute == isAbsolute)
+        #expect(try url.parsed.following("https://two.test/b").isAbsolute == false)
+    }
+
+    @Test(
         "path and query stay byte for byte",
         arguments: [
             ("http://ONE.test/A/../b/./C?q=A&%7e#x", "/A/../b/./C?q=A&%7e"),

@@ -92,7 +92,7 @@ struct ResolvingMistakeTests {
                 f.yaml:2:26: resolver.hedge_after: "61s" is out of range; allowed: 0s to 1m
                 f.yaml:2:40: resolver: attempt (4s) is above total (2s) (one query is never waited for longer than total)
                 f.yaml:2:65: resolver.families: found "ipv6"; allowed: v4, v6, both
-                f.yaml:2:71: "fallback" is not a key of resolver; allowed: families, hedge_after, attempt, total, \
+                f.yaml:2:71: "fallback" is not a key of resolver; allowed: families, internal_zones, hedge_after, attempt, total, \
                 system_threads (it is a key of a route)
                 """
             ),

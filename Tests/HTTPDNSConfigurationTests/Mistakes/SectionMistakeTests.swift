@@ -199,7 +199,7 @@ struct SectionMistakeTests {
                 cache: { ttl: 30s }
                 """,
                 """
-                f.yaml:2:15: cache.ttl: found "30s"; allowed: a mapping with the keys min, max
+                f.yaml:2:15: cache.ttl: found "30s"; allowed: a mapping with the keys min, max, system
                 """
             ),
             MistakeCase(

@@ -30,9 +30,10 @@ struct ResolvingSettingsTests {
           stale_after: 0s
           refresh_ahead: false
           refresh_idle_names: false
+          ttl: { system: 5s }
           preresolve: [A.example, b.example.]
           snapshot: { file: state/httpdns.cache }
-        resolver: { families: v6, hedge_after: 20ms, attempt: 500ms, total: 2s, system_threads: 32 }
+        resolver: { families: v6, internal_zones: [Corp.shop.example], hedge_after: 20ms, attempt: 500ms, total: 2s, system_threads: 32 }
         """
 
     @Test("Routes say how their providers are asked, and what may be dialled")
@@ -66,6 +67,8 @@ struct ResolvingSettingsTests {
         #expect(resolver.preresolve.map(\.description) == ["a.example", "b.example"])
         #expect(resolver.snapshotPath == "conf/state/httpdns.cache")
         #expect(resolver.families == .v6)
+        #expect(resolver.internalZones.map(\.description) == ["corp.shop.example"])
+        #expect(resolver.cache.systemTimeToLive == .seconds(5))
         #expect(resolver.hedgeAfter == .milliseconds(20))
         #expect(resolver.attemptLimit == .milliseconds(500))
         #expect(resolver.timeLimit == .seconds(2))

@@ -42,6 +42,20 @@ struct CacheEntryTests {
         #expect(isSpent(entry, at: 12))
     }
 
+    @Test("names that failed together are asked for again at different moments, and none within a second")
+    func backoffJitter() {
+        var moments: Set<MonotonicTime> = []
+        for jitter in stride(from: 0.0, through: 1, by: 0.05) {
+            var entry = CacheEntry()
+            for _ in 0..<3 { entry.recordFailure(failure, sentAt: at(0), jitter: jitter, at: at(0)) }
+            guard let retryAt = entry.failure?.retryAt else { continue }
+            #expect(at(4) <= retryAt && retryAt < at(5))
+            moments.insert(retryAt)
+            #expect(Lifetimes.backoff(afterFailures: 1, jitter: jitter) >= .seconds(1))
+        }
+        #expect(moments.count >= 20)
+    }
+
     @Test("(36), invariant 6: a newer answer that may not be kept still removes the older one")
     func contradicts() {
         var entry = CacheEntry()

@@ -36,7 +36,8 @@ struct HostNameScanTests {
             let name = try HostName(text)
             #expect(name.nameHash == HostName(canonical: canonical).nameHash)
             #expect(name == HostName(canonical: canonical))
-            #expect(AnswerKey(name).hash == name.nameHash)
+            // The system resolver may answer differently about a name with a trailing dot.
+            #expect((AnswerKey(name).hash == name.nameHash) == !text.hasSuffix("."))
             #expect(AnswerKey(name, isBypass: true).hash != name.nameHash)
         }
     }
