@@ -3,8 +3,9 @@ internal import HTTPDNSPrimitives
 /// What one provider's answers and failures say about whether to ask it. A value: it is told what happened and when, and
 /// does nothing itself.
 ///
-/// Three rules keep one bad name from bringing a good provider down. A server failure or a refusal is about the name, until
-/// three different names had one with no answer between. A time-out is about the name, if the provider answered something
+/// Three rules keep bad names from bringing a good provider down. A server failure or a refusal is about the name, until
+/// different names had one with no answer between: three, and as many as had an answer among the last 32 outcomes, up to 16.
+/// Otherwise a stranger who chooses three names could take the provider away from all others. A time-out is about the name, if the provider answered something
 /// else meanwhile. And however many queries fail together, they count as one failure.
 struct MemberHealth: Sendable {
     /// Where it stands among the others, first to last.
@@ -35,7 +36,7 @@ struct MemberHealth: Sendable {
     static let longestRest = Duration.seconds(30)
     /// The longest `Retry-After` that is believed: RFC 9520 remembers failures for five minutes at most.
     static let longestWish = Duration.seconds(300)
-    /// How many different names must fail in a row at a server that does answer.
+    /// How many different names must fail in a row at a server that does answer, at least.
     static let failingNames = 3
     /// The least time for which a query keeps its place while other queries wait for one.
     static let leastPlaceTime = Duration.milliseconds(250)
@@ -54,6 +55,8 @@ struct MemberHealth: Sendable {
     private var silentSince: MonotonicTime?
     private var heardAt: MonotonicTime?
     private var failedHosts: [HostName] = []
+    /// The last 32 outcomes, a one for each answer, the newest as the lowest bit. Of a row of failures each name counts once.
+    private var outcomes: UInt32 = 0
 
     init(hedgeAfter: Duration, attemptLimit: Duration, at now: MonotonicTime) {
         self.hedgeAfter = hedgeAfter
@@ -69,6 +72,7 @@ struct MemberHealth: Sendable {
         health.rest = rest
         health.heardAt = heardAt
         health.failedHosts = failedHosts
+        health.outcomes = outcomes
         return health
     }
 
@@ -89,6 +93,9 @@ struct MemberHealth: Sendable {
         if let silentSince, now - silentSince > hedgeDelay { return .suspect }
         return .healthy
     }
+
+    /// How long it has owed an answer and said nothing; nil when it owes none.
+    func silence(at now: MonotonicTime) -> Duration? { silentSince.map { now - $0 } }
 
     func isResting(at now: MonotonicTime) -> Bool {
         rest.map { now < $0.until } ?? false
@@ -111,6 +118,7 @@ struct MemberHealth: Sendable {
         heardAt = now
         consecutiveFailures = 0
         failedHosts = []
+        outcomes = outcomes << 1 | 1
         if let rest, rest.isRequested, now < rest.until { return }
         rest = nil
     }
@@ -140,8 +148,15 @@ struct MemberHealth: Sendable {
             let wish = min(max(error.retryAfter ?? .zero, MemberHealth.shortestRest), MemberHealth.longestWish)
             rest(since: now, for: wish, error, isRequested: true)
         case .serverFailure where error.retryAfter == nil, .refused where error.retryAfter == nil:
-            if !failedHosts.contains(host) { failedHosts.append(host) }
-            if failedHosts.count >= MemberHealth.failingNames { count(error, sentAt, jitter, at: now) }
+            if !failedHosts.contains(host) {
+                failedHosts.append(host)
+                outcomes <<= 1
+            }
+            let needed =
+                rest == nil ? max(MemberHealth.failingNames, outcomes.nonzeroBitCount) : MemberHealth.failingNames
+            if failedHosts.count >= needed {
+                count(error, sentAt, jitter, at: now)
+            }
         case .timedOut where limit < delay || (heardAt.map { $0 > sentAt } ?? false):
             return
         default:

@@ -62,6 +62,10 @@ extension TeamState {
                 member.health.standing(at: now) <= .suspect && (waiting == nil || member.hasFreePlace)
             }
             if let next {
+                if waiting == nil, let later = hedgeWithoutBudget(ask, at: now) {
+                    asks[id]?.hedgeAt = later
+                    return
+                }
                 if self.ask(next, id, .hedge, at: now, &actions) { return }
                 continue
             }
@@ -70,6 +74,19 @@ extension TeamState {
             limitDoubt(id, at: now, &actions)
             return
         }
+    }
+
+    /// Takes a hedge out of the budget.
+    ///
+    /// A provider that has been silent for four delays is no longer slow but down, as far as is known, and hedging away from it
+    /// costs nothing.
+    /// - Returns: The time to look again when there is nothing in the budget; nil to hedge.
+    private mutating func hedgeWithoutBudget(_ ask: TeamAsk, at now: MonotonicTime) -> MonotonicTime? {
+        guard let query = ask.latest.flatMap({ queries[$0] }) else { return nil }
+        let health = members[query.member].health
+        let isDown = health.silence(at: now).map { $0 >= health.hedgeDelay * 4 } ?? false
+        if isDown || hedgeBudget.take() { return nil }
+        return now + health.hedgeDelay
     }
 
     /// Times the next hedge from the sending of a query, or from its joining the queue.

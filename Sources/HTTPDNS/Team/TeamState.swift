@@ -32,6 +32,7 @@ struct TeamState: Sendable {
     var members: [TeamMember]
     var asks: [TeamAsk.ID: TeamAsk] = [:]
     var queries: [TeamQuery.ID: TeamQuery] = [:]
+    var hedgeBudget = HedgeBudget()
     private(set) var isShutDown = false
     var lastID: UInt64 = 0
 
@@ -55,6 +56,7 @@ struct TeamState: Sendable {
     ) -> (TeamAsk.ID, [Action]) {
         lastID += 1
         let id = lastID
+        hedgeBudget.noteQuestion()
         var actions: [Action] = []
         asks[id] = TeamAsk(
             assignment: assignment,

@@ -163,6 +163,21 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
+    @Test("while others are answered, names that fail need as many as were answered of late, 16 at most")
+    func shareOfFailures() throws {
+        for (answers, needed) in [(0, 3), (3, 3), (4, 4), (10, 10), (100, 16)] {
+            var subject = Subject()
+            for _ in 0..<answers { subject.succeed(subject.send()) }
+            for number in 1..<needed {
+                // A name that fails twice counts once.
+                for _ in 0..<2 { try subject.fail(subject.send(), .serverFailure, about: "n\(number).test") }
+                #expect(subject.standing == .healthy, "\(number) after \(answers)")
+            }
+            try subject.fail(subject.send(), .serverFailure, about: "last.test")
+            #expect(subject.standing == .quarantined, "\(needed) after \(answers)")
+        }
+    }
+
     @Test(
         "a server failure is about the name, until three different names had one in a row",
         arguments: [ProviderError.Code.serverFailure, .refused]

@@ -38,6 +38,35 @@ struct TeamHedgingTests {
         #expect(team.reports.map(\.isLate) == [false, true])
     }
 
+    @Test("of a burst that meets a slow start ten questions are hedged, and later one in ten")
+    func hedgeBudget() throws {
+        let limits = ProviderLimits(maximumInFlight: 1000)
+        var team = TeamSimulation(
+            [
+                ("slow", Simulation.answering(after: .milliseconds(60))),
+                ("quick", Simulation.answering(after: .milliseconds(10))),
+            ],
+            limits: ["slow": limits, "quick": limits]
+        )
+        for number in 0..<200 { _ = try team.ask(host: "n\(number).test") }
+        team.run(for: .seconds(1))
+        #expect(team.sent.count { $0.provider == "quick" } == 10)
+        team.set("slow", Simulation.answering(after: .milliseconds(150)))
+        for number in 0..<30 { _ = try team.ask(host: "m\(number).test") }
+        team.run(for: .seconds(1))
+        #expect(team.sent.count { $0.provider == "quick" } == 13)
+    }
+
+    @Test("questions that came before a provider was known to be down go on after four delays, without a budget")
+    func hedgesAwayFromDead() throws {
+        var team = TeamSimulation([
+            ("dead", Simulation.blackHole), ("quick", Simulation.answering(after: .milliseconds(10))),
+        ])
+        let ids = try (0..<100).map { try team.ask(host: "n\($0).test") }
+        team.run(for: .milliseconds(300))
+        for id in ids { #expect(["quick at 60 ms: addresses", "quick at 210 ms: addresses"].contains(team.text(id))) }
+    }
+
     @Test("a failure is followed by the next provider at once, and kept in the answer")
     func goesOn() throws {
         var team = TeamSimulation([

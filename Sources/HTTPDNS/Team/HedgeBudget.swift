@@ -1,0 +1,16 @@
+/// How many questions may be put to a second provider because the first is slow: a tenth of all, after the first ten.
+struct HedgeBudget: Sendable {
+    /// The most that may be saved up, in tenths of a hedge.
+    static let most = 100
+
+    private var tenths = HedgeBudget.most
+
+    mutating func noteQuestion() { tenths = min(tenths + 1, HedgeBudget.most) }
+
+    /// - Returns: False when there is none.
+    mutating func take() -> Bool {
+        guard tenths >= 10 else { return false }
+        tenths -= 10
+        return true
+    }
+}
