@@ -17,7 +17,7 @@ struct AlibabaV1: VendorProtocol {
     ) throws(ProviderError) -> ServiceRequest {
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         var parameters = [(name: "host", value: hosts), (name: "query", value: question.families.alibabaQuery)]
-        if let subnet = question.clientSubnet?.asClientSubnet {
+        if let subnet = question.clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters.append((name: "ip", value: "\(subnet.address)"))
         }
         parameters += customParameters.sorted

@@ -38,7 +38,7 @@ struct AlibabaV2: VendorProtocol {
     private func innerParameters(_ question: VendorQuestion) -> [(name: String, value: String)] {
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         var parameters = [(name: "dn", value: hosts), (name: "q", value: question.families.alibabaQuery)]
-        if let subnet = question.clientSubnet?.asClientSubnet {
+        if let subnet = question.clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters.append((name: "cip", value: "\(subnet.address)"))
         }
         return parameters + customParameters.sorted

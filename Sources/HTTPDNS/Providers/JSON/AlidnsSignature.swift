@@ -41,12 +41,12 @@ struct AlidnsSignature {
 
     /// The parameters for a query about `host`, beginning with `&`.
     /// - Throws: ``ProviderError`` when the secret cannot be read any more.
-    func parameters(for host: HostName, at seconds: Int64) throws(ProviderError) -> String {
+    func parameters(for host: HostName, at seconds: Int64) async throws -> String {
         #if Signing
         let secret: String
         do {
-            secret = try account.secret.read()
-        } catch {
+            secret = try await account.secret.current()
+        } catch let error as SecretError {
             throw ProviderError(code: .notConfigured, message: "\(error)")
         }
         let text = "\(account.identifier)\(secret)\(seconds)\(host)\(account.accessKey)"

@@ -67,7 +67,7 @@ public final class JSONDNSProvider: Provider {
         return try await FamilyQuestions(families: query.families, deadline: deadline, time: time).answers {
             [service, channel, clock] family in
             let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
-            let request = try service.request(
+            let request = try await service.request(
                 for: query.host,
                 type: question.type,
                 clientSubnet: query.clientSubnet,

@@ -58,13 +58,13 @@ struct JSONDNSService {
         type: DNSRecordType,
         clientSubnet: AddressBlock?,
         clock: WallClock
-    ) throws(ProviderError) -> ServiceRequest {
+    ) async throws -> ServiceRequest {
         // Names and subnets have no character that a query would have to escape.
         var parameters = "name=\(host)&type=\(type.number)"
-        if takesClientSubnet, let subnet = clientSubnet?.asClientSubnet {
+        if takesClientSubnet, let subnet = clientSubnet.map({ DNSClientSubnet($0).network }) {
             parameters += "&edns_client_subnet=\(subnet)"
         }
-        if let signature { parameters += try signature.parameters(for: host, at: clock.now() / 1000) }
+        if let signature { parameters += try await signature.parameters(for: host, at: clock.now() / 1000) }
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType
         return ServiceRequest(method: .get, url: try location.url(adding: parameters), headerFields: fields)
@@ -74,12 +74,5 @@ struct JSONDNSService {
         let parts = url.target.split(separator: "?", maxSplits: 1, omittingEmptySubsequences: false)
         guard parts.count == 2 else { return [] }
         return parts[1].split(separator: "&").map { $0.prefix { $0 != "=" } }
-    }
-}
-
-extension AddressBlock {
-    /// The block as it may be sent to a service: at most 24 leading bits of IPv4 and 56 of IPv6 (RFC 7871 section 11.1).
-    var asClientSubnet: AddressBlock? {
-        AddressBlock(address, prefixLength: min(prefixLength, address.family == .v4 ? 24 : 56))
     }
 }

@@ -30,11 +30,19 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     }
 
     private let origin: String
+    /// Reads the file; nil for a secret that is at hand.
+    private let file: SecretFile?
     private let identity: Identity
     private let text: @Sendable () throws -> String
 
-    private init(origin: String, identity: Identity = .place, text: @escaping @Sendable () throws -> String) {
+    private init(
+        origin: String,
+        identity: Identity = .place,
+        file: SecretFile? = nil,
+        text: @escaping @Sendable () throws -> String
+    ) {
         self.origin = origin
+        self.file = file
         self.identity = identity
         self.text = text
     }
@@ -58,7 +66,7 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     /// A file that everybody may read, or that its group may write, is refused: `chmod 600`, or 640 for a group of the
     /// service's own.
     public static func file(_ path: String) -> Secret {
-        Secret(origin: "in the file \(path)") { try contents(of: path) }
+        Secret(origin: "in the file \(path)", file: SecretFile()) { try contents(of: path) }
     }
 
     /// The value of an environment variable.
@@ -76,7 +84,14 @@ public struct Secret: Sendable, CustomStringConvertible, CustomDebugStringConver
     /// Nothing inside.
     public var customMirror: Mirror { Mirror(self, children: []) }
 
-    /// The secret.
+    /// The secret. A file is read on a thread of its own: one on a file system that hangs blocks no thread of Swift's tasks.
+    /// - Throws: ``SecretError``; `CancellationError` when the task is cancelled.
+    package func current() async throws -> String {
+        guard let file else { return try read() }
+        return try await file.read { [self] () throws(SecretError) in try read() }
+    }
+
+    /// The secret, read on the calling thread.
     package func read() throws(SecretError) -> String {
         let value: String
         do {

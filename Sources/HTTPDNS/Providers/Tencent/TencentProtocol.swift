@@ -28,7 +28,7 @@ struct TencentProtocol: VendorProtocol {
         var parameters = [(name: "dn", value: try cipher?.encrypted(names) ?? names)]
         parameters += try account(secrets)
         if let type = question.families.tencentType { parameters.append((name: "type", value: type)) }
-        if let subnet = question.clientSubnet?.asClientSubnet {
+        if let subnet = question.clientSubnet.map({ DNSClientSubnet($0).network }) {
             let address = "\(subnet.address)"
             let value = encryptsClientSubnet ? try cipher?.encrypted(address) : nil
             parameters.append((name: "ip", value: value ?? address))

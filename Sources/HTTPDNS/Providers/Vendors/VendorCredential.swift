@@ -41,7 +41,19 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     }
 
     /// The secrets as they are now.
-    /// - Throws: ``ProviderError`` with code `notConfigured` when one cannot be read.
+    /// - Throws: ``ProviderError`` with code `notConfigured` when one cannot be read; `CancellationError`.
+    func current() async throws -> VendorSecrets {
+        do {
+            return VendorSecrets(
+                secret: try await secret?.current(),
+                encryptionKey: try await encryptionKey?.current()
+            )
+        } catch let error as SecretError {
+            throw ProviderError(code: .notConfigured, message: error.description)
+        }
+    }
+
+    /// As ``current()``, read on the calling thread.
     func read() throws(ProviderError) -> VendorSecrets {
         VendorSecrets(secret: try Self.read(secret), encryptionKey: try Self.read(encryptionKey))
     }

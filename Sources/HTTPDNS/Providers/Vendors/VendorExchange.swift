@@ -75,7 +75,7 @@ final class VendorExchange: Sendable {
     /// - Throws: ``ProviderError``; `CancellationError` when the task is cancelled.
     func answers(to question: VendorQuestion, limit: Duration) async throws -> [HostName: ProviderAnswer] {
         let deadline = time.now() + limit
-        let admission = try admit()
+        let admission = try await admit()
         let secrets = admission.secrets
         if isDiscovering { addresses.refreshIfDue { [self] in try await discover($0) } }
         guard !addresses.isDisabled else { throw Self.disabled }
@@ -104,9 +104,9 @@ final class VendorExchange: Sendable {
     }
 
     /// The secrets as they are now, unless nothing may be asked with them.
-    private func admit() throws(ProviderError) -> Admission {
+    private func admit() async throws -> Admission {
         try channel.requireRunning()
-        let secrets = try credential.read()
+        let secrets = try await credential.current()
         let now = time.now()
         let (isRetry, error): (Bool, ProviderError?) = refusal.withLock { refusal in
             if refusal?.fingerprint != secrets.hashValue { refusal = nil }
@@ -140,7 +140,7 @@ final class VendorExchange: Sendable {
     private static let discoveryLimit = Duration.seconds(15)
 
     private func discover(_ endpoints: [Endpoint]) async throws -> ServiceDiscovery {
-        let secrets = try credential.read()
+        let secrets = try await credential.current()
         let reply = try await reply(
             of: endpoints,
             limit: Self.discoveryLimit,

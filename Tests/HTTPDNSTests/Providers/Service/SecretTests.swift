@@ -48,6 +48,30 @@ struct SecretTests {
         #expect(error?.description.contains("chmod 600") == true)
     }
 
+    @Test("a file system that hangs costs one thread, and holds up neither other tasks nor other secrets")
+    func hangs() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let secret = Secret.file(path)
+        // More than there are threads for tasks.
+        let waiting = (0..<64).map { _ in Task.detached { try await secret.current() } }
+        let other = try file(Array(Self.canary.utf8))
+        defer { try? FileManager.default.removeItem(atPath: other) }
+        #expect(try await Secret.file(other).current() == Self.canary)
+        waiting[0].cancel()
+        await #expect(throws: CancellationError.self) { try await waiting[0].value }
+        // A writer lets the reading end.
+        var writer: Int32 = -1
+        while writer < 0 {
+            await Task.yield()
+            writer = open(path, O_WRONLY | O_NONBLOCK)
+        }
+        _ = Array(Self.canary.utf8).withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+        close(writer)
+        for task in waiting.dropFirst() { #expect(try await task.value == Self.canary) }
+    }
+
     @Test("an environment variable and a closure give theirs")
     func others() throws {
         setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
