@@ -213,6 +213,7 @@ public final class ScriptedProvider: Provider {
                 v4: query.families.contains(.v4) ? answer.v4 : nil,
                 v6: query.families.contains(.v6) ? answer.v6 : nil
             )
+            said.holdsForAllClients = answer.holdsForAllClients
             if query.wantsServices { said.services = answer.services }
             return said
         case .failure(let error):

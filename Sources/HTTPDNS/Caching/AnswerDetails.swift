@@ -12,6 +12,8 @@ final class AnswerDetails: Sendable {
     /// How asking failed since the answer came.
     let failure: AnswerFailure?
     let clientSubnet: AddressBlock?
+    /// Whether questions with any client subnet may use the answer.
+    let holdsForAllClients: Bool
 
     init(
         canonicalName: HostName?,
@@ -20,7 +22,8 @@ final class AnswerDetails: Sendable {
         services: ServiceRoute?,
         negative: ResolutionError?,
         failure: AnswerFailure?,
-        clientSubnet: AddressBlock?
+        clientSubnet: AddressBlock?,
+        holdsForAllClients: Bool
     ) {
         self.canonicalName = canonicalName
         self.failedAttempts = failedAttempts
@@ -29,12 +32,13 @@ final class AnswerDetails: Sendable {
         self.negative = negative
         self.failure = failure
         self.clientSubnet = clientSubnet
+        self.holdsForAllClients = holdsForAllClients
     }
 
     var isEmpty: Bool {
         canonicalName == nil && failedAttempts.isEmpty && failedFamilies.isEmpty && services == nil && negative == nil
             && failure == nil
-            && clientSubnet == nil
+            && clientSubnet == nil && !holdsForAllClients
     }
 
     /// About the memory that it takes: the object, and texts at their length with an allocation each.

@@ -23,6 +23,8 @@ package struct AnswerKey: Hashable, Sendable {
         self.host = host
         self.families = families
         self.isBypass = isBypass
+        // Cut as it is sent: all clients of one network share an answer.
+        let clientSubnet = clientSubnet.map { DNSClientSubnet($0).network }
         self.clientSubnet = clientSubnet
         var salt = UInt64(families?.rawValue ?? 0) << 1 | (isBypass ? 1 : 0) | (host.isAbsolute ? 1 << 9 : 0)
         if let clientSubnet {
@@ -32,6 +34,9 @@ package struct AnswerKey: Hashable, Sendable {
         }
         hash = NameHash.hash(host, salt: salt)
     }
+
+    /// The key of an answer for any client.
+    var withoutClientSubnet: AnswerKey { AnswerKey(host, families: families, isBypass: isBypass) }
 
     package static func == (left: AnswerKey, right: AnswerKey) -> Bool {
         left.hash == right.hash && left.families == right.families && left.isBypass == right.isBypass

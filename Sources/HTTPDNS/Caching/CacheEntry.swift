@@ -31,6 +31,7 @@ struct CacheEntry: Sendable {
         known.canonicalName = header.details?.canonicalName
         known.failedAttempts = header.details?.failedAttempts ?? []
         known.failedFamilies = header.details?.failedFamilies ?? []
+        known.holdsForAllClients = header.details?.holdsForAllClients ?? false
         known.services = header.details?.services
         answer = known
     }

@@ -86,7 +86,8 @@ package struct CachedAnswer: @unchecked Sendable {
             services: entry.answer?.services,
             negative: error,
             failure: entry.failure,
-            clientSubnet: key.clientSubnet
+            clientSubnet: key.clientSubnet,
+            holdsForAllClients: entry.answer?.holdsForAllClients ?? false
         )
         let name = Array(key.host.description.utf8)
         let v4Count = addresses.count { $0.family == .v4 }
@@ -177,6 +178,17 @@ package struct CachedAnswer: @unchecked Sendable {
         if isStale(at: now) { return .stale(self, mayAsk: !isBackingOff) }
         if isBackingOff, let failure, !failure.spared { return .backingOff(failure) }
         return .nothing
+    }
+
+    /// What can be used at `now` of it and of an answer for all clients, which its key is closer than.
+    static func find(_ own: CachedAnswer?, orForAllClients shared: CachedAnswer?, at now: MonotonicTime) -> Finding {
+        let finding = own?.find(at: now) ?? .nothing
+        guard let shared else { return finding }
+        switch (finding, shared.find(at: now)) {
+        case (.fresh, _), (.stale, .stale), (_, .nothing), (_, .backingOff): return finding
+        case (.backingOff, .stale(let answer, _)): return .stale(answer, mayAsk: false)
+        case (_, let shared): return shared
+        }
     }
 
     /// Whether it is an answer past its life that may still serve.

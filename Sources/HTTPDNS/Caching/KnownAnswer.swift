@@ -23,6 +23,8 @@ package struct KnownAnswer: Sendable {
     var failedFamilies: AddressFamilies = []
     /// Whether HTTPS records were asked for in vain: what was known of them before is not contradicted.
     package var servicesFailed = false
+    /// Whether questions with any client subnet may use it, which it was asked for with one.
+    var holdsForAllClients = false
     /// Where HTTPS records lead; nil without any.
     var services: ServiceRoute?
 

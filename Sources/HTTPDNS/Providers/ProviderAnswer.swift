@@ -8,6 +8,9 @@ public struct ProviderAnswer: Hashable, Sendable {
     public var v6: FamilyAnswer?
     /// The outcome for records of type HTTPS; nil when they were not asked for, or the provider cannot ask for them.
     public var services: ServiceAnswer?
+    /// Whether the service said of every family that its answer holds for all clients (a scope prefix length of 0, RFC 7871
+    /// section 7.3.1). Then questions with other client subnets share it.
+    public var holdsForAllClients = false
 
     /// Creates an answer.
     public init(v4: FamilyAnswer? = nil, v6: FamilyAnswer? = nil) {

@@ -9,7 +9,7 @@ public struct ResolutionQuestion: Hashable, Sendable {
     /// Endpoints that the request itself names; they win over everything else. Nil and empty mean none.
     public var pinnedTo: [Endpoint]?
     /// Whether mappings, routes, providers and the answers cached from them are passed over: the system resolver answers,
-    /// and only its own answers are cached, for 30 s. ``pinnedTo``, literals and `localhost` are decided before it.
+    /// and only its own answers are cached (``ResolverConfiguration/Cache/systemTimeToLive``). ``pinnedTo``, literals and `localhost` are decided before it.
     public var bypass = false
     /// The families allowed; nil means the route's or the resolver's setting.
     public var families: AddressFamilies?

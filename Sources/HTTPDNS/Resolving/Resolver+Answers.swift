@@ -58,10 +58,11 @@ extension Resolver {
         }
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
+        let shared = answerForAllClients(name.key, by: settings.resolving, at: started)
         // One lock for all of it, or a flight that lands in between would be flown a second time.
         let step = cache.shard(for: name.key).state.withLock { state -> Step? in
             guard let known = state.known(name.key, by: settings.resolving, at: started) else { return nil }
-            let finding = known.answer?.find(at: started) ?? .nothing
+            let finding = CachedAnswer.find(known.answer, orForAllClients: shared, at: started)
             switch finding {
             case .fresh(let answer) where answer.isTooOld(for: question) && mayAsk: break
             case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)

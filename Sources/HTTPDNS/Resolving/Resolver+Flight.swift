@@ -174,6 +174,7 @@ extension Resolver {
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
         answer.failedAttempts = reply.failedAttempts
+        answer.holdsForAllClients = reply.answer.holdsForAllClients
         return answer
     }
 
@@ -202,6 +203,7 @@ extension Resolver {
         let now = fixed.timeSource.now()
         let chance = chance()
         let jitter = (chance + 1) / 2
+        let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
         let current = live.current.resolving
         let landed = cache.shard(for: key).state.withLock { state -> Landed? in
             guard let landing = state.flights.land(flight) else { return nil }
@@ -211,6 +213,10 @@ extension Resolver {
             guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
                 landed.isCurrent = false
                 landed.known = result.answer
+                return landed
+            }
+            if holdsForAllClients {
+                _ = state.table.set(nil, for: key, at: now)
                 return landed
             }
             landed.before = known.answer
@@ -235,12 +241,46 @@ extension Resolver {
             }
             return landed
         }
-        guard let landed else { return }
+        guard var landed else { return }
+        if holdsForAllClients, landed.isCurrent, let answer = result.answer {
+            keepForAllClients(answer, key.withoutClientSubnet, &landed, by: current, at: now)
+        }
         flightBudget.giveBack(1)
         if case .answer = result, landed.isCurrent { noteUnsaved() }
         report(landed, result, inquiry, isRefresh: isRefresh, at: now)
         let delivery = delivery(of: result, landed.known, key)
         for waiter in landed.waiters { waiter.deliver(delivery) }
+    }
+
+    /// Keeps an answer where questions with any client subnet find it.
+    private func keepForAllClients(
+        _ answer: KnownAnswer,
+        _ key: AnswerKey,
+        _ landed: inout Landed,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) {
+        (landed.known, landed.before, landed.change) = cache.shard(for: key).state.withLock { state in
+            guard let before = state.known(key, by: settings, at: now) else {
+                return (answer, nil, AnswerTable.Change())
+            }
+            var known = answer
+            let change = state.table.update(key, at: now, epoch: settings.epoch) { known = $0.install(answer, at: now) }
+            return (known, before.answer, change)
+        }
+    }
+
+    /// The answer for all clients that a question with a client subnet may use; nil for other questions.
+    func answerForAllClients(
+        _ key: AnswerKey,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) -> CachedAnswer? {
+        guard key.clientSubnet != nil else { return nil }
+        let key = key.withoutClientSubnet
+        let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings, at: now) }
+        guard let answer = known?.answer, answer.header.details?.holdsForAllClients == true else { return nil }
+        return answer
     }
 
     /// What landing left to do once the lock is let go.

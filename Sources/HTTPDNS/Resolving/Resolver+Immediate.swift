@@ -61,8 +61,8 @@ extension Resolver {
     ) throws(ResolutionError) -> Resolution? {
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: name.key).state.withLock { $0.known(name.key, by: settings.resolving, at: now) }
-        guard let answer = known?.answer else { return nil }
-        let finding = answer.find(at: now)
+        let shared = answerForAllClients(name.key, by: settings.resolving, at: now)
+        let finding = CachedAnswer.find(known?.answer, orForAllClients: shared, at: now)
         switch finding {
         case .fresh(let answer):
             if answer.isTooOld(for: question), mayAsk(inquiry(for: name, by: settings)) { return nil }

@@ -166,6 +166,25 @@ struct DoHServicesTests {
         }
     }
 
+    @Test(
+        "an answer holds for all clients when the scope of every family is 0",
+        arguments: [([0, 0], true), ([0, 24], false), ([24, 0], false), ([0, nil], false), ([nil, nil], false)]
+            as [([UInt8?], Bool)]
+    )
+    func scope(scopes: [UInt8?], expected: Bool) async throws {
+        let scripted = try ScriptedDoHService { sent in
+            .message(to: sent) {
+                $0.address("one.test", sent.question.type == .a ? [127, 0, 0, 2] : Array(repeating: 1, count: 16))
+                if let scope = scopes[sent.question.type == .a ? 0 : 1] {
+                    $0.options(data: [0, 8, 0, 7, 0, 1, 24, scope, 203, 0, 113])
+                }
+            }
+        }
+        let answer = try await scripted.resolve(clientSubnet: AddressBlock("203.0.113.0/24"))
+        #expect(answer.holdsForAllClients == expected)
+        #expect(try await scripted.resolve().holdsForAllClients == false)
+    }
+
     @Test("an answer for another network is a bad response")
     func foreignSubnet() async throws {
         let scripted = try ScriptedDoHService { sent in

@@ -13,7 +13,7 @@ package import HTTPDNSPrimitives
 ///
 /// An answer goes through 8 aliases at most; a longer chain fails its family, as two different aliases of one name do.
 /// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
-/// `Age` (RFC 8484 section 5.1). `no-store` and `no-cache` speak to HTTP caches and are not looked at.
+/// `Age` (RFC 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` speak to HTTP caches and are not looked at.
 public final class DoHProvider: Provider {
     /// The name from the settings.
     public let name: String
@@ -88,12 +88,18 @@ public final class DoHProvider: Provider {
                 using: &generator
             )
         }
-        return try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
+        let families = IPAddress.Family.allCases.filter(query.families.contains)
+        let sharedFamilies = Lock<Set<IPAddress.Family>>([])
+        var answer = try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
             .answers(services: query.wantsServices ? services : nil) { [service] family in
                 let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
-                return try await reply(question)
+                let (answer, scope) = try await reply(question)
                     .messageAnswer(to: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
+                if scope == 0 { sharedFamilies.withLock { _ = $0.insert(family) } }
+                return answer
             }
+        answer.holdsForAllClients = subnet != nil && sharedFamilies.withLock { $0.isSuperset(of: families) }
+        return answer
     }
 
     /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.

@@ -4,17 +4,18 @@ extension ServiceReply {
     /// Reads the answer to a question for addresses.
     /// - Parameter isSecret: Whether the request's URL may have a secret in it. Then no text of the response is quoted, which may
     ///   repeat the request.
+    /// - Returns: The answer, and the scope prefix length that came with it.
     /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
     func messageAnswer(
         to question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool
-    ) throws(ProviderError) -> FamilyAnswer {
-        let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
+    ) throws(ProviderError) -> (FamilyAnswer, scope: Int?) {
+        let (outcome, scope) = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in
-            try response.outcome()
+            (try response.outcome(), response.clientSubnetScope)
         }
-        return familyAnswer(outcome, to: question)
+        return (familyAnswer(outcome, to: question), scope)
     }
 
     /// Reads the answer to a question for services.
