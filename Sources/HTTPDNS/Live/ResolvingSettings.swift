@@ -119,7 +119,20 @@ extension ResolverConfiguration {
         if cache.entries < 1 { return "cache.entries is \(cache.entries), and 1 is the least" }
         if cache.minimumTimeToLive < .zero { return "cache.ttl.min is negative" }
         if cache.maximumTimeToLive < cache.minimumTimeToLive { return "cache.ttl.max is below cache.ttl.min" }
+        if cache.staleLimit < .zero { return "cache.stale is negative" }
+        if cache.staleAfter < .zero { return "cache.stale_after is negative" }
+        if cache.systemTimeToLive < .zero { return "cache.ttl.system is negative" }
         if timeLimit <= .zero { return "the time limit for resolving is not above zero" }
+        if attemptLimit <= .zero { return "the time limit for one query is not above zero, so that each would fail" }
+        if hedgeAfter < .zero { return "hedgeAfter is negative" }
+        for (name, limits) in providerLimits.sorted(by: { $0.key < $1.key }) {
+            if limits.maximumInFlight < 1 {
+                return "provider \"\(name)\": maximumInFlight is \(limits.maximumInFlight), and 1 is the least"
+            }
+            if let rate = limits.queriesPerSecond, !rate.isFinite || rate <= 0 {
+                return "provider \"\(name)\": queriesPerSecond is \(rate); it is a number above 0, or nil for no limit"
+            }
+        }
         if systemThreads < 1 { return "systemThreads is \(systemThreads), and 1 is the least" }
         if systemThreads > ResolverConfiguration.maximumSystemThreads {
             return "systemThreads is \(systemThreads), and \(ResolverConfiguration.maximumSystemThreads) is the most"

@@ -10,16 +10,33 @@ extension Resolver {
     private static let restoreLimit: Duration = .seconds(1)
 
     /// Takes in what the store kept, and begins to resolve the names of the settings in the background. A store that takes
-    /// longer than a second is not waited for.
-    package func start() async {
-        if store != nil {
-            let clock = fixed.timeSource
-            let deadline = clock.now() + Resolver.restoreLimit
-            _ = await LimitedWork.run(until: deadline, on: clock) { await self.restore() }
+    /// longer than a second is not waited for. It happens once, at the latest with the first question that is not settled
+    /// without a wait; whoever calls it earlier spares that question the wait.
+    public func start() async {
+        let task = starting.withLock { starting in
+            if let starting { return starting }
+            let task = Task.detached { [self] in
+                if store != nil, !isRestored.load(ordering: .relaxed) {
+                    let clock = fixed.timeSource
+                    let deadline = clock.now() + Resolver.restoreLimit
+                    _ = await LimitedWork.run(until: deadline, on: clock) { await self.restore() }
+                }
+                isStarted.store(true, ordering: .releasing)
+                let names = fixed.preresolve
+                guard !names.isEmpty else { return }
+                Task.detached { [weak self] in _ = await self?.preresolve(names) }
+            }
+            starting = task
+            return task
         }
-        let names = fixed.preresolve
-        guard !names.isEmpty else { return }
-        Task.detached { [weak self] in _ = await self?.preresolve(names) }
+        await task.value
+    }
+
+    /// Starts for a question that may wait no longer than a limit.
+    func startFirst(limit: Duration?) async {
+        let clock = fixed.timeSource
+        let end = clock.now() + min(limit ?? Resolver.restoreLimit, Resolver.restoreLimit)
+        _ = await LimitedWork.run(until: end, on: clock) { await self.start() }
     }
 
     /// Takes in what the store kept from before a restart. Answers keep the age that they have by the calendar; those past
@@ -29,6 +46,7 @@ extension Resolver {
     @discardableResult
     public func restore() async -> Int {
         guard let store else { return 0 }
+        isRestored.store(true, ordering: .relaxed)
         let clearings = clearings.load(ordering: .acquiring)
         let stored: [StoredResolution]
         do {

@@ -37,6 +37,12 @@ public final class Resolver: Sendable {
     let clearings = Atomic(0)
     /// The task that will save it, while it sleeps.
     let saver = Lock<Task<Void, Never>?>(nil)
+    /// Whether nothing is left to be done at the start.
+    let isStarted: Atomic<Bool>
+    /// Whether the store was read.
+    let isRestored = Atomic(false)
+    /// The work at the start, once it was begun.
+    let starting = Lock<Task<Void, Never>?>(nil)
     /// The number of times that names in use were looked up ahead on the system path. The newest run ends the ones before.
     let lookAheads = Atomic(0)
 
@@ -44,7 +50,7 @@ public final class Resolver: Sendable {
     /// a stranger chooses the names.
     package static let maximumFlights = 16_384
 
-    /// Creates a resolver. Nothing is asked until the first question.
+    /// Creates a resolver. Nothing is asked until ``start()`` or the first question.
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
     ///   routes have one pattern, a mapping is bad, or a limit is out of its range.
     public convenience init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) {
@@ -94,6 +100,7 @@ public final class Resolver: Sendable {
         store =
             configuration.store
             ?? configuration.snapshotPath.map { DiskSnapshot(path: $0, wallClock: configuration.wallClock) }
+        isStarted = Atomic(store == nil && configuration.preresolve.isEmpty)
         cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
         flightBudget = FlightBudget(maximumFlights)
         directory.add(settings.configuration.providers)
@@ -116,6 +123,7 @@ public final class Resolver: Sendable {
     public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
+        if !isStarted.load(ordering: .acquiring) { await startFirst(limit: question.timeLimit) }
         // Whether it has waited, and was counted, and went on to the system path.
         var isRepeated = false
         while true {

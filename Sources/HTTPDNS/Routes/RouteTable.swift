@@ -102,6 +102,7 @@ package struct RouteTable: Sendable {
             return "it allows no family of addresses; allow IPv4, IPv6 or both, or leave families out"
         }
         if let fault = route.rollout?.fault { return fault }
+        if let limit = route.staleLimit, limit < .zero { return "its stale limit is negative; zero means never" }
         guard case .providers(let names, let fallback) = route.action else { return nil }
         if let refusal = route.pattern.zone?.refusalOfRules { return refusal }
         if case .suffix(let zone) = route.pattern, zone.coversOnlyInternalNames {

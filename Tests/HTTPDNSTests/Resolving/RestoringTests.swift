@@ -174,9 +174,67 @@ struct RestoringTests {
         let store = try await filled()
         let fixture = try fixture(store)
         try fixture.say(["203.0.113.9"], about: "img.test")
+        let kept = store.kept
+        store.kept = []
         _ = try await fixture.resolve("img.test")
+        store.kept = kept
         await fixture.resolver.restore()
         #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.9"])
+    }
+
+    @Test("a resolver without a client loads its store with the first question, and asks nobody")
+    func loadsByItself() async throws {
+        let store = try await filled()
+        calendar.move(by: 20_000)
+        let fixture = try fixture(store)
+        let first = try await fixture.resolve("img.test")
+        #expect(first.isCached && first.addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(fixture.provider.queries.isEmpty && fixture.resolver.counters.restored == 1)
+    }
+
+    @Test("the first question waits for a store that hangs no longer than its own limit")
+    func hangingStore() async throws {
+        let gate = OneShot<Void>()
+        let store = MemoryStore(gate: gate)
+        let fixture = try fixture(store)
+        let pending = Task { try await fixture.resolve("img.test") { $0.timeLimit = .milliseconds(200) } }
+        await store.isRead()
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(200))
+        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        #expect(error?.code == .timedOut)
+        gate.deliver(())
+        await fixture.resolver.shutdown()
+    }
+
+    @Test(
+        "a resolver without a client resolves ahead with the first question, and with start()",
+        arguments: [true, false]
+    )
+    func resolvesAhead(starts: Bool) async throws {
+        let fixture = try ResolverFixture { $0.preresolve = [try HostName("img.test")] }
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        if starts { await fixture.resolver.start() } else { _ = try? await fixture.resolve("other.test") }
+        await fixture.provider.queries(atLeast: starts ? 1 : 2)
+        #expect(fixture.provider.queries.contains { $0.host.description == "img.test" })
+    }
+
+    @Test(
+        "a snapshot of an absurd age ends no process, whatever the stale limit",
+        arguments: [Int64.min, Int64.max, 0]
+    )
+    func absurdAge(receivedAt: Int64) async throws {
+        let store = try await filled()
+        store.kept = store.kept.map {
+            var kept = $0
+            kept.receivedAt = receivedAt
+            return kept
+        }
+        let fixture = try fixture(store) { $0.cache.staleLimit = .seconds(Int64.max) }
+        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        let answer = try? await fixture.resolve("img.test")
+        #expect(answer?.isStale ?? (receivedAt == .min))
+        #expect((answer?.age ?? .zero) >= .zero)
     }
 
     @Test("a change is saved 30 s later, and not once for each answer")
@@ -277,6 +335,7 @@ struct RestoringTests {
     func savesAgain() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store)
+        await fixture.resolver.start()
         var listener = fixture.resolver.listener
         store.breakDown()
         try fixture.say(["203.0.113.1"], about: "img.test")
