@@ -1,3 +1,4 @@
+import Foundation
 import HTTPDNSPrimitives
 import Testing
 
@@ -23,6 +24,17 @@ struct RouteProbeTests {
             }
         }
     }
+
+    #if os(Linux)
+    @Test("this machine has IPv6 with an address beyond loopback and one link, or a route to the Internet")
+    func machine() throws {
+        let table = (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8)) ?? ""
+        let addresses = table.split(separator: "\n").compactMap { $0.split(separator: " ").first }
+        let hasAddress = addresses.contains { !$0.hasPrefix("fe8") && !$0.allSatisfy { "01".contains($0) } }
+        let internet = try #require(IPAddress(Self.internet))
+        #expect(RouteProbe.systemHasIPv6() == (hasAddress || RouteProbe.systemHasRoute(to: internet)))
+    }
+    #endif
 
     private static let internet = "2001:4860:4860::8888"
     private static let seconds: Int64 = 1_000_000_000
