@@ -1,7 +1,8 @@
 #if YAML
-internal import Yams
-
-/// Reads YAML, and so JSON, into our own tree.
+/// Reads YAML, and so JSON, into our own tree, in one walk over libyaml's events.
+///
+/// Scalars stay the text that was written, and a mapping keeps keys that are in it twice. The first alias ends the walk, so
+/// nothing is ever expanded.
 package enum YAMLDocument {
     /// How deep keys and lists may stand inside each other; the deepest setting stands five deep.
     private static let maximumDepth = 20
@@ -12,95 +13,116 @@ package enum YAMLDocument {
         var text = text
         // libyaml counts a byte order mark as a column, so that the lines below it seem to be indented less.
         if text.unicodeScalars.first == "\u{feff}" { text.unicodeScalars.removeFirst() }
-        if let alias = AliasScan.firstAlias(in: text) {
-            throw ConfigurationFileError(
-                file,
-                "\"*\(alias.name)\" is a YAML alias; anchors and aliases are not supported",
-                at: alias.position,
-                hint: "write the value out, or put the text in quotes if no alias was meant"
-            )
+        let outcome = text.withUTF8 { bytes -> Result<ConfigurationNode?, Walk.Stop> in
+            var walk = Walk(bytes, file: file)
+            do throws(Walk.Stop) { return .success(try walk.document()) } catch { return .failure(error) }
         }
-        var keys = UniqueKeys(text)
-        let root: Node?
-        do {
-            root = try keys.compose()
-        } catch let error as YamlError {
-            throw YAMLSyntax.error(error, text: text, file: file, duplicates: keys.renamed)
-        } catch {
-            throw ConfigurationFileError(file, "the file is not valid YAML: \(error)")
-        }
-        var conversion = Conversion(file: file, keys: keys)
-        let node = root.map { conversion.convert($0, depth: 0) }
-        if let error = conversion.mistakes.error { throw error }
-        guard let node, !node.isEmpty else {
+        switch outcome {
+        case .success(let node?) where !node.isEmpty: return node
+        case .success:
             throw ConfigurationFileError(
                 file,
                 "the file is empty or holds only comments",
                 at: Position(line: 1, column: 1),
                 hint: "the smallest configuration is: version: 1"
             )
+        case .failure(.syntax(let failure)): throw YAMLSyntax.error(failure, text: text, file: file)
+        case .failure(.undefinedAlias(let position)):
+            throw YAMLSyntax.undefinedAlias(at: position, text: text, file: file)
+        case .failure(.unsupported(let error)): throw error
         }
-        return node
     }
 
-    private struct Conversion {
-        var mistakes: MistakeList
-        let keys: UniqueKeys
-        private var isTooDeep = false
-
-        init(file: String, keys: UniqueKeys) {
-            mistakes = MistakeList(file: file)
-            self.keys = keys
+    /// The walk over one text.
+    private struct Walk {
+        /// The end of a walk that did not reach the end of the text.
+        enum Stop: Error {
+            case syntax(YAMLParser.Failure)
+            case undefinedAlias(Position)
+            case unsupported(ConfigurationFileError)
         }
 
-        mutating func convert(_ node: Node, depth: Int) -> ConfigurationNode {
-            let position = Position(node.mark)
-            if node.anchor != nil {
+        let file: String
+        let parser: YAMLParser
+        var mistakes: MistakeList
+        var anchors: Set<String> = []
+
+        init(_ bytes: UnsafeBufferPointer<UInt8>, file: String) {
+            self.file = file
+            parser = YAMLParser(bytes)
+            mistakes = MistakeList(file: file)
+        }
+
+        /// The root; nil when there is none.
+        mutating func document() throws(Stop) -> ConfigurationNode? {
+            guard case .documentStart = try next().kind else { return nil }
+            let root = try node(at: try next(), depth: 0)
+            let behind = try next()
+            guard case .streamEnd = behind.kind else {
+                throw .unsupported(YAMLSyntax.secondDocument(at: behind.position, file: file))
+            }
+            if let error = mistakes.error { throw .unsupported(error) }
+            return root
+        }
+
+        private func next() throws(Stop) -> YAMLParser.Event {
+            do throws(YAMLParser.Failure) { return try parser.next() } catch { throw .syntax(error) }
+        }
+
+        private mutating func node(at event: YAMLParser.Event, depth: Int) throws(Stop) -> ConfigurationNode {
+            let position = event.position
+            guard depth <= YAMLDocument.maximumDepth else {
+                mistakes.add("keys and lists are nested more than \(YAMLDocument.maximumDepth) deep", at: position)
+                throw stop(mistakes)
+            }
+            if let anchor = event.anchor {
+                anchors.insert(anchor)
                 mistakes.add(
                     "found a YAML anchor (&); anchors and aliases are not supported",
                     at: position,
                     hint: "remove it, or put the text in quotes"
                 )
             }
-            guard depth <= YAMLDocument.maximumDepth else {
-                if !isTooDeep {
-                    mistakes.add(
-                        "keys and lists are nested more than \(YAMLDocument.maximumDepth) deep",
-                        at: position
-                    )
-                }
-                isTooDeep = true
-                return ConfigurationNode(.scalar("", isPlain: true), at: position)
-            }
-            switch node {
-            case .scalar(let scalar):
-                checkTag(node.tag.rawValue, "tag:yaml.org,2002:str", at: position)
-                let original = keys.renamed[position] ?? scalar.string
-                return ConfigurationNode(
-                    .scalar(original, isPlain: scalar.style == .plain || scalar.style == .any),
-                    at: position
-                )
-            case .sequence(let sequence):
-                checkTag(node.tag.rawValue, "tag:yaml.org,2002:seq", at: position)
-                return ConfigurationNode(.sequence(sequence.map { convert($0, depth: depth + 1) }), at: position)
-            case .mapping(let mapping):
-                checkTag(node.tag.rawValue, "tag:yaml.org,2002:map", at: position)
-                let entries = mapping.map { key, value in
-                    ConfigurationNode.Entry(
-                        key: convert(key, depth: depth + 1),
-                        value: convert(value, depth: depth + 1)
-                    )
+            switch event.kind {
+            case .scalar(let text, let isPlain):
+                checkTag(event.tag, "tag:yaml.org,2002:str", at: position)
+                return ConfigurationNode(.scalar(text, isPlain: isPlain), at: position)
+            case .sequenceStart:
+                checkTag(event.tag, "tag:yaml.org,2002:seq", at: position)
+                var nodes: [ConfigurationNode] = []
+                while let event = try element() { nodes.append(try node(at: event, depth: depth + 1)) }
+                return ConfigurationNode(.sequence(nodes), at: position)
+            case .mappingStart:
+                checkTag(event.tag, "tag:yaml.org,2002:map", at: position)
+                var entries: [ConfigurationNode.Entry] = []
+                while let event = try element() {
+                    let key = try node(at: event, depth: depth + 1)
+                    entries.append(.init(key: key, value: try node(at: try next(), depth: depth + 1)))
                 }
                 return ConfigurationNode(.mapping(entries), at: position)
-            case .alias:
-                mistakes.add("found a YAML alias (*); anchors and aliases are not supported", at: position)
+            case .alias(let name):
+                guard anchors.contains(name) else { throw .undefinedAlias(position) }
+                throw .unsupported(YAMLSyntax.alias(name, at: position, file: file))
+            case .end, .documentStart, .streamEnd:
+                // The parser reports an error before it would end anything too early.
                 return ConfigurationNode(.scalar("", isPlain: true), at: position)
             }
         }
 
+        /// The event that begins the next element of the innermost sequence or mapping; nil at its end.
+        private func element() throws(Stop) -> YAMLParser.Event? {
+            let event = try next()
+            if case .end = event.kind { return nil }
+            return event
+        }
+
+        private func stop(_ mistakes: MistakeList) -> Stop {
+            .unsupported(mistakes.error ?? ConfigurationFileError(file, "the file cannot be read as YAML"))
+        }
+
         /// Text is taken as it stands, whatever its tag says; a tag that says something else would be ignored, so it is refused.
-        private mutating func checkTag(_ tag: String, _ expected: String, at position: Position) {
-            guard tag != expected else { return }
+        private mutating func checkTag(_ tag: String?, _ expected: String, at position: Position) {
+            guard let tag, !tag.isEmpty, tag != expected else { return }
             let short = tag.hasPrefix("tag:yaml.org,2002:") ? "!!" + tag.dropFirst("tag:yaml.org,2002:".count) : tag
             mistakes.add(
                 "found the YAML tag \(quoted(short)); tags are not supported",
@@ -109,9 +131,5 @@ package enum YAMLDocument {
             )
         }
     }
-}
-
-extension Position {
-    init(_ mark: Mark?) { self.init(line: mark?.line ?? 1, column: mark?.column ?? 1) }
 }
 #endif

@@ -1,49 +1,47 @@
 #if YAML
-internal import Yams
-
-/// Says in words for users what libyaml found.
+/// The words for users about text that libyaml, or this package, does not read.
 enum YAMLSyntax {
-    static func error(
-        _ error: YamlError,
-        text: String,
-        file: String,
-        duplicates: [Position: String]
-    ) -> ConfigurationFileError {
-        var list = MistakeList(file: file)
-        for (position, key) in duplicates {
-            list.add(
-                "\(quoted(key)) is written again further down in the same mapping",
-                at: position,
-                hint: "keep one of them"
-            )
+    static func error(_ failure: YAMLParser.Failure, text: String, file: String) -> ConfigurationFileError {
+        guard failure.problem.isEmpty else {
+            return error(Report(failure, text: text), file: file)
         }
-        switch error {
-        case .scanner(let context, let problem, let mark, _), .parser(let context, let problem, let mark, _),
-            .composer(let context, let problem, let mark, _):
-            let report = Report(context: context, problem: problem, position: Position(mark), text: text)
-            list.add(report.message, at: report.place, hint: report.hint)
-        case .reader:
-            let bad = text.unicodeScalars.indices.first { !isAllowed(text.unicodeScalars[$0]) }
-            let shown = bad.map { quoted(String(text.unicodeScalars[$0])) } ?? "a character"
-            list.add(
-                "\(shown) is a control character, which YAML does not allow",
-                at: bad.map { Position(of: $0, in: text) },
-                hint: "remove it"
-            )
-        case .duplicatedKeysInMapping(let keys, let context):
-            // The place is that of the first key; Yams does not tell those of the others.
-            let others = keys.count - 1
-            list.add(
-                quoted(keys.first ?? "")
-                    + (others > 0 ? " and \(counted(others, "other key")) are" : " is")
-                    + " written more than once in the same mapping",
-                at: Position(context.mark),
-                hint: others > 0 ? "keep one of each" : "keep one of them"
-            )
-        default:
-            list.add("the file cannot be read as YAML: \(error)", at: nil)
-        }
-        return list.error ?? ConfigurationFileError(file, "the file cannot be read as YAML")
+        let bad = text.unicodeScalars.indices.first { !isAllowed(text.unicodeScalars[$0]) }
+        let shown = bad.map { quoted(String(text.unicodeScalars[$0])) } ?? "a character"
+        return ConfigurationFileError(
+            file,
+            "\(shown) is a control character, which YAML does not allow",
+            at: bad.map { Position(of: $0, in: text) },
+            hint: "remove it"
+        )
+    }
+
+    /// An alias without an anchor of its name, such as the pattern `*.shop.example` without quotes.
+    static func undefinedAlias(at position: Position, text: String, file: String) -> ConfigurationFileError {
+        let failure = YAMLParser.Failure(
+            context: "while scanning an alias",
+            contextPosition: position,
+            problem: "found undefined alias",
+            position: position
+        )
+        return error(Report(failure, text: text), file: file)
+    }
+
+    /// An alias whose anchor stands above it.
+    static func alias(_ name: String, at position: Position, file: String) -> ConfigurationFileError {
+        ConfigurationFileError(
+            file,
+            "\(quoted("*" + name)) is a YAML alias; anchors and aliases are not supported",
+            at: position,
+            hint: "write the value out, or put the text in quotes if no alias was meant"
+        )
+    }
+
+    static func secondDocument(at position: Position, file: String) -> ConfigurationFileError {
+        ConfigurationFileError(file, "found a second document; allowed: one document in a file", at: position)
+    }
+
+    private static func error(_ report: Report, file: String) -> ConfigurationFileError {
+        ConfigurationFileError(file, report.message, at: report.place, hint: report.hint)
     }
 
     /// YAML 1.1 section 5.1, as libyaml's reader checks it.
@@ -57,7 +55,8 @@ enum YAMLSyntax {
 
     /// One error of libyaml's scanner or parser.
     private struct Report {
-        let context: YamlError.Context?
+        let contextText: String
+        let contextPosition: Position?
         let problem: String
         let position: Position
         /// The line that libyaml stopped on.
@@ -67,14 +66,13 @@ enum YAMLSyntax {
         /// What stands where libyaml stopped.
         let rest: Substring
 
-        init(context: YamlError.Context?, problem: String, position: Position, text: String) {
-            (self.context, self.problem, self.position) = (context, problem, position)
+        init(_ failure: YAMLParser.Failure, text: String) {
+            (contextText, contextPosition) = (failure.context, failure.contextPosition)
+            (problem, position) = (failure.problem, failure.position)
             line = Self.line(position.line, of: text)
             lineAbove = position.line > 1 ? Self.line(position.line - 1, of: text) : ""
             rest = Substring(line.unicodeScalars.dropFirst(position.column - 1))
         }
-
-        private var contextText: String { context?.text ?? "" }
 
         /// Where the user should look: where the thing began that never ended, else where libyaml stopped.
         var place: Position {
@@ -82,23 +80,23 @@ enum YAMLSyntax {
                 let column = line[..<literal.startIndex].unicodeScalars.count + 1
                 return Position(line: position.line, column: column)
             }
-            guard let context else { return position }
+            guard let contextPosition else { return position }
             let began = [
                 "while scanning a quoted scalar", "while scanning an alias", "while scanning an anchor",
                 "while scanning a simple key", "while scanning a directive",
             ]
             let isOpenAtEnd = contextText.hasPrefix("while parsing a flow") && line.allSatisfy(\.isWhitespace)
-            return began.contains(contextText) || isOpenAtEnd ? Position(context.mark) : position
+            return began.contains(contextText) || isOpenAtEnd ? contextPosition : position
         }
 
         var message: String {
             if unquotedIPv6 != nil { return "an unquoted [ begins a YAML list, and this is not one" }
             return switch (contextText, problem) {
-            case ("while scanning an alias", _), (_, "found undefined alias"):
+            case ("while scanning an alias", _):
                 "an unquoted * begins a YAML alias, which is not supported"
             case ("while scanning an anchor", _):
                 "an unquoted & begins a YAML anchor, which is not supported"
-            case (_, "but found another document"), (_, "did not find expected <document start>"):
+            case (_, "did not find expected <document start>"):
                 "found a second document; allowed: one document in a file"
             case (_, "found character that cannot start any token") where rest.hasPrefix("\t"),
                 (_, "found a tab character that violates indentation"):
@@ -134,7 +132,7 @@ enum YAMLSyntax {
 
         var hint: String? {
             switch (contextText, problem) {
-            case ("while scanning an alias", _), (_, "found undefined alias"):
+            case ("while scanning an alias", _):
                 return "put it in quotes: \"\(word(at: place))\""
             case ("while scanning an anchor", _):
                 return "put the text in quotes"
@@ -173,7 +171,7 @@ enum YAMLSyntax {
         private var isOpenAtEnd: Bool {
             contextText.hasPrefix("while parsing a flow") && rest.allSatisfy(\.isWhitespace)
         }
-        private var contextLine: Int { context?.mark.line ?? position.line }
+        private var contextLine: Int { contextPosition?.line ?? position.line }
 
         /// The word of the line at a place, up to the colon that ends a key.
         private func word(at place: Position) -> Substring {

@@ -69,6 +69,39 @@ struct HostileTextTests {
         #expect(first.message == "\"*a0\" is a YAML alias; anchors and aliases are not supported")
     }
 
+    /// Each holds an alias where a reader of bytes would see a comment, or nothing.
+    private static let hiddenAliases = [
+        "version: 1 # x\u{2028}a: &a [x]\u{2028}b: *a\n", "version: 1\n# x\u{85}a: &a [x]\u{85}b: *a\n",
+        "{ x: \"\n#\", a: &a [1], b: *a }\n", "a: &a-b_1 [x]\nb: *a-b_1\n",
+    ]
+
+    @Test("An alias is refused wherever libyaml sees one", arguments: hiddenAliases)
+    func hiddenAlias(text: String) throws {
+        let error = try #require(
+            #expect(throws: ConfigurationFileError.self) { try ConfigurationFile.settings(text, name: "f.yaml") }
+        )
+        #expect(error.mistakes.count == 1)
+        #expect(error.description.contains("is a YAML alias; anchors and aliases are not supported"), "\(error)")
+    }
+
+    @Test("Hidden aliases of aliases are refused within a second", arguments: ["\u{2028}", "\u{85}", "\n"])
+    func hiddenBomb(lineEnd: String) throws {
+        let levels = (1...40).map { level in
+            let aliases = Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", ")
+            return lineEnd == "\n" ? "a\(level): &a\(level) [\(aliases)]" : "? &a\(level) [\(aliases)]\(lineEnd): x"
+        }
+        let text =
+            lineEnd == "\n"
+            ? "{ x: \"\n#\", a0: &a0 [x, x], \(levels.joined(separator: ", ")) }"
+            : "version: 1 # x\(lineEnd)a0: &a0 [x, x]\(lineEnd)\(levels.joined(separator: lineEnd))\n"
+        let time = ContinuousClock().measure {
+            _ = #expect(throws: ConfigurationFileError.self) {
+                try ConfigurationFile.settings(text, name: "f.yaml")
+            }
+        }
+        #expect(time < .seconds(1), "\(time)")
+    }
+
     @Test(
         "Nesting is bounded",
         arguments: [
