@@ -249,8 +249,12 @@ private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, por
     }
 }
 
-private let securingCallback: ccurl_tls_context_function = { _, _, pointer in
-    withHandle(pointer, otherwise: ()) { $0.beginSecuring() }
+private let securingCallback: ccurl_tls_context_function = { _, context, pointer in
+    withHandle(pointer, otherwise: ()) { handle in
+        handle.beginSecuring()
+        let trust = try? handle.loop.trust.get()
+        if trust?.settings.writesKeyLog != true { KeyLog.prevent(on: context) }
+    }
     return CURLE_OK
 }
 

@@ -29,6 +29,10 @@ public struct TrustSettings: Hashable, Sendable, CustomStringConvertible {
     public var minimumVersion: TLSVersion = .tls12
     /// Whether a server has to prove that it is the one.
     public var verification: Verification = .chainAndName
+    /// Whether the secrets of TLS connections are written to the file that the environment variable `SSLKEYLOGFILE` named when libcurl
+    /// was loaded. Who has them **reads everything that was recorded of these connections**. If not, nothing is written there,
+    /// although libcurl would by itself.
+    public var writesKeyLog = false
 
     /// The system's roots, no certificate, no pins.
     public init() {}
@@ -97,6 +101,7 @@ public struct TrustSettings: Hashable, Sendable, CustomStringConvertible {
         if let clientCertificate { parts.append(clientCertificate.description) }
         if hasPins { parts.append("\(pins.count) pins, \(pinsByHost.count) hosts with their own") }
         if verification == .insecurelyAcceptingAnyCertificate { parts.append("ANY CERTIFICATE IS ACCEPTED") }
+        if writesKeyLog { parts.append("TLS SECRETS ARE WRITTEN TO SSLKEYLOGFILE") }
         return parts.joined(separator: "; ")
     }
 }

@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 extension KeyTable {
     package static let trust = KeyTable(
         name: "client.trust",
-        keys: ["client_certificate", "pins", "pins_by_host", "minimum_tls", "verification"]
+        keys: ["client_certificate", "pins", "pins_by_host", "minimum_tls", "verification", "key_log"]
     )
     package static let hostTrust = KeyTable(
         name: "a host's trust",
@@ -29,6 +29,7 @@ extension SettingsReader {
         let path = "client.trust"
         guard let fields = fields(of: node, .trust, path: path) else { return }
         readTrust(fields, path: path, into: &trust)
+        if let node = fields["key_log"] { trust.writesKeyLog = truth(of: node, path: "\(path).key_log") ?? false }
         if let node = fields["pins"] { trust.pins = readPins(node, path: "\(path).pins") }
         if let node = fields["pins_by_host"] { readPinsByHost(node, path: "\(path).pins_by_host", into: &trust) }
     }

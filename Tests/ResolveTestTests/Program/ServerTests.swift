@@ -40,6 +40,21 @@ struct ServerTests {
         #expect(line.host == "img.shop.test:\(rig.tlsPort)")
     }
 
+    @Test("TLS secrets are written to the file of SSLKEYLOGFILE only where the configuration asks for it")
+    func keyLog() async throws {
+        let rig = try await ServerRig.shared()
+        let folder = try TemporaryFolder()
+        let url = "https://img.shop.test:\(rig.tlsPort)/a.jpg?key-log"
+        let map = ["--map", "img.shop.test=127.0.0.2", "--cacert", rig.certificateAuthorityFile]
+        let file = try folder.write("version: 1\nclient: { trust: { key_log: true } }\n", to: "httpdns.yaml")
+        for (name, flags) in [("silent", []), ("asked", ["--config", file])] {
+            let path = "\(folder.path)/\(name)"
+            let run = try await Program.run(["fetch", url] + map + flags, environment: ["SSLKEYLOGFILE": path])
+            #expect(run.status == 0, "\(run)")
+            #expect(folder.read(name)?.contains("CLIENT_TRAFFIC_SECRET_0 ") == (name == "asked"))
+        }
+    }
+
     @Test("what explain prints leads curl to the same virtual host; explain itself sends the origin nothing")
     func explainThenCurl() async throws {
         let rig = try await ServerRig.shared()
