@@ -46,6 +46,11 @@ extension ConfigurationFile {
         try FileConfigurationSource.read(path, isInspecting: true)
     }
 
+    /// The reason why users besides the owner may change a file; nil when none may.
+    package static func permissionsFault(_ path: String) -> String? {
+        FilePermissions.fault(path).map { "\($0.reason); \($0.hint)" }
+    }
+
     /// Reads settings from text, as ``read(_:)`` does.
     /// - Parameters:
     ///   - text: The text of the file.

@@ -10,7 +10,8 @@ package struct KeyTable: Sendable {
     package static let top = KeyTable(
         name: "the top level",
         keys: [
-            "version", "enabled", "providers", "routes", "mappings", "policy", "cache", "resolver", "client", "metrics",
+            "version", "enabled", "file_permissions", "providers", "routes", "mappings", "policy", "cache", "resolver",
+            "client", "metrics",
             "serve",
         ]
     )
@@ -172,6 +173,8 @@ package struct WordTable: Sendable {
     package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
     /// What stands for hosts in metrics: never they themselves, of which there is no bound.
     package static let hostLabels = WordTable(words: ["routes"])
+    /// What becomes of a file that others may write.
+    package static let filePermissions = WordTable(words: ["warn", "refuse"])
     package static let orders = WordTable(words: ["given", "fastest"])
     /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.
     package static let truth = WordTable(words: ["true", "false"])

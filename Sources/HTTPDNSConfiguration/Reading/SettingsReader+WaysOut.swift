@@ -26,6 +26,7 @@ extension SettingsReader {
         if let node = fields["interface"] {
             let form = "a network interface such as eth0, or an address of this machine"
             settings.localSource = value(of: node, path: "client.interface", form) { text throws(ValueMistake) in
+                try Self.refuseTruth(text, form)
                 if let address = IPAddress(text) { return .address(address) }
                 // 15 bytes are what Linux has room for (IFNAMSIZ).
                 guard (1...15).contains(text.utf8.count),
@@ -55,7 +56,7 @@ extension SettingsReader {
             return value(of: node, path: path, Self.proxyForm) { text throws(ValueMistake) in
                 if text == "environment" { return .environment }
                 if text == "none" { return .direct }
-                return .through(try Self.proxy(text))
+                return .through(try Self.proxy(text, Self.proxyForm))
             }
         }
         guard let fields = fields(of: node, .proxy, path: path) else { return nil }
@@ -67,8 +68,9 @@ extension SettingsReader {
             )
             return nil
         }
-        let read = value(of: url, path: "\(path).url", "a proxy such as http://proxy.example:3128") {
-            text throws(ValueMistake) in try Self.proxy(text)
+        let form = "a proxy such as http://proxy.example:3128"
+        let read = value(of: url, path: "\(path).url", form) {
+            text throws(ValueMistake) in try Self.proxy(text, form)
         }
         let user = fields["user"].flatMap { node in
             value(of: node, path: "\(path).user", "the user's name") { text throws(ValueMistake) in text }
@@ -89,7 +91,14 @@ extension SettingsReader {
         return .through(proxy, except: exceptions)
     }
 
-    private static func proxy(_ text: String) throws(ValueMistake) -> Proxy {
+    /// `yes` would be the name of a proxy or an interface, and is never meant as one.
+    private static func refuseTruth(_ text: String, _ allowed: String) throws(ValueMistake) {
+        guard otherTruths[text.lowercased()] != nil else { return }
+        throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
+    }
+
+    private static func proxy(_ text: String, _ allowed: String) throws(ValueMistake) -> Proxy {
+        try refuseTruth(text, allowed)
         let proxy: Proxy
         do throws(HTTPDNSClientError) {
             proxy = try Proxy(text)

@@ -37,6 +37,9 @@ struct SettingsReader {
         if let node = fields["enabled"], let isEnabled = truth(of: node, path: "enabled") {
             settings.isEnabled = isEnabled
         }
+        if let node = fields["file_permissions"] {
+            settings.refusesOpenFile = word(of: node, .filePermissions, path: "file_permissions") == "refuse"
+        }
         if let node = fields["providers"] { settings.providers = readProviders(node) }
         if let node = fields["routes"] {
             settings.routes = readRoutes(node, providers: providerNames(fields["providers"]))
@@ -220,7 +223,7 @@ extension SettingsReader {
     }
 
     /// What people write for a truth value, and what they mean; YAML 1.1 read most of these as one.
-    private static let otherTruths = [
+    static let otherTruths = [
         "yes": "true", "on": "true", "y": "true", "1": "true", "true": "true",
         "no": "false", "off": "false", "n": "false", "0": "false", "false": "false",
     ]

@@ -6,6 +6,8 @@ internal import HTTPDNSPrimitives
 package struct FileSettings: Sendable {
     /// Whether all of it is switched on.
     package var isEnabled = true
+    /// Whether the file is refused when others may write it.
+    package var refusesOpenFile = false
     package var providers: [Provider] = []
     package var routes: [Route] = []
     package var mappings: [MappingKey: HostMapping] = [:]

@@ -16,6 +16,8 @@ struct FileConfigurationSource: ConfigurationSource {
     let providers: LiveProviders
     /// Whether the settings are those of ``FileSettings/forInspection``.
     let isInspecting: Bool
+    /// Whether it said that it is to be refused when others may write it. That holds for all that it says later.
+    let refusesOpenFile: Bool
 
     /// The settings in a file; they know where they came from.
     static func read(
@@ -24,7 +26,15 @@ struct FileConfigurationSource: ConfigurationSource {
     ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         let contents = try FileContents.reading(name)
         var providers = LiveProviders()
-        var settings = try parse(contents.bytes, name: name, isInspecting: isInspecting, providers: &providers)
+        let refusesOpenFile: Bool
+        var settings: HTTPDNSClient.Configuration
+        (settings, refusesOpenFile) = try parse(
+            contents.bytes,
+            name: name,
+            path: name,
+            isInspecting: isInspecting,
+            providers: &providers
+        )
         // Of what is no file, such as a pipe, nothing more is to be had.
         guard let sight = contents.sight, sight.isPlain, let path = FilePath.absolute(name) else { return settings }
         settings.source = FileConfigurationSource(
@@ -33,21 +43,31 @@ struct FileConfigurationSource: ConfigurationSource {
             reading: WatchedFileReading(bytes: contents.bytes, sight: contents.isSteady ? sight : nil),
             settings: settings,
             providers: providers,
-            isInspecting: isInspecting
+            isInspecting: isInspecting,
+            refusesOpenFile: refusesOpenFile
         )
         return settings
     }
 
+    /// The settings in the bytes of a file, and whether they refuse a file that others may write.
+    /// - Parameter path: The place of the file itself.
     static func parse(
         _ bytes: [UInt8],
         name: String,
+        path: String,
         isInspecting: Bool,
+        refusesOpenFile: Bool = false,
         providers: inout LiveProviders
-    ) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
+    ) throws(ConfigurationFileError) -> (HTTPDNSClient.Configuration, refusesOpenFile: Bool) {
         let text = try FileContents.text(bytes, file: name)
         let settings = try ConfigurationFile.settings(text, name: name)
-        return try (isInspecting ? settings.forInspection : settings)
+        let isStrict = refusesOpenFile || settings.refusesOpenFile
+        if isStrict, let fault = FilePermissions.fault(path) {
+            throw ConfigurationFileError(name, "file_permissions: refuse, and \(fault.reason)", hint: fault.hint)
+        }
+        let configuration = try (isInspecting ? settings.forInspection : settings)
             .clientConfiguration(file: name, providers: &providers)
+        return (configuration, isStrict)
     }
 
     func watch(

@@ -21,7 +21,8 @@ final class FileWatch: ConfigurationWatch {
             isWatching: isWatching,
             logger: configuration.logger ?? configuration.resolver.logger
         )
-        renewal = SettingsRenewal(source, settings: configuration, apply: apply)
+        renewal = SettingsRenewal(source, settings: configuration, reports: reports, apply: apply)
+        reports.notePermissions(FilePermissions.fault(source.path)?.reason)
         watcher = ConfigurationWatcher(
             LocalFile(source.path, name: source.name),
             events: isWatching ? source.events() : NoFileEvents(),
@@ -77,15 +78,18 @@ private final class SettingsRenewal: Sendable {
     }
 
     private let source: FileConfigurationSource
+    private let reports: ReloadReports
     private let apply: ApplySettings
     private let state: Lock<State>
 
     init(
         _ source: FileConfigurationSource,
         settings: HTTPDNSClient.Configuration,
+        reports: ReloadReports,
         apply: @escaping ApplySettings
     ) {
         self.source = source
+        self.reports = reports
         self.apply = apply
         state = Lock(
             State(settings: settings, base: source.settings, said: source.settings, providers: source.providers)
@@ -95,12 +99,15 @@ private final class SettingsRenewal: Sendable {
     func apply(_ bytes: [UInt8]) async throws -> ReloadResult {
         let running = state.withLock { $0.providers }
         var next = running
-        let said = try FileConfigurationSource.parse(
+        let (said, _) = try FileConfigurationSource.parse(
             bytes,
             name: source.name,
+            path: source.path,
             isInspecting: source.isInspecting,
+            refusesOpenFile: source.refusesOpenFile,
             providers: &next
         )
+        reports.notePermissions(FilePermissions.fault(source.path)?.reason)
         do {
             let applied = next
             return try await apply {

@@ -12,6 +12,7 @@ final class ReloadReports: Sendable {
     private let logger: Logger?
     private let wallClock: WallClock
     private let state: Lock<ReloadStatus>
+    private let permissions = Lock<String?>(nil)
 
     init(file: String, isWatching: Bool, logger: Logger?, wallClock: WallClock = .system) {
         self.file = file
@@ -21,6 +22,19 @@ final class ReloadReports: Sendable {
     }
 
     var status: ReloadStatus { state.withLock { $0 } }
+
+    /// Warns of rights of others on the file, once until they change.
+    func notePermissions(_ fault: String?) {
+        let isNews = permissions.withLock { known in
+            defer { known = fault }
+            return known != fault
+        }
+        guard isNews, let fault else { return }
+        logger?.warning(
+            "configuration file can be changed by others",
+            metadata: ["file": .string(file), "reason": .string(fault)]
+        )
+    }
 
     func note(_ report: ConfigurationWatcher<ReloadResult>.Report) {
         switch report {

@@ -32,7 +32,14 @@ struct CheckCommand: Subcommand {
             )
             return ExitStatus.usage
         }
-        let report = CheckReport(file: file, configuration: configuration)
+        let report = CheckReport(
+            file: file,
+            configuration: configuration,
+            permissions: ConfigurationFile.permissionsFault(file)
+        )
+        if !output.isJSON {
+            for warning in report.warnings { console.standardError.say("warning: \(PrintableText.line(warning))\n") }
+        }
         try console.standardOutput.write(
             output.isJSON ? report.json().indented + "\n" : report.text(isVerbose: output.isVerbose)
         )

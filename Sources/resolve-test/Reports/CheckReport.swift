@@ -11,8 +11,12 @@ struct CheckReport {
     var isEnabled: Bool
     var policy: AddressPolicy
     var reachableNetworks: ReachableNetworks
+    var proxy: ProxyRules
+    /// What is allowed, and hardly meant.
+    var warnings: [String]
 
-    init(file: String, configuration: HTTPDNSClient.Configuration) {
+    /// - Parameter permissions: The reason why others may change the file.
+    init(file: String, configuration: HTTPDNSClient.Configuration, permissions: String? = nil) {
         self.file = file
         providers = configuration.resolver.providers.map { ($0.name, $0.answerScope) }
         routes = configuration.resolver.routes
@@ -20,6 +24,13 @@ struct CheckReport {
         isEnabled = configuration.isEnabled
         policy = configuration.resolver.policy
         reachableNetworks = configuration.reachableNetworks
+        proxy = configuration.proxy
+        let asked = routes.flatMap { route -> [String] in
+            if case .providers(let names, fallback: _) = route.action { names } else { [] }
+        }
+        let unasked = providers.map(\.name).filter { !asked.contains($0) }
+        warnings = unasked.map { "no route names the provider \($0), so it is never asked" }
+        if let permissions { warnings.append("\(file): \(permissions)") }
     }
 
     func text(isVerbose: Bool) -> String {
@@ -32,6 +43,7 @@ struct CheckReport {
         guard isVerbose else { return text }
         var columns = Columns()
         columns.append(["reachable", "\(reachableNetworks)"])
+        columns.append(["proxy", "\(proxy)"])
         for (word, blocks) in [("allow", policy.allowed), ("deny", policy.denied)] where !blocks.isEmpty {
             columns.append([word, blocks.map(\.description).joined(separator: ", ")])
         }
@@ -55,7 +67,9 @@ struct CheckReport {
             ("file", .text(file)),
             ("valid", .bool(true)),
             ("enabled", .bool(isEnabled)),
+            ("warnings", .array(warnings.map(JSONValue.text))),
             ("reachableNetworks", .text("\(reachableNetworks)")),
+            ("proxy", .text("\(proxy)")),
             ("allowed", .array(policy.allowed.map { .text("\($0)") })),
             ("denied", .array(policy.denied.map { .text("\($0)") })),
             ("providers", .array(providers.map { .text($0.name) })),

@@ -173,6 +173,28 @@ struct ClientMistakeTests {
                 """
             ),
             MistakeCase(
+                "A truth value for a proxy and for an interface",
+                """
+                version: 1
+                client: { proxy: true, interface: Yes }
+                """,
+                """
+                f.yaml:2:18: client.proxy: found "true"; allowed: a proxy such as http://proxy.example:3128, environment, or none
+                f.yaml:2:35: client.interface: found "Yes"; allowed: a network interface such as eth0, or an address of this \
+                machine
+                """
+            ),
+            MistakeCase(
+                "A truth value for the URL of a proxy",
+                """
+                version: 1
+                client: { proxy: { url: "on" } }
+                """,
+                """
+                f.yaml:2:25: client.proxy.url: found "on"; allowed: a proxy such as http://proxy.example:3128
+                """
+            ),
+            MistakeCase(
                 "A password in a proxy's URL, and a proxy to a Unix socket",
                 """
                 version: 1

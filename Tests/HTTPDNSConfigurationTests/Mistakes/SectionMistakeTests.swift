@@ -13,8 +13,8 @@ struct SectionMistakeTests {
                 - version: 1
                 """,
                 """
-                f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics, serve (begin with: version: 1)
+                f.yaml:1:1: the file holds a list, not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
+                mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
             MistakeCase(
@@ -23,7 +23,7 @@ struct SectionMistakeTests {
                 version 1
                 """,
                 """
-                f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, providers, routes, \
+                f.yaml:1:1: the file holds "version 1", not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
                 mappings, policy, cache, resolver, client, metrics, serve (begin with: version: 1)
                 """
             ),
@@ -33,7 +33,7 @@ struct SectionMistakeTests {
                 version:1
                 """,
                 """
-                f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, providers, routes, \
+                f.yaml:1:1: the file holds "version:1", not keys with values; allowed: version, enabled, file_permissions, providers, routes, \
                 mappings, policy, cache, resolver, client, metrics, serve (put a space behind the colon)
                 """
             ),
@@ -95,8 +95,8 @@ struct SectionMistakeTests {
                   img.shop.example: 203.0.113.7
                 """,
                 """
-                f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, providers, routes, mappings, \
-                policy, cache, resolver, client, metrics, serve (did you mean "mappings"?)
+                f.yaml:2:1: "mapings" is not a key of the top level; allowed: version, enabled, file_permissions, providers, routes, \
+                mappings, policy, cache, resolver, client, metrics, serve (did you mean "mappings"?)
                 """
             ),
             MistakeCase(
@@ -107,7 +107,7 @@ struct SectionMistakeTests {
                 img.shop.example: 203.0.113.7
                 """,
                 """
-                f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, providers, routes, \
+                f.yaml:3:1: "img.shop.example" is not a key of the top level; allowed: version, enabled, file_permissions, providers, routes, \
                 mappings, policy, cache, resolver, client, metrics, serve (a name belongs below mappings: or routes:, indented)
                 """
             ),

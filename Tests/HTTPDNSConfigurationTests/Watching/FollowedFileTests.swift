@@ -111,6 +111,50 @@ struct FollowedFileTests {
         }
     }
 
+    @Test("A file of nested aliases is refused while it is followed, and the client ends in time")
+    func nestedAliases() async throws {
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            try await client.reload()
+            _ = await log.next()
+            let levels = (1...40).map { level in
+                "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]"
+            }
+            try folder.replace("{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }", "httpdns.yaml")
+            #expect(await log.next() == "warning configuration file refused; what was in use before stays at 2:27")
+            #expect(try await address(client) == "203.0.113.1")
+            let time = try await ContinuousClock().measure { try await client.shutdown() }
+            #expect(time < .seconds(2), "\(time)")
+        }
+    }
+
+    @Test("A file that others may write is one warning, and refused where the settings say so")
+    func permissions() async throws {
+        let strict = "version: 1\nfile_permissions: refuse\nmappings:\n  a.test: 203.0.113.1\n"
+        try await withClient(strict) { client, folder in
+            try await client.reload()
+            #expect(await log.next() == "debug configuration file reloaded")
+            // The file that others wrote does not say it any more, and it holds all the same.
+            try folder.write(Self.mapping("203.0.113.2"), "other.yaml")
+            chmod(folder("other.yaml"), 0o666)
+            rename(folder("other.yaml"), folder("httpdns.yaml"))
+            #expect(await log.next() == "warning configuration file refused; what was in use before stays")
+            #expect(try await address(client) == "203.0.113.1")
+            let reason = try #require(client.reloads.failure?.message)
+            #expect(
+                reason.contains("file_permissions: refuse, and others may write it (mode 0666) (chmod go-w "),
+                "\(reason)"
+            )
+        }
+        try await withClient(Self.mapping("203.0.113.1")) { client, folder in
+            chmod(folder.path, 0o777)
+            try folder.replace(Self.mapping("203.0.113.2"), "httpdns.yaml")
+            #expect(await log.next() == "warning configuration file can be changed by others")
+            #expect(await log.next() == "debug configuration file reloaded")
+            try folder.replace(Self.mapping("203.0.113.3"), "httpdns.yaml")
+            #expect(await log.next() == "debug configuration file reloaded")
+        }
+    }
+
     @Test("A demand tells how it went: generation, or the mistake; without watching it is the only way")
     func demand() async throws {
         try await withClient(Self.mapping("203.0.113.1"), { $0.watchesFile = false }) { client, folder in

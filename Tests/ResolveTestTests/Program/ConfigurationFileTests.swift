@@ -1,3 +1,4 @@
+import Foundation
 import ServerRig
 import Testing
 
@@ -62,6 +63,56 @@ struct ConfigurationFileTests {
         #expect(json.status == 2)
         #expect(json.output == "")
         #expect(json.error.contains(#""mistakes":[{"file":"\#(file)","line":2,"column":1,"#))
+    }
+
+    @Test("check refuses hidden nested aliases within seconds")
+    func nestedAliases() async throws {
+        let folder = try TemporaryFolder()
+        let levels = (1...40).map { level in
+            "a\(level): &a\(level) [\(Array(repeating: "*a\(level - 1)", count: 9).joined(separator: ", "))]"
+        }
+        let text = "{ x: \"\n#\", a0: &a0 [x], \(levels.joined(separator: ", ")) }"
+        let file = try folder.write(text, to: "bomb.yaml")
+        let run = try await Program.command(["check", file]).run(within: .seconds(5))
+        #expect(run.status == 2 && run.error.contains("\"*a0\" is a YAML alias"), "\(run)")
+    }
+
+    @Test("check -v shows the proxy without its login")
+    func proxy() async throws {
+        let folder = try TemporaryFolder()
+        _ = try folder.write("canary", to: "password")
+        let file = try folder.write(
+            "version: 1\nclient: { proxy: { url: http://proxy.test:3128, user: me, password: { file: password }, except: [a.test] } }\n",
+            to: "httpdns.yaml"
+        )
+        chmod("\(folder.path)/password", 0o600)
+        let run = try await Program.run(["check", file, "-v"])
+        #expect(run.output.contains(#/proxy +http://proxy.test:3128 except a.test\n/#), "\(run)")
+        #expect(!run.output.contains("canary") && !run.output.contains("me "))
+        let json = try JSONObject(try await Program.run(["check", file, "--json"]).output)
+        #expect(json["proxy"] == .text("http://proxy.test:3128 except a.test"))
+    }
+
+    @Test("check warns of a provider that no route names, and of a file that others may write")
+    func warnings() async throws {
+        let folder = try TemporaryFolder()
+        let provider = "{ kind: doh, url: https://doh.test/dns-query, bootstrap: [192.0.2.53] }"
+        let file = try folder.write(
+            "version: 1\nproviders: { one: \(provider), two: \(provider) }\nroutes: { a.test: { providers: [two] } }\n",
+            to: "httpdns.yaml"
+        )
+        let run = try await Program.run(["check", file])
+        #expect(run.status == 0)
+        #expect(run.error == "warning: no route names the provider one, so it is never asked\n")
+        chmod(file, 0o602)
+        let open = try await Program.run(["check", file])
+        let reason = "others may write it (mode 0602); chmod go-w \(file)"
+        #expect(open.status == 0 && open.error.hasSuffix("warning: \(file): \(reason)\n"), "\(open)")
+        let json = try JSONObject(try await Program.run(["check", file, "--json"]).output)
+        #expect(json.texts("warnings").count == 2)
+        _ = try folder.write("version: 1\nfile_permissions: refuse\n", to: "httpdns.yaml")
+        let refused = try await Program.run(["check", file])
+        #expect(refused.status == 2 && refused.error.contains("file_permissions: refuse, and others may write it"))
     }
 
     @Test("other commands refuse a bad file on one line that leads to check")
