@@ -41,7 +41,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
             code: .invalidPath,
             message:
                 "\"\(path.escaped(limit: 200))\" cannot be the path of a socket: it is empty, longer than \(limit) octets, or has a NUL in it",
-            hint: "--socket PATH names the control socket of a running service"
+            hint: "name the control socket of a running service"
         )
     }
 
@@ -49,7 +49,7 @@ package struct ControlCallError: Error, Hashable, Sendable, CustomStringConverti
         ControlCallError(
             code: .notSocket,
             message: "\(path) is no socket",
-            hint: "--socket PATH names the control socket of a running service, which its ControlSocket made"
+            hint: "name the control socket of a running service, which its ControlSocket made"
         )
     }
 

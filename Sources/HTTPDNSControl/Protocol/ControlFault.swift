@@ -1,3 +1,4 @@
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// Why a request got no result: what stands behind `error` in the reply.
@@ -18,6 +19,8 @@ package struct ControlFault: Error, Hashable, Sendable {
         package static let unsupportedVersion = Code(description: "unsupported-version")
         /// There is no such command.
         package static let unknownCommand = Code(description: "unknown-command")
+        /// No route has this pattern.
+        package static let unknownRoute = Code(description: "unknown-route")
         /// The connection watches already.
         package static let alreadyWatching = Code(description: "already-watching")
         /// The reply would be longer than a reply may be.
@@ -43,5 +46,18 @@ package struct ControlFault: Error, Hashable, Sendable {
         self.code = code
         self.message = message
         self.hint = hint
+    }
+}
+
+extension ControlFault {
+    /// A turn of the switch for names that nothing is known of.
+    /// - Parameter routes: The patterns that there are.
+    static func unknownRoute(_ pattern: HostPattern, routes: [String]) -> ControlFault {
+        let listed = routes.prefix(20).joined(separator: ", ") + (routes.count > 20 ? ", ..." : "")
+        return ControlFault(
+            .unknownRoute,
+            "no route has the pattern \"\(pattern)\"",
+            hint: routes.isEmpty ? "there are no routes" : "routes are: \(listed)"
+        )
     }
 }

@@ -49,6 +49,8 @@ package struct ControlReply: Codable, Hashable, Sendable {
     package var identity: Identity?
     package var diagnostics: Diagnostics?
     package var killSwitch: Diagnostics.Switch?
+    /// The routes that a turn of the switch has left on, although their names go by its pattern: they are closer.
+    package var staysOn: [String]?
     package var refresh: Refresh?
     package var event: ControlEvent?
     package var error: Failure?
@@ -61,7 +63,7 @@ package struct ControlReply: Codable, Hashable, Sendable {
     }
 
     private enum CodingKeys: String, CodingKey {
-        case version, command, identity, diagnostics, refresh, event, error
+        case version, command, identity, diagnostics, refresh, event, error, staysOn
         case killSwitch = "switch"
     }
 

@@ -30,8 +30,7 @@ struct ControlDesk: Sendable {
         case .dump(let selection), .watch(_, let selection):
             answer.diagnostics = client.diagnostics(limit: selection.limit, names: selection.names)
         case .turn(let isOn, let route):
-            turn(isOn, route)
-            answer.killSwitch = client.diagnostics(limit: 0).killSwitch
+            return turn(isOn, route, answer)
         case .refresh(let names):
             let refresh = client.resolver.refresh(names, limit: ControlProtocol.maximumRefresh)
             answer.refresh = ControlReply.Refresh(asked: refresh.asked, isTruncated: refresh.isTruncated)
@@ -77,6 +76,34 @@ struct ControlDesk: Sendable {
         Task.detached {
             logger.warning("control socket refused a peer", metadata: ["uid": "\(user.map { "\($0)" } ?? "unknown")"])
         }
+    }
+
+    /// Turns the switch, unless it is for a pattern that no name here goes by: that one was misspelled.
+    private func turn(_ isOn: Bool, _ route: HostPattern?, _ answer: ControlReply) -> ControlReply {
+        let before = client.diagnostics(limit: 1, names: route.map { [$0] })
+        let routes = before.routes.map(\.pattern)
+        if let route {
+            let turned = before.killSwitch.offs.compactMap(\.route)
+            guard before.mappings.rules.count > 0 || (routes + turned).contains(route.description) else {
+                return ControlReply(to: answer.command, .unknownRoute(route, routes: routes))
+            }
+        }
+        turn(isOn, route)
+        var answer = answer
+        let killSwitch = client.diagnostics(limit: 0).killSwitch
+        answer.killSwitch = killSwitch
+        if !isOn, let route, killSwitch.isOn {
+            let offs = killSwitch.offs.compactMap(\.route)
+            let closer = routes.filter { !offs.contains($0) && Self.isCloser($0, than: route) }
+            answer.staysOn = closer.isEmpty ? nil : closer
+        }
+        return answer
+    }
+
+    /// Whether the pattern of a route decides about names which `pattern` is about too.
+    private static func isCloser(_ route: String, than pattern: HostPattern) -> Bool {
+        guard let zone = (try? HostPattern(route))?.zone, route != pattern.description else { return false }
+        return pattern.contains(zone)
     }
 
     private func turn(_ isOn: Bool, _ route: HostPattern?) {

@@ -58,10 +58,14 @@ struct SocketFile: Sendable {
         do throws(SystemErrorNumber) {
             guard fchmod(descriptor, SocketFile.mode) == 0 else { throw SystemErrorNumber(errno) }
             try address.bind(descriptor)
-            // What an umask such as 0277 took away.
-            guard chmod(path, SocketFile.mode) == 0 else { throw SystemErrorNumber(errno) }
             var status = stat()
             guard lstat(path, &status) == 0 else { throw SystemErrorNumber(errno) }
+            if status.st_mode & 0o777 != SocketFile.mode {
+                // What an umask such as 0277 took away. A link that somebody has put there meanwhile is not followed.
+                guard fchmodat(AT_FDCWD, path, SocketFile.mode, AT_SYMLINK_NOFOLLOW) == 0 else {
+                    throw SystemErrorNumber(errno)
+                }
+            }
             identity = Identity(status)
             guard listen(descriptor, SocketFile.backlog) == 0 else { throw SystemErrorNumber(errno) }
         } catch {

@@ -13,7 +13,8 @@ struct SwitchCommand: Subcommand {
         discussion: """
             off: from the next request on every name, or those of one route, take the system path, past mappings, providers \
             and what is cached of them. on: takes back what was turned off through the socket or by the program itself; what \
-            the configuration file or the environment has off stays off, and is said.
+            the configuration file or the environment has off stays off, and is said. A pattern that no route has is an \
+            error; routes with a closer pattern stay on, and are named.
             """
     )
 
@@ -37,8 +38,11 @@ struct SwitchCommand: Subcommand {
         let call = try socket.call(console.environment)
         let reply = try await call.ask(ControlRequest(.turn(isOn: state == .on, route: pattern)))
         guard let result = reply.killSwitch else { throw CommandFailure.incomplete }
+        let staysOn = reply.staysOn ?? []
         try console.standardOutput.write(
-            output.isJSON ? SwitchReport.json(result).oneLine + "\n" : SwitchReport.text(result)
+            output.isJSON
+                ? SwitchReport.json(result, staysOn: staysOn).oneLine + "\n"
+                : SwitchReport.text(result, staysOn: staysOn)
         )
         guard state == .on, let off = result.offs.first(where: { $0.route == pattern?.description }) else {
             return ExitStatus.done
@@ -53,12 +57,14 @@ struct SwitchCommand: Subcommand {
 
 /// The kill switch in words.
 enum SwitchReport {
-    static func text(_ killSwitch: Diagnostics.Switch) -> String {
+    /// - Parameter staysOn: The routes that are closer than the one that was turned off.
+    static func text(_ killSwitch: Diagnostics.Switch, staysOn: [String] = []) -> String {
         guard !killSwitch.offs.isEmpty else { return "switch  ON\n" }
         let offs = killSwitch.offs.map { off in
             "\(PrintableText.line(off.route ?? "everything")) off for \(Figures.lifetime(.seconds(off.seconds))), by \(off.origin)"
         }
         return "switch  \(killSwitch.isOn ? "ON, but for routes" : "OFF")\n" + offs.map { "  \($0)\n" }.joined()
+            + staysOn.map { "  \(PrintableText.line($0)) stays on: its route is closer\n" }.joined()
     }
 
     /// `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
@@ -69,7 +75,7 @@ enum SwitchReport {
         return killSwitch.isOn ? "ON but \(first.route ?? "-") (\(who))\(more)" : "OFF (\(who))\(more)"
     }
 
-    static func json(_ killSwitch: Diagnostics.Switch) -> JSONValue {
+    static func json(_ killSwitch: Diagnostics.Switch, staysOn: [String] = []) -> JSONValue {
         .object([
             ("isOn", .bool(killSwitch.isOn)),
             (
@@ -84,6 +90,7 @@ enum SwitchReport {
                 )
             ),
             ("generation", .integer(Int(clamping: killSwitch.generation))),
+            ("staysOn", .array(staysOn.map(JSONValue.text))),
         ])
     }
 

@@ -33,7 +33,9 @@ extension CommandFailure {
             kind: error.isUsage ? .usage : .failed,
             code: error.fault ?? error.code.rawValue,
             message: error.message,
-            hint: error.hint
+            hint: error.isUsage
+                ? "--socket PATH names the control socket of a running service, which its ControlSocket made"
+                : error.hint
         )
     }
 }

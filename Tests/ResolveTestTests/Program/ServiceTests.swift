@@ -117,6 +117,43 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
+    @Test("A pattern that no route has is refused with the routes, and closer routes that stay on are named")
+    func unknownRoute() async throws {
+        let service = try await Service()
+        func turn(_ arguments: String...) async throws -> CommandResult {
+            try await Program.run(["switch"] + arguments + ["--socket", service.socket.path])
+        }
+        let typo = try await turn("off", "--route", "*.tset")
+        #expect(typo.status == 1 && typo.output.isEmpty)
+        #expect(typo.error.hasSuffix("refused: no route has the pattern \"*.tset\" (routes are: *.test)\n"), "\(typo)")
+        #expect(service.client.killSwitch.offs.isEmpty)
+        var settings = try HTTPDNSClient.Configuration()
+        settings.resolver.providers = [service.provider]
+        settings.resolver.routes = try ["*.test", "img.test", "*.shop.test"].map {
+            Route(try HostPattern($0), .providers(["backup"], fallback: .system))
+        }
+        try await service.client.reload(settings)
+        let off = try await turn("off", "--route", "*.test")
+        #expect(
+            Self.settled(off.output) == """
+                switch  ON, but for routes
+                  *.test off for N s, by socket
+                  img.test stays on: its route is closer
+                  *.shop.test stays on: its route is closer
+
+                """
+        )
+        #expect(try await turn("off", "--route", "img.test").status == 0)
+        let json = try await turn("off", "--route", "*.test", "--json")
+        #expect(json.output.contains("\"staysOn\":[\"*.shop.test\"]"), "\(json)")
+        // What is off can be taken back after its route is gone.
+        settings.resolver.routes.removeAll()
+        try await service.client.reload(settings)
+        #expect(try await turn("on", "--route", "img.test").status == 0)
+        #expect(try await turn("on", "--route", "img.test").status == 1)
+        await service.socket.shutdown()
+    }
+
     @Test("what the environment has off stays off, and that is a failure which says so")
     func stillOff() async throws {
         let service = try await Service()
