@@ -190,6 +190,16 @@ public final class HTTPDNSClient: Sendable {
         return try pipeline.limited(rewritten, to: networks, for: request, by: way)
     }
 
+    /// The proxy or Unix socket that a rewritten request goes through.
+    /// - Throws: ``HTTPDNSClientError``.
+    package func wayOut(
+        of rewritten: RewrittenRequest,
+        options: RequestOptions = RequestOptions()
+    ) throws(HTTPDNSClientError) -> WayOut {
+        let request = ClientRequest(url: rewritten.originalURL, options: options)
+        return try pipeline.waysOut.way(of: request, for: rewritten.content.url)
+    }
+
     /// Resolves a name or an address literal, as the stage would for a URL with this host and port.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func resolve(

@@ -35,7 +35,7 @@ public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStr
     }
 
     /// Whether it is given addresses.
-    var takesAddresses: Bool { resolvesLocally || kind.needsAddress }
+    package var takesAddresses: Bool { resolvesLocally || kind.needsAddress }
 
     /// `http://proxy.test:3128`.
     public var description: String {

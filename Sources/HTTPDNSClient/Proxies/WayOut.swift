@@ -3,7 +3,7 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// How a hop leaves the machine.
-enum WayOut: Sendable {
+package enum WayOut: Sendable {
     /// To the addresses of its host.
     case straight
     /// Through a proxy.
@@ -11,7 +11,7 @@ enum WayOut: Sendable {
     /// To a Unix socket, by its path.
     case unixSocket(String)
 
-    var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
+    package var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
 }
 
 /// Which way out a hop takes: a function of its URL, its options and the client's settings.

@@ -75,11 +75,12 @@ public struct RewrittenRequest: Sendable {
         return name
     }
     /// Addresses for this host and port in the form that curl's `--resolve` takes: `host:port:address[,address]`, IPv6
-    /// addresses in brackets.
+    /// addresses in brackets. Empty without addresses: where a proxy looks the host up, or a Unix socket needs none.
     ///
     /// `--resolve` has no place for another port than the URL's. Where ``addresses`` have one, only the addresses are
     /// here, and ``connectToEntry`` says all of it.
     public var resolveEntry: String {
+        guard !addresses.isEmpty else { return "" }
         var entry = "\(content.sent.hostText):\(content.sent.port):"
         var seen: [IPAddress] = []
         for endpoint in addresses where !seen.contains(endpoint.address) {

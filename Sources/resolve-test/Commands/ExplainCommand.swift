@@ -18,13 +18,14 @@ struct ExplainCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         let settings = try ClientSettings(common, environment: console.environment)
         let options = settings.requestOptions(common)
-        let rewritten = try await settings.withClient { client in
-            try await client.rewrite(url, options: options)
+        let (rewritten, wayOut) = try await settings.withClient { client in
+            let rewritten = try await client.rewrite(url, options: options)
+            return (rewritten, try client.wayOut(of: rewritten, options: options))
         }
 
         console.note(settings.remarks(on: [rewritten.resolution]), unless: common.output.isJSON)
         let report = ExplainReport(
-            rewrite: try RewriteView(rewritten),
+            rewrite: try RewriteView(rewritten, wayOut: wayOut),
             providerKinds: settings.providerKinds,
             certificateAuthorityFile: common.certificateAuthorityFile,
             isVerbose: common.output.isVerbose,

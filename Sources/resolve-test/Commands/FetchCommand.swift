@@ -175,7 +175,7 @@ struct FetchCommand: Subcommand {
         var progress = DownloadProgress(
             on: console.standardError,
             expected: length,
-            isWanted: !common.output.isJSON && outputFile != "-"
+            isWanted: !common.output.isJSON && outputFile != "-" && console.movesCursor(on: console.standardError)
         )
         var received = 0
         do {
@@ -195,7 +195,8 @@ struct FetchCommand: Subcommand {
             received: received,
             total: total,
             includesHead: includesHead,
-            settings: settings
+            settings: settings,
+            client: client
         )
     }
 

@@ -23,6 +23,9 @@ struct Console: Sendable {
         )
     }
 
+    /// Whether a stream is a terminal that moves its cursor when it is told to, which `TERM=dumb` is not.
+    func movesCursor(on stream: StandardStream) -> Bool { stream.isTerminal && environment["TERM"] != "dumb" }
+
     /// Remarks that are no errors; with `--json` the object says what there is to say, and standard error stays clean.
     func note(_ notes: [String], unless isJSON: Bool) {
         guard !isJSON else { return }

@@ -7,7 +7,7 @@ struct DownloadProgress {
 
     /// - Parameter expected: The length that the server announced.
     init(on stream: StandardStream, expected: Int?, isWanted: Bool) {
-        self.stream = isWanted && stream.isTerminal ? stream : nil
+        self.stream = isWanted ? stream : nil
         self.expected = expected
     }
 

@@ -16,7 +16,7 @@ struct ExplainReport {
     func text(_ screen: Screen) -> String {
         var lines = [
             line("original", [rewrite.originalURL], screen),
-            line("address form", [rewrite.addressURL, "Host \(rewrite.host)", identity], screen),
+            line("address form", [rewrite.addressURL, "Host \(rewrite.host)", identity] + through, screen),
             line("why", [reason, words.failures], screen),
             line("candidates", candidates + [policy], screen),
             line("lifetime", [lifetime], screen),
@@ -27,7 +27,7 @@ struct ExplainReport {
         lines.append(
             line("curl", [CurlCommand.text(rewrite, certificateAuthorityFile: certificateAuthorityFile)], screen)
         )
-        if isVerbose { lines.append(line("libcurl gets", pinOptions, screen)) }
+        if isVerbose, !pinOptions.isEmpty { lines.append(line("libcurl gets", pinOptions, screen)) }
         return lines.joined()
     }
 
@@ -44,6 +44,14 @@ struct ExplainReport {
 
     private var words: ResolutionText {
         ResolutionText(resolution: rewrite.resolution, providerKinds: providerKinds)
+    }
+
+    private var through: [String] {
+        switch rewrite.wayOut {
+        case .straight: []
+        case .proxy(let proxy): ["through \(proxy)"]
+        case .unixSocket(let path): ["through \(path)"]
+        }
     }
 
     private var identity: String {
@@ -147,13 +155,22 @@ enum CurlCommand {
     static func text(_ rewrite: RewriteView, certificateAuthorityFile: String?) -> String {
         var arguments = ["curl"]
         let endpoints = rewrite.resolution.endpoints
-        if let first = endpoints.first, endpoints.contains(where: { $0.port != rewrite.urlPort }) {
-            // `--resolve` cannot change the port.
+        switch rewrite.wayOut {
+        case .straight: break
+        case .unixSocket(let path): arguments += ["--unix-socket", path]
+        case .proxy(let proxy):
+            arguments += ["-x", proxy.description]
+            // The login stands in no text.
+            if proxy.credential != nil { arguments += ["-U", "USER:PASSWORD"] }
+        }
+        // `--resolve` cannot change the port, nor what an HTTP proxy is told.
+        let isTold = rewrite.wayOut.proxy?.takesAddresses == true && rewrite.resolution.source != .literal
+        if let first = endpoints.first, isTold || endpoints.contains(where: { $0.port != rewrite.urlPort }) {
             arguments += [
                 "--connect-to",
                 "\(rewrite.urlHost):\(rewrite.urlPort):\(first.address.bracketed):\(first.port)",
             ]
-        } else if rewrite.resolution.source != .literal, !endpoints.isEmpty {
+        } else if rewrite.resolution.source != .literal, !rewrite.resolveEntry.isEmpty {
             arguments += ["--resolve", rewrite.resolveEntry]
         }
         if rewrite.isTLS, let certificateAuthorityFile { arguments += ["--cacert", certificateAuthorityFile] }

@@ -8,14 +8,18 @@ extension FetchReport {
         received: Int,
         total: Duration,
         includesHead: Bool,
-        settings: ClientSettings
+        settings: ClientSettings,
+        client: HTTPDNSClient
     ) throws(CommandFailure) {
         let summary = response.body.summary
         var hops: [Hop] = []
         for (index, exchange) in response.exchanges.enumerated() {
             let isLast = index == response.exchanges.count - 1
             let isRedirect = [301, 302, 303, 307, 308].contains(exchange.status.code)
-            let rewrite = try RewriteView(exchange.request)
+            let rewrite = try RewriteView(
+                exchange.request,
+                wayOut: (try? client.wayOut(of: exchange.request)) ?? .straight
+            )
             let trust = settings.configuration.trust(forHost: rewrite.serverName ?? rewrite.urlHost)
             hops.append(
                 Hop(

@@ -10,13 +10,15 @@ struct RewriteView: Sendable {
     var host: String
     /// The name for SNI and the certificate; nil for clear text and literals.
     var serverName: String?
-    /// What curl's `--resolve` takes.
+    /// What curl's `--resolve` takes; empty without addresses.
     var resolveEntry: String
     var resolution: Resolution
     var isTagged: Bool
     /// The host and port of the canonical URL.
     var urlHost: String
     var urlPort: UInt16
+    /// The proxy or Unix socket that it goes through.
+    var wayOut = WayOut.straight
 
     var isTLS: Bool { canonicalURL.hasPrefix("https://") }
 
@@ -27,13 +29,13 @@ struct RewriteView: Sendable {
             ("addressURL", .text(addressURL)),
             ("host", .text(host)),
             ("serverName", .optional(serverName)),
-            ("resolveEntry", .text(resolveEntry)),
+            ("resolveEntry", resolveEntry.isEmpty ? .null : .text(resolveEntry)),
         ] + ResolutionJSON.members(resolution, urlPort: urlPort) + [("tagged", .bool(isTagged))]
     }
 }
 
 extension RewriteView {
-    init(_ request: RewrittenRequest) throws(CommandFailure) {
+    init(_ request: RewrittenRequest, wayOut: WayOut) throws(CommandFailure) {
         let url: ParsedURL
         do {
             url = try ParsedURL(request.canonicalURL)
@@ -50,7 +52,8 @@ extension RewriteView {
             resolution: request.resolution,
             isTagged: request.tag != nil,
             urlHost: url.hostText,
-            urlPort: url.port
+            urlPort: url.port,
+            wayOut: wayOut
         )
     }
 }

@@ -77,6 +77,42 @@ struct ExplainReportTests {
         #expect(text.contains("candidates    203.0.113.8   policy: allowed (provider)\n"))
     }
 
+    @Test("Behind a proxy the curl line goes through it, and there is no entry for --resolve")
+    func proxy() throws {
+        var view = Samples.rewrite(Resolution(endpoints: [], source: .proxy))
+        view.resolveEntry = ""
+        view.wayOut = .proxy(try Proxy("http://me:canary@proxy.test:3128"))
+        let report = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: true)
+        let text = report.text(.plain)
+        #expect(
+            text.hasSuffix(
+                "curl          curl -x http://proxy.test:3128 -U USER:PASSWORD 'https://api.shop.example:8443/v1?q=1'\n"
+            ),
+            "\(text)"
+        )
+        #expect(text.contains("certificate api.shop.example   through http://proxy.test:3128\n"))
+        #expect(!text.contains("canary") && !text.contains("--resolve"))
+        #expect(report.json().oneLine.contains("\"resolveEntry\":null"))
+    }
+
+    @Test("A proxy that is given addresses, and a Unix socket, stand in the curl line")
+    func otherWaysOut() throws {
+        var view = try weighted()
+        view.wayOut = .proxy(try Proxy("socks5://[2001:db8::1]:1080"))
+        #expect(
+            CurlCommand.text(view, certificateAuthorityFile: nil)
+                == "curl -x 'socks5://[2001:db8::1]:1080' --connect-to api.shop.example:8443:203.0.113.8:8443 "
+                + "'https://api.shop.example:8443/v1?q=1'"
+        )
+        view.resolution.endpoints = []
+        view.resolveEntry = ""
+        view.wayOut = .unixSocket("/run/app.sock")
+        #expect(
+            CurlCommand.text(view, certificateAuthorityFile: nil)
+                == "curl --unix-socket /run/app.sock 'https://api.shop.example:8443/v1?q=1'"
+        )
+    }
+
     @Test("pin names appear with -v only")
     func pinNames() throws {
         let quiet = ExplainReport(rewrite: try weighted(), providerKinds: [:], isVerbose: false)
