@@ -4,6 +4,8 @@ internal import ArgumentParser
 struct Invocation: Sendable {
     var arguments: [String]
     var console: Console
+    /// The signals that may end it.
+    var interruption: Interruption?
 
     func run() async -> Int32 {
         do throws(CommandFailure) {
@@ -67,7 +69,8 @@ struct Invocation: Sendable {
                 return report(error)
             }
         }
-        let failure = SecretArguments(arguments).hidden(in: failure)
+        var failure = SecretArguments(arguments).hidden(in: failure)
+        failure.signalStatus = interruption?.exitStatus
         if wantsJSON {
             console.standardError.say(FailureReport.json(failure).oneLine + "\n")
         } else {

@@ -9,7 +9,8 @@ struct ResolveTest {
         // libcurl leaves SIGPIPE to the program (CURLOPT_NOSIGNAL): a server that hangs up must not end it.
         signal(SIGPIPE, SIG_IGN)
         let interruption = Interruption()
-        let invocation = Invocation(arguments: Array(CommandLine.arguments.dropFirst()), console: console)
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        let invocation = Invocation(arguments: arguments, console: console, interruption: interruption)
         let work = Task { await invocation.run() }
         interruption.cancelOnSignal(work)
         let status = await work.value

@@ -33,6 +33,8 @@ struct CommandFailure: Error, Sendable {
     var requestMayHaveBeenSent: Bool?
     /// The mistakes of a configuration file.
     var mistakes: [ConfigurationFileError.Mistake] = []
+    /// The exit status of a run that a signal ended.
+    var signalStatus: Int32?
     /// Mistakes beyond those.
     var omittedMistakes = 0
 
@@ -63,7 +65,8 @@ struct CommandFailure: Error, Sendable {
     }
 
     var exitStatus: Int32 {
-        switch kind {
+        if let signalStatus { return signalStatus }
+        return switch kind {
         case .failed: ExitStatus.failed
         case .usage: ExitStatus.usage
         case .information: ExitStatus.done

@@ -16,8 +16,9 @@ final class Interruption: Sendable {
 
     func cancelOnSignal(_ work: Task<Int32, Never>) {
         for number in [SIGINT, SIGTERM, SIGHUP] {
-            // The default action would end the process before the source sees the signal.
-            signal(number, SIG_IGN)
+            // The default action would end the process before the source sees the signal. A signal that was ignored
+            // before the program began stays so: nohup and shells without job control say it that way.
+            guard !Self.isIgnore(signal(number, SIG_IGN)) else { continue }
             state.withLock { state in
                 let source = DispatchSource.makeSignalSource(signal: number, queue: .global())
                 source.setEventHandler { [self] in received(number, work) }
@@ -25,6 +26,10 @@ final class Interruption: Sendable {
                 state.sources.append(source)
             }
         }
+    }
+
+    private static func isIgnore(_ action: sighandler_t?) -> Bool {
+        unsafeBitCast(action, to: Int.self) == unsafeBitCast(SIG_IGN, to: Int.self)
     }
 
     private func received(_ number: Int32, _ work: Task<Int32, Never>) {

@@ -28,7 +28,7 @@ struct ServiceWatch {
         let selection = ControlRequest.Selection(names: names)
         try await call.send(ControlRequest(.watch(interval: interval, selection)))
         let (inputs, feed) = AsyncStream<Input>.makeStream()
-        let terminal = isJSON ? nil : WatchTerminal(console.standardOutput) { feed.yield(.key($0)) }
+        let terminal = isJSON ? nil : WatchTerminal(console) { feed.yield(.key($0)) }
         defer { terminal?.restore() }
         try await withThrowingDiscardingTaskGroup { group in
             group.addTask {

@@ -38,7 +38,7 @@ struct Watch {
     /// - Throws: `CancellationError` when the task is cancelled; ``CommandFailure`` when the output cannot be written.
     func run(_ questions: [HostArgument]) async throws -> WatchModel {
         let (inputs, feed) = AsyncStream<Input>.makeStream()
-        let terminal = isJSON ? nil : WatchTerminal(console.standardOutput) { feed.yield(.key($0)) }
+        let terminal = isJSON ? nil : WatchTerminal(console) { feed.yield(.key($0)) }
         defer { terminal?.restore() }
         let model = try await withThrowingDiscardingTaskGroup { group in
             let client = client

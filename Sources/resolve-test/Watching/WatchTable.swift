@@ -37,11 +37,14 @@ struct WatchTable {
             rowEnds.append(table.count)
         }
         let room = max(2, height - foot.count)
-        var body = aligned(table)
+        let folded = aligned(table, width: screen.width)
+        // How many lines the rows up to each end take.
+        let heights = folded.reduce(into: [0]) { $0.append($0[$0.count - 1] + $1.count) }
+        var body = folded.joined().map(\.self)
         var tail: [[Cell]] = []
         if body.count > room {
-            let shown = rowEnds.lastIndex { $0 < room }.map { $0 + 1 } ?? 0
-            body = Array(body.prefix(shown > 0 ? rowEnds[shown - 1] : 1))
+            let shown = rowEnds.lastIndex { heights[$0] < room }.map { $0 + 1 } ?? 0
+            body = Array(body.prefix(heights[shown > 0 ? rowEnds[shown - 1] : 1]))
             tail = [[Cell("... \(model.rows.count - shown) more hosts: make the window higher", .quiet)]]
         }
         return (body + tail).map { painted($0, screen) } + foot
@@ -173,13 +176,15 @@ struct WatchTable {
         return cells
     }
 
-    /// Cells as wide as their columns. Lines of details have fewer cells, and the last cell of a line may be of any width.
-    private func aligned(_ table: [[Cell]]) -> [[Cell]] {
+    /// The lines of each row, with cells as wide as their columns. Lines of details have fewer cells, and the last cell of a
+    /// line may be of any width. Columns that a narrow screen has no room for begin another line, below each other.
+    private func aligned(_ table: [[Cell]], width screenWidth: Int) -> [[[Cell]]] {
         let widths = Self.header.indices.map { column in
             table.map { $0.count > column + 1 || $0.count == Self.header.count ? $0[column].text.count : 0 }.max() ?? 0
         }
+        let breaks = Self.breaks(widths, width: screenWidth)
         return table.map { line in
-            line.enumerated().map { column, cell in
+            let cells = line.enumerated().map { column, cell in
                 guard column + 1 < line.count else { return cell }
                 var cell = cell
                 cell.text =
@@ -187,7 +192,26 @@ struct WatchTable {
                     ? cell.text.paddedLeft(to: widths[column]) : cell.text.padded(to: widths[column])
                 return cell
             }
+            var lines: [[Cell]] = []
+            for (start, end) in zip(breaks, breaks.dropFirst() + [cells.count]) where start < min(end, cells.count) {
+                lines.append((start > 0 ? [Cell("")] : []) + cells[start..<min(end, cells.count)])
+            }
+            return lines
         }
+    }
+
+    /// The columns that begin a line: the first, and each that would end beyond the screen.
+    private static func breaks(_ widths: [Int], width: Int) -> [Int] {
+        var breaks = [0]
+        var end = widths.first ?? 0
+        for column in widths.indices.dropFirst() {
+            // Two blanks stand between cells, and before the first of a line that goes on.
+            end += 2 + widths[column]
+            guard end > width else { continue }
+            breaks.append(column)
+            end = 2 + widths[column]
+        }
+        return breaks
     }
 
     /// One line, cut where the screen ends; colours do not count.

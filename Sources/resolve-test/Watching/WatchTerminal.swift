@@ -12,10 +12,11 @@ final class WatchTerminal {
     private var drawnWidth = 0
 
     /// - Parameter onKey: Called for each key, on another thread; Ctrl-D counts as `q`.
-    /// - Returns: Nil unless input and output are terminals, and this is their foreground process.
-    init?(_ output: StandardStream, onKey: @escaping @Sendable (Character) -> Void) {
+    /// - Returns: Nil unless input and output are terminals that move their cursor, and this is their foreground process.
+    init?(_ console: Console, onKey: @escaping @Sendable (Character) -> Void) {
         var settings = termios()
-        guard output.isTerminal, tcgetattr(STDIN_FILENO, &settings) == 0,
+        let output = console.standardOutput
+        guard console.movesCursor(on: output), tcgetattr(STDIN_FILENO, &settings) == 0,
             // A background process would be stopped for touching the terminal.
             tcgetpgrp(STDIN_FILENO) == getpgrp()
         else { return nil }

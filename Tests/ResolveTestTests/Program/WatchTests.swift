@@ -65,6 +65,14 @@ struct WatchTests {
         #expect(after.contains(#/[^-]icanon/#) && after.contains(#/[^-]echo /#), "\(after)")
     }
 
+    @Test("A terminal that moves no cursor gets lines in place of a table", .enabled(if: Command.find("script") != nil))
+    func dumb() async throws {
+        let line = "\(Program.path) watch one.test --map one.test=127.0.0.2 --interval 50ms --count 2"
+        let run = try await Command("script", ["-qec", line, "/dev/null"], environment: ["TERM": "dumb"]).run()
+        #expect(run.status == 0 && run.output.contains("one.test   127.0.0.2   mapping   no expiry"), "\(run)")
+        #expect(!run.output.contains("\u{1B}"))
+    }
+
     @Test(
         "a refresh, a change of the zone and a provider that stops are told as they happen",
         .enabled(if: ServerRig.isAvailable([.bind]))

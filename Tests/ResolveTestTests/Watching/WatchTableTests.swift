@@ -124,8 +124,28 @@ struct WatchTableTests {
         #expect(bare == table.lines(Screen(width: width, style: .plain)))
         #expect(bare.allSatisfy { $0.count <= width })
         #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
-        let whole = table.lines(.plain)
-        #expect(zip(bare, whole).allSatisfy { $1.hasPrefix($0) })
+    }
+
+    @Test("Columns that a narrow screen has no room for stand on another line, below each other")
+    func folded() throws {
+        var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
+        _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())
+        let table = WatchTable(model: model, providerKinds: [:])
+        let lines = [
+            "name                   address    source   left  health",
+            "  stale  refreshed  changes",
+            "img.test               127.0.0.2  mapping  -     -",
+            "      0  -          -",
+            "a.very.long.name.test  asking     -        -     -",
+            "      0  -          -",
+            "providers  none",
+        ]
+        #expect(table.lines(Screen(width: 60, style: .plain)) == lines)
+        // A host is shown whole or not at all.
+        #expect(
+            table.lines(Screen(width: 60, style: .plain), height: 6)
+                == lines.prefix(4) + ["... 1 more hosts: make the window higher", "providers  none"]
+        )
     }
 
     @Test("hosts that do not fit are counted, and the providers stay in sight")
