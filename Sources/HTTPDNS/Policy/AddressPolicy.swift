@@ -97,14 +97,14 @@ public struct AddressPolicy: Hashable, Sendable {
         providerScope scope: AddressScope?
     ) -> String {
         let what = "\(address) is \(purpose.text)"
-        let remedy = "policy.allow, the route's allow or --allow \(address)"
+        let remedy = "\(address) in policy.allow or the route's allow"
         if purpose.scope == .special { return "\(what), which no source may name; allow it with \(remedy)" }
         let limit = limit(for: source, providerScope: scope)
         let reason =
             source == .system
             ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
             : "the provider's answers may be no more private than \(limit)"
-        return "\(what), and \(reason); allow it with the provider's answers: \(purpose.scope), \(remedy)"
+        return "\(what), and \(reason); allow it with answers: \(purpose.scope) of the provider, or with \(remedy)"
     }
 
     private func refusal(of address: IPAddress, by route: Route) -> String {

@@ -67,7 +67,7 @@ extension HTTPDNSClientError {
             message:
                 "a redirect to \(host) leads to \(address), which is \(what), and the server that redirects there is \(scope)",
             host: host,
-            hint: "allow it with policy.allow or --allow \(address), or map the name"
+            hint: "allow it with \(address) in policy.allow, or map the name"
         )
     }
 

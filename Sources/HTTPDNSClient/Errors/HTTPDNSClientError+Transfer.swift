@@ -117,8 +117,7 @@ extension HTTPDNSClientError {
             "check that the address serves this port: resolve-test explain shows its source"
         case .certificateRefused where failure.curlCode == publicKeyMismatch:
             "if the server's key was changed on purpose, add the new key's pin to trust.pins; if not, somebody else answers"
-        case .certificateRefused:
-            "either the address belongs to somebody else, or the authority is missing in trustRoots"
+        case .certificateRefused: certificateHint(failure.message)
         case .tlsFailed: "check that the port speaks TLS"
         case .timedOut: timeoutHint(failure.phase)
         case .connectionLost:
@@ -132,6 +131,19 @@ extension HTTPDNSClientError {
         case .requestBodyFailed: "the stream that feeds the body must end well, with the length that was declared"
         case .trustRootsMissing, .invalidRequest, .lookupDenied, .protocolViolation, .heldBack, .transport: nil
         }
+    }
+
+    /// For a chain that does not end at an authority that the client knows.
+    package static let missingAuthorityHint = "if the server is the right one, name its authority in trust.roots"
+
+    /// By OpenSSL's words for the cause (X509_verify_cert_error_string(3)), or the transport's own for another name.
+    private static func certificateHint(_ message: String) -> String {
+        if message.contains("expired") { return "the server has to renew it; or the clock of this machine is wrong" }
+        if message.contains("not yet valid") { return "the clock of this machine is wrong, or the server's was" }
+        if message.contains("unable to get") || message.contains("self-signed") || message.contains("self signed") {
+            return missingAuthorityHint
+        }
+        return "the address belongs to another server: resolve-test explain shows its source"
     }
 
     private static func timeoutHint(_ phase: TransferFailure.Phase) -> String {

@@ -35,9 +35,12 @@ extension CommandFailure {
         host = error.host
         attempts = error.attempts
         requestMayHaveBeenSent = error.requestMayHaveBeenSent
-        if error.code == .certificateRefused {
-            // The library's hint names its setting; here it is a flag.
-            hint = "the address belongs to somebody else, or --cacert FILE must name the authority"
+        // The library's hints name its settings; here they are flags.
+        if error.hint == HTTPDNSClientError.missingAuthorityHint {
+            hint = "if the server is the right one, --cacert FILE names its authority"
+        }
+        if error.code == .policyRefused, error.description.contains("policy.allow") {
+            hint = [error.hint, "--allow ADDRESS does so for one run"].compactMap { $0 }.joined(separator: "; ")
         }
         if error.code == .timedOut, error.isCallDeadline || error.stage == .total {
             hint = "--max-time SECONDS gives it more"

@@ -55,6 +55,22 @@ struct ErrorMappingTests {
         #expect(error.underlying is TransferFailure)
     }
 
+    @Test(
+        "A refused certificate comes with the advice for its reason",
+        arguments: [
+            ("SSL certificate problem: certificate has expired", "renew"),
+            ("SSL certificate problem: certificate is not yet valid", "clock"),
+            ("SSL certificate problem: unable to get local issuer certificate", "trust.roots"),
+            ("SSL certificate problem: self-signed certificate", "trust.roots"),
+            ("certificate is for other.test", "the address belongs to another server"),
+        ]
+    )
+    func certificateHint(message: String, advice: String) async throws {
+        let error = try await error(from: TransferFailure(code: .certificateRefused, phase: .tls, message: message))
+        #expect(error.hint?.contains(advice) == true, "\(error)")
+        #expect((error.hint?.contains("address") == true) == advice.contains("address"))
+    }
+
     @Test("whether the request may have been sent is the transfer's word", arguments: [true, false])
     func mayHaveBeenSent(sent: Bool) async throws {
         var failure = TransferFailure(code: .connectionLost, phase: .send, message: "lost")

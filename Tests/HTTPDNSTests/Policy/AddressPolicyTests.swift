@@ -154,12 +154,12 @@ struct AddressPolicyTests {
         #expect(
             policy.refusal(of: IPAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
                 == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
-                + "allow it with the provider's answers: loopback, policy.allow, the route's allow or --allow 127.0.0.2"
+                + "allow it with answers: loopback of the provider, or with 127.0.0.2 in policy.allow or the route's allow"
         )
         #expect(
             policy.refusal(of: IPAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)
                 == "169.254.169.254 is a metadata service, which no source may name; "
-                + "allow it with policy.allow, the route's allow or --allow 169.254.169.254"
+                + "allow it with 169.254.169.254 in policy.allow or the route's allow"
         )
         let mapped = policy.refusal(of: try #require(IPAddress("::ffff:10.0.0.1")), from: .provider, providerScope: nil)
         #expect(mapped?.hasPrefix("::ffff:10.0.0.1 is private (10.0.0.0/8), inside an IPv4-mapped address") == true)

@@ -36,7 +36,7 @@ struct SourceOrderTests {
         let fixture = try ResolverFixture()
         let error = #expect(throws: ResolutionError.self) { try fixture.immediate("169.254.169.254") }
         #expect(error?.code == .policyRefused)
-        #expect(error?.message.contains("--allow 169.254.169.254") == true)
+        #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
     }
 
     @Test("localhost is both loopbacks, whatever mappings and bypass say")
