@@ -16,6 +16,16 @@ public struct MappingKey: Hashable, Sendable, CustomStringConvertible {
     /// Reads `name`, `*.suffix`, either with `:port`.
     /// - Throws: ``MappingError``.
     public init(_ text: String) throws(MappingError) {
+        if text.utf8.contains(UInt8(ascii: "/")) {
+            let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
+            // What stands before an at-sign may be a password.
+            let authority = rest.prefix { $0 != "/" && $0 != "?" && $0 != "#" }
+            let name = authority.lastIndex(of: "@").map { authority[authority.index(after: $0)...] } ?? authority
+            throw MappingError(
+                key: text.contains("@") ? "...@\(name)" : text,
+                reason: "it is a URL or path; write the name alone" + (name.isEmpty ? "" : ", \(name)")
+            )
+        }
         if IPAddress(text) != nil || text.hasPrefix("[") || IPAddress(String(text.prefix { $0 != ":" })) != nil {
             throw MappingError(
                 key: text,

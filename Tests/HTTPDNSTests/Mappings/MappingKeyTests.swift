@@ -24,7 +24,9 @@ struct MappingKeyTests {
             ("a:65536", "1 to 65535"), ("a:", "1 to 65535"), ("a:+80", "1 to 65535"), ("a:080", "1 to 65535"),
             ("a:８０", "1 to 65535"), (":80", "it is empty"), ("203.0.113.7", "it is an address"),
             ("203.0.113.7:80", "it is an address"), ("::1", "it is an address"), ("[::1]:80", "it is an address"),
-            ("https://one.test", "colon"), ("a.*.test", "only patterns"), ("*one.test", "only patterns"),
+            ("https://one.test", "it is a URL or path; write the name alone, one.test"),
+            ("https://me:canary@one.test:8443/a", "alone, one.test:8443"), ("a.*.test", "only patterns"),
+            ("*one.test", "only patterns"),
             ("*.*.test", "only patterns"), ("*.", "it is empty"), ("one test", "a space"), ("a:b:c", "colons"),
             ("0x7f.1", "address"),
         ]
@@ -32,6 +34,7 @@ struct MappingKeyTests {
     func refuses(text: String, reason: String) {
         let error = #expect(throws: MappingError.self) { try MappingKey(text) }
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
+        #expect(error?.description.contains("canary") != true)
     }
 
     @Test(
