@@ -13,7 +13,8 @@ extension HTTPDNSClient {
     /// all requests. One that is idle already counts.
     /// - Parameters:
     ///   - url: Any URL of the origin; only its scheme, host and port count.
-    ///   - connections: How many at once, for HTTP/1.1; 1 to 64, more are taken for 64.
+    ///   - connections: How many at once, for HTTP/1.1; 1 to 64, more are taken for 64. No more are made than
+    ///     ``Configuration/Connections/perHost`` and ``Configuration/Connections/total`` leave beside the requests under way.
     ///   - options: As for a request: the deadline, the addresses, the HTTP versions.
     /// - Returns: Where the connections lead.
     /// - Throws: ``HTTPDNSClientError`` of the first that failed; the others may stand. `CancellationError`.

@@ -19,7 +19,7 @@ extension Pipeline {
     private func keepConnection(for request: ClientRequest, _ time: CallTime) async throws -> Endpoint {
         try gate.enter()
         defer { gate.leave() }
-        let context = InterceptionContext(
+        var context = InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
             deadline: time.deadline,
@@ -30,11 +30,10 @@ extension Pipeline {
             compressed: nil,
             frame: nil
         )
-        let rewritten: RewrittenRequest
-        if let unresolved = try unresolved(request) {
-            rewritten = unresolved
-        } else {
-            rewritten = try await rewriter.rewrite(request, carrying: nil, deadline: time.firstDeadline)
+        var rewritten = try await rewritten(request, context)
+        if !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) {
+            if hasWaited { rewritten = try await self.rewritten(request, context) }
+            context.place = place
         }
         do {
             _ = try await transfer(request, to: rewritten, context)

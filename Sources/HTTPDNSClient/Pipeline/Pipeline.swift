@@ -319,7 +319,7 @@ final class Pipeline: Sendable {
         return try await connect(request, to: rewritten, context)
     }
 
-    private func rewritten(
+    func rewritten(
         _ request: ClientRequest,
         _ context: InterceptionContext
     ) async throws -> RewrittenRequest {

@@ -3,6 +3,7 @@ import HTTPDNSClient
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Logging
+import ServerRig
 import Testing
 
 @Suite("Preconnecting")
@@ -18,6 +19,44 @@ struct PreconnectingTests {
         }
 
         func log(event: LogEvent) { journal.write("\(event.message)") }
+    }
+
+    @Test("Connections made ahead obey the limits of requests")
+    func limits() async throws {
+        let gate = Gate()
+        let busy = Busy()
+        let wire = ScriptedWire { request, _ in
+            busy.enter()
+            await gate.passage()
+            busy.leave()
+            var held = TransferFailure(code: .heldBack, phase: .connect, message: "held back")
+            held.endpoint = request.endpoints[0]
+            throw held
+        }
+        let rig = try Rig(wire: wire) { $0.connections.perHost = 8 }
+        async let endpoints = rig.client.preconnect(to: "https://one.test/", connections: 64)
+        while rig.client.requestsWaiting != 56, rig.wire.requests.count <= 8, !Task.isCancelled { await Task.yield() }
+        #expect(rig.wire.requests.count == 8)
+        gate.open()
+        #expect(try await endpoints.count == 64)
+        #expect(busy.most == 8)
+        #expect(rig.client.requestsWaiting == 0)
+    }
+
+    /// How many are inside at once.
+    private final class Busy: Sendable {
+        private let counts = Lock((now: 0, most: 0))
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func enter() {
+            counts.withLock { counts in
+                counts.now += 1
+                counts.most = max(counts.most, counts.now)
+            }
+        }
+
+        func leave() { counts.withLock { $0.now -= 1 } }
     }
 
     @Test("its errors are those of a call: with the time that passed, and a log line")
