@@ -15,10 +15,14 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         case address(IPAddress)
     }
 
-    package struct Credential: Hashable, Sendable, CustomStringConvertible {
+    package struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+        CustomReflectable
+    {
         package let user: String
         package let password: String
         package var description: String { "(redacted)" }
+        package var debugDescription: String { description }
+        package var customMirror: Mirror { Mirror(self, children: []) }
     }
 
     /// What a text had beside what is sent; most have neither.
