@@ -42,6 +42,25 @@ struct DocumentationTests {
         #expect(blocks.contains(program))
     }
 
+    @Test("No text of the library names a flag of the command line")
+    func flags() throws {
+        for path in Document.paths(below: "Sources", suffix: ".swift") where !path.contains("/resolve-test/") {
+            for line in try Document(path).text.split(separator: "\n") where !line.contains("//") {
+                #expect(!line.contains(#/"[^"]*--[a-z][^"]*"/#), "\(path): \(line)")
+            }
+        }
+    }
+
+    @Test("No name of the rig's zone leads to a private address, which might be somebody's")
+    func zone() throws {
+        let addresses = try Document("Scripts/servers/test.zone").text.matches(of: #/\sA\s+(?<address>[0-9.]+)/#)
+        #expect(addresses.count > 10)
+        for address in addresses.map({ String($0.output.address) }) where !address.hasPrefix("127.") {
+            // Refused from every source.
+            #expect(address == "169.254.169.254")
+        }
+    }
+
     @Test("each link to a file of the repository leads to one", arguments: pages)
     func links(path: String) throws {
         let folder = Document.root.appending(path: path).deletingLastPathComponent()
