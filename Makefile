@@ -44,7 +44,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
 	$(call step,documentation comments)
 	@Scripts/check-docc
-	@$(MAKE) --no-print-directory nested traits
+	@$(MAKE) --no-print-directory nested traits bare
 
 .PHONY: lint
 lint: ## Check the format
@@ -67,6 +67,13 @@ traits: build-dependencies ## Tests of what package traits add that are off by d
 	swift test --enable-all-traits --scratch-path .build/traits \
 		--filter 'Alidns|Alibaba|Tencent|AES|Vendor|ServiceAddress|ServeCommand|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests|HTTPDNSConfigurationTests'
 	@Scripts/check-docc --traits
+
+# What takes the place of traits that are off: compiled, and no test run.
+.PHONY: bare
+bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: [])
+	$(call step,no traits)
+	swift build --disable-default-traits --scratch-path .build/bare --product resolve-test
+	swift build --disable-default-traits --scratch-path .build/bare --target HTTPDNSMetrics
 
 .PHONY: signing
 signing: traits ## The same
