@@ -167,7 +167,7 @@ final class Admission: Sendable {
     /// One alarm serves all who wait. When its reason goes, it is left alone, and serves who comes after.
     private func wake(at moment: MonotonicTime) {
         CallWork.detached { [weak self, clock] in
-            try await clock.sleep(until: moment)
+            guard (try? await clock.sleep(until: moment)) != nil else { return }
             self?.expire(at: moment)
         }
     }

@@ -33,7 +33,7 @@ struct BodyOverdueTests {
         let held = HeldExecutor()
         let limit = Duration.seconds(1)
         let call = Task {
-            await StreamReading.$executor.withValue(held) {
+            await CallWork.$executor.withValue(held) {
                 await clientError {
                     try await rig.client.post(
                         "https://map.test/",
@@ -70,7 +70,7 @@ struct BodyOverdueTests {
         let rig = try Rig()
         let held = HeldExecutor()
         let call = Task {
-            try await StreamReading.$executor.withValue(held) {
+            try await CallWork.$executor.withValue(held) {
                 try await rig.client.post("https://map.test/", body: .bytes(Self.noise).compressed())
             }
         }
