@@ -1,8 +1,8 @@
 /// How much a provider may be asked: vendors bill, and refuse who asks too much.
 public struct ProviderLimits: Hashable, Sendable {
-    /// How many queries may be under way at once, at least 1; more wait for their turn. While one waits, a query is ended that
-    /// takes longer than 250 ms and than eight times what 95 of 100 answers take, or longer than
-    /// ``ResolverConfiguration/attemptLimit`` while too few answers were seen.
+    /// How many queries may be under way at once, at least 1; more wait for their turn. While one waits, a query makes room
+    /// that takes longer than 250 ms and than eight times what 95 of 100 answers take, and fails. Where the provider answers
+    /// nothing else meanwhile, it has ``ResolverConfiguration/attemptLimit`` at least.
     public var maximumInFlight: Int
     /// How many queries a second on average, above 0, with a burst of as many; nil means no limit. A query over the budget
     /// is not sent: the next provider is asked, or a stale answer serves.

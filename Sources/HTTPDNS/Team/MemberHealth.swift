@@ -81,11 +81,14 @@ struct MemberHealth: Sendable {
         max(min(max(hedgeAfter, latency.percentile95 ?? .zero), attemptLimit), .milliseconds(1))
     }
 
-    /// How long a query keeps its place while other queries wait for one: eight times what 95 of 100 answers take. All of the
-    /// usual limit as long as too few answers were seen: everything may be slow.
-    var placeTime: Duration {
-        guard let usual = latency.percentile95 else { return attemptLimit }
-        return min(max(usual * 8, MemberHealth.leastPlaceTime), attemptLimit)
+    /// Whether a query takes so much longer than others that it makes room for one that waits.
+    ///
+    /// The measure is eight times what 95 of 100 answers take, where the provider went on answering others meanwhile. Without
+    /// that sign everything may be slow, or this process was stopped: then all of the usual limit must have passed too.
+    func isOverdue(sentAt: MonotonicTime, at now: MonotonicTime) -> Bool {
+        let usual = latency.percentile95.map { max($0 * 8, MemberHealth.leastPlaceTime) }
+        if let usual, let heardAt, heardAt - sentAt >= usual / 2 { return now - sentAt >= usual }
+        return now - sentAt >= max(attemptLimit, usual ?? .zero)
     }
 
     func standing(at now: MonotonicTime) -> Standing {

@@ -146,7 +146,7 @@ struct TeamState: Sendable {
     /// - Returns: Nil when it goes on.
     mutating func makeRoom(_ id: TeamQuery.ID, at now: MonotonicTime) -> [Action]? {
         guard let query = queries[id], !query.isEnded, let sentAt = query.sentAt else { return [] }
-        guard now - sentAt >= members[query.member].health.placeTime, members[query.member].makeRoom() else {
+        guard members[query.member].health.isOverdue(sentAt: sentAt, at: now), members[query.member].makeRoom() else {
             return nil
         }
         queries[id]?.madeRoom = true

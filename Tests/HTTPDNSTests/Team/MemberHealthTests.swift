@@ -70,6 +70,32 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
+    @Test("a query is overdue after eight usual times, where others are answered meanwhile; else after its limit too")
+    func overdue() {
+        var subject = Subject()
+        func isOverdue(_ query: (id: UInt64, at: MonotonicTime), after time: Duration) -> Bool {
+            subject.health.isOverdue(sentAt: query.at, at: query.at + time)
+        }
+        let first = subject.send()
+        #expect(!isOverdue(first, after: .milliseconds(999)) && isOverdue(first, after: .seconds(1)))
+        for _ in 0..<5 { subject.succeed(subject.send()) }
+        #expect(!isOverdue(first, after: .milliseconds(999)), "the process may have been stopped since")
+        subject.pass(.milliseconds(125))
+        subject.succeed(subject.send())
+        #expect(!isOverdue(first, after: .milliseconds(249)) && isOverdue(first, after: .milliseconds(250)))
+
+        // Where answers take 900 ms, two seconds are nothing special.
+        for _ in 0..<200 {
+            let query = subject.send()
+            subject.pass(.milliseconds(900))
+            subject.succeed(query)
+        }
+        let last = subject.send()
+        subject.pass(.seconds(5))
+        subject.succeed(subject.send())
+        #expect(!isOverdue(last, after: .seconds(5)) && isOverdue(last, after: .seconds(9)))
+    }
+
     @Test("a cancelled query is no silence")
     func drops() {
         var subject = Subject()
