@@ -273,7 +273,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],

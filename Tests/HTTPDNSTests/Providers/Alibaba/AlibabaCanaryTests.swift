@@ -1,5 +1,6 @@
 #if Signing
 import CurlTransport
+import Foundation
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
@@ -75,6 +76,36 @@ struct AlibabaCanaryTests {
             let texts = try await VendorCanary.said(by: scripted, with: settings as Any, credential)
             VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
+    }
+
+    /// The service's answer, encrypted as the question was.
+    private static func answer(_ version: AlibabaProvider.Version, _ encryption: AlibabaProvider.Encryption?) throws
+        -> String
+    {
+        guard version == .v2 else { return AlibabaBody.v1 }
+        guard let encryption else { return AlibabaBody.v2 }
+        let family = #"{"ips":["192.0.2.10"],"ttl":60}"#
+        let data = #"{"answers":[{"dn":"www.example.com","v4":\#(family)}]}"#
+        let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
+        let octets = try #require(Hexadecimal.octets(key))
+        let cipher = try #require(AESCipher(mode, key: octets))
+        let vector = [UInt8](repeating: 7, count: mode.vectorOctets)
+        let text = Data(try cipher.encrypt(Array(data.utf8), vector: vector)).base64EncodedString()
+        return AlibabaBody.encrypted(text, mode: encryption == .cbc ? "1" : "2")
+    }
+
+    @Test("nothing that is said about an answered query has one, signed or encrypted", arguments: accesses.indices)
+    func answered(index: Int) async throws {
+        let (version, encryption) = Self.accesses[index]
+        let body = try Self.answer(version, encryption)
+        let scripted = try ScriptedAlibaba(
+            version,
+            secret: Secret { Self.secret },
+            encryption: encryption,
+            encryptionKey: encryption.map { _ in Secret { Self.key } }
+        ) { $0.reply(body) }
+        let texts = try await VendorCanary.answered(by: scripted)
+        VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
     }
 
     @Test(

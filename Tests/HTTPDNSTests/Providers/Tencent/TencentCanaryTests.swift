@@ -75,4 +75,12 @@ struct TencentCanaryTests {
             VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
         }
     }
+
+    @Test("nothing that is said about an answered query has one", arguments: ScriptedTencent.Access.allCases)
+    func answered(access: ScriptedTencent.Access) async throws {
+        let body = try TencentBody.written(TencentBody.both, access, key: Self.secret)
+        let scripted = try ScriptedTencent(access, secret: Secret { Self.secret }) { $0.reply(body) }
+        let texts = try await VendorCanary.answered(by: scripted)
+        VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
+    }
 }

@@ -1,0 +1,44 @@
+#if Metrics
+import HTTPDNS
+import HTTPDNSMetrics
+import HTTPDNSPrimitives
+import MetricsTestKit
+import ServerRig
+import Testing
+
+@Suite("Series of a vendor's provider", .timeLimit(.minutes(10)))
+struct VendorSecretSeriesTests {
+    @Test("answered queries of an account leave neither its token nor its number in a series")
+    func series() async throws {
+        let token = "ca0a57deadbeef00"
+        let answer = "img.shop.test.:203.0.113.7,60-0|198.51.100.1"
+        let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(answer.utf8.count)\r\n\r\n"
+        let server = try RawServer(.repeatForever([.readHead, .sendText(head + answer)]))
+        let credential = VendorCredential(account: "987654321", secret: Secret { token })
+        var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
+        (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)
+        var settings = ResolverConfiguration()
+        settings.providers = [try TencentProvider(vendor)]
+        settings.routes = [Route(.any, .providers(["vendor"], fallback: .none))]
+        settings.timeLimit = .seconds(60)
+        settings.attemptLimit = .seconds(60)
+        let resolver = try Resolver(settings)
+        let backend = TestMetrics()
+        let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
+        let work = Task { await metrics.run() }
+        while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
+        let question = ResolutionQuestion(.name(try HostName("img.shop.test")), port: 443)
+        #expect(try await resolver.resolve(question).provider == "vendor")
+        await resolver.shutdown()
+        await work.value
+        var series: [String] = []
+        for counter in backend.counters { series.append("\(counter.label) \(counter.dimensions)") }
+        for meter in backend.meters { series.append("\(meter.label) \(meter.dimensions)") }
+        for timer in backend.timers { series.append("\(timer.label) \(timer.dimensions)") }
+        #expect(series.contains { $0.contains("vendor") })
+        #expect(server.connections.contains { $0.text.contains("token=\(token)") })
+        #expect(!series.contains { $0.contains(token) || $0.contains("987654321") || $0.contains("127.0.0.1") })
+        server.stop()
+    }
+}
+#endif
