@@ -1,0 +1,58 @@
+import HTTPDNS
+import HTTPDNSClient
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import ServerRig
+import Testing
+
+/// A provider that says of every name that it has no addresses, before one that knows better, under requests.
+@Suite(
+    "Empty answers and a second opinion",
+    .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
+    .timeLimit(.minutes(10))
+)
+struct EmptyAnswerTests {
+    @Test("no request of a minute fails or goes elsewhere while one of two providers answers empty")
+    func minute() async throws {
+        let rig = try await ServerRig.shared()
+        let name = "empty.wild.test"
+        try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"])
+        // The message without its address: 16 bytes less, no error, no answer.
+        var message = Array(DNSReply(host: name, address: [127, 0, 0, 2]).message.dropLast(16))
+        message[7] = 0
+        let empty = try RawServer(.repeatForever([.readHead, .send(DNSReply.http(message))]))
+        defer { empty.stop() }
+
+        let clock = FakeTimeSource()
+        var configuration = try rig.settings()
+        configuration.resolver.timeSource = clock
+        configuration.resolver.families = .v4
+        configuration.resolver.providers.append(
+            try DoHProvider(.init(name: "empty", url: "http://127.0.0.1:\(empty.port)/dns-query"))
+        )
+        configuration.resolver.routes = [Route(.any, .providers(["empty", "bind"], fallback: .none))]
+        configuration.resolver.routes[0].wantsSecondOpinion = true
+        try await withClient(configuration) { client in
+            let url = "https://\(name):\(rig.tlsPort)/health"
+            for _ in 0..<120 {
+                try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+                    for _ in 0..<4 {
+                        group.addTask {
+                            let response = try await client.get(url)
+                            try await response.text()
+                            return (response.status.code, response.exchanges.last?.request.resolution.provider)
+                        }
+                    }
+                    for try await (status, provider) in group { #expect(status == 200 && provider == "bind") }
+                }
+                clock.advance(by: .milliseconds(500))
+            }
+            let counters = client.counters
+            // It was asked all the time, and never believed.
+            #expect(counters.providers["empty"]?.negatives ?? 0 >= 20, "\(counters.providers)")
+            #expect(counters.providers["bind"]?.answers ?? 0 >= 20, "\(counters.providers)")
+            #expect(counters.negativeHits == 0 && counters.staleServed == 0)
+        }
+        try await rig.removeRecords(name)
+    }
+}
