@@ -51,13 +51,9 @@ public struct SystemTimeSource: TimeSource {
         #endif
     }
 
-    /// Sleeps on the concurrency runtime's own timer until `deadline`. The work of a blocking call sleeps on a thread of the client's.
+    /// Sleeps until `deadline`, on a timer that all sleepers share. The work of a blocking call sleeps on a thread of its client's.
     public func sleep(until deadline: MonotonicTime) async throws {
         if let executor = CallWork.executor { return try await executor.sleep(until: deadline) }
-        while true {
-            let left = deadline - now()
-            if left <= .zero { return }
-            try await Task.sleep(for: left, clock: .continuous)
-        }
+        while deadline > now() { try await SleepQueue.shared.sleep(until: deadline) }
     }
 }

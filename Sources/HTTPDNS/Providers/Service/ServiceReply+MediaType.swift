@@ -10,8 +10,9 @@ extension ServiceReply {
 
     /// The media type without its parameters, in lower case; nil without a Content-Type.
     var mediaType: String? {
-        headerFields[.contentType].map { field in
-            field.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
+        headerFields[.contentType].map { field -> String in
+            if Self.namedMediaTypes.contains(field) { return field }
+            return field.prefix { $0 != ";" }.filter { $0 != " " && $0 != "\t" }.lowercased()
         }
     }
 

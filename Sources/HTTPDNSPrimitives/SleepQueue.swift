@@ -1,0 +1,134 @@
+/// The tasks that sleep on the system's clock, which share the runtime's timers.
+///
+/// Nearly all sleeps are limits that are cancelled long before they end. A timer of the runtime costs as much as a part of a
+/// query, and stays after its task was cancelled until its time has come. Here a cancelled sleep leaves nothing behind.
+final class SleepQueue: Sendable {
+    static let shared = SleepQueue()
+
+    fileprivate typealias Sleeper = UnsafeContinuation<Void, any Error>
+
+    fileprivate struct State: Sendable {
+        var lastNumber: UInt64 = 0
+        var sleepers: [UInt64: Sleeper] = [:]
+        /// The numbers of sleeps that were cancelled before they began.
+        var cancelled: Set<UInt64> = []
+        /// A binary heap; it may have the moments of sleepers that are gone.
+        var moments: [Moment] = []
+        /// The moments for which timers are set, each before those in front of it.
+        var alarms: [MonotonicTime] = []
+    }
+
+    fileprivate struct Moment: Sendable {
+        var deadline: MonotonicTime
+        var number: UInt64
+    }
+
+    private let state = Lock(State())
+
+    /// Returns at `deadline`, or a little later.
+    /// - Throws: `CancellationError` as soon as the task is cancelled.
+    func sleep(until deadline: MonotonicTime) async throws {
+        try Task.checkCancellation()
+        let number = state.withLock { state in
+            state.lastNumber += 1
+            return state.lastNumber
+        }
+        defer { if Task.isCancelled { state.withLock { _ = $0.cancelled.remove(number) } } }
+        try await withTaskCancellationHandler {
+            try await withUnsafeThrowingContinuation { (sleeper: Sleeper) in
+                let (isCancelled, alarm): (Bool, MonotonicTime?) = state.withLock { state in
+                    if state.cancelled.remove(number) != nil { return (true, nil) }
+                    return (false, state.add(sleeper, number, until: deadline))
+                }
+                if isCancelled { sleeper.resume(throwing: CancellationError()) }
+                if let alarm { setAlarm(alarm) }
+            }
+        } onCancel: {
+            let sleeper = state.withLock { $0.remove(number) }
+            sleeper?.resume(throwing: CancellationError())
+        }
+    }
+
+    private func setAlarm(_ moment: MonotonicTime) {
+        Task.detached { [self] in
+            try? await Task.sleep(for: moment - SystemTimeSource().now(), clock: .continuous)
+            let now = SystemTimeSource().now()
+            let (woken, next) = state.withLock { $0.wake(at: now, alarm: moment) }
+            for sleeper in woken { sleeper.resume() }
+            if let next { setAlarm(next) }
+        }
+    }
+}
+
+extension SleepQueue.State {
+    /// - Returns: The moment for which a timer is to be set, where none is set for so early.
+    fileprivate mutating func add(
+        _ sleeper: SleepQueue.Sleeper,
+        _ number: UInt64,
+        until deadline: MonotonicTime
+    ) -> MonotonicTime? {
+        sleepers[number] = sleeper
+        if moments.count > 2 * sleepers.count + 64 {
+            // Those that are gone outnumber the others. A sorted list is a heap.
+            moments = moments.filter { sleepers[$0.number] != nil }.sorted { $0.deadline < $1.deadline }
+        }
+        moments.append(SleepQueue.Moment(deadline: deadline, number: number))
+        siftUp(moments.count - 1)
+        return nextAlarm()
+    }
+
+    /// - Returns: The sleeper, to be told; nil when it was woken, or does not sleep yet.
+    fileprivate mutating func remove(_ number: UInt64) -> SleepQueue.Sleeper? {
+        guard let sleeper = sleepers.removeValue(forKey: number) else {
+            cancelled.insert(number)
+            return nil
+        }
+        return sleeper
+    }
+
+    /// Takes out those whose time has come.
+    /// - Parameter rung: The alarm that went off.
+    /// - Returns: Also the moment for which a timer is to be set.
+    fileprivate mutating func wake(
+        at now: MonotonicTime,
+        alarm rung: MonotonicTime
+    ) -> ([SleepQueue.Sleeper], MonotonicTime?) {
+        var woken: [SleepQueue.Sleeper] = []
+        while let first = moments.first, first.deadline <= now || sleepers[first.number] == nil {
+            removeFirst()
+            if let sleeper = sleepers.removeValue(forKey: first.number) { woken.append(sleeper) }
+        }
+        if let index = alarms.lastIndex(of: rung) { alarms.remove(at: index) }
+        return (woken, nextAlarm())
+    }
+
+    private mutating func nextAlarm() -> MonotonicTime? {
+        guard let first = moments.first?.deadline, alarms.last.map({ first < $0 }) ?? true else { return nil }
+        alarms.append(first)
+        return first
+    }
+
+    private mutating func siftUp(_ start: Int) {
+        var index = start
+        while index > 0, moments[index].deadline < moments[(index - 1) / 2].deadline {
+            moments.swapAt(index, (index - 1) / 2)
+            index = (index - 1) / 2
+        }
+    }
+
+    private mutating func removeFirst() {
+        moments.swapAt(0, moments.count - 1)
+        moments.removeLast()
+        var index = 0
+        while true {
+            var least = index
+            for child in [2 * index + 1, 2 * index + 2]
+            where child < moments.count && moments[child].deadline < moments[least].deadline {
+                least = child
+            }
+            guard least != index else { return }
+            moments.swapAt(index, least)
+            index = least
+        }
+    }
+}

@@ -1,0 +1,60 @@
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Sleeping on the system's clock", .timeLimit(.minutes(10)))
+struct SleepQueueTests {
+    private let clock = SystemTimeSource()
+
+    @Test("a thousand sleeps end in their time, those of earlier deadlines first, and none before it")
+    func order() async throws {
+        let clock = clock
+        let start = clock.now()
+        let delays = (0..<1_000).map { Duration.milliseconds(($0 * 37) % 100) }
+        let early = try await withThrowingTaskGroup(of: Bool.self) { group in
+            for delay in delays {
+                group.addTask {
+                    try await clock.sleep(until: start + delay)
+                    return clock.now() < start + delay
+                }
+            }
+            return try await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+        }
+        #expect(early == 0)
+        #expect(clock.now() - start < .seconds(60))
+    }
+
+    @Test("a sleep with an earlier deadline than all others does not wait for theirs")
+    func earlier() async throws {
+        let clock = clock
+        let long = Task { try await clock.sleep(until: clock.now() + .seconds(600)) }
+        let start = clock.now()
+        try await clock.sleep(until: start + .milliseconds(20))
+        #expect((Duration.milliseconds(20)..<Duration.seconds(60)).contains(clock.now() - start))
+        long.cancel()
+        await #expect(throws: CancellationError.self) { try await long.value }
+    }
+
+    @Test("a cancelled sleep ends at once, whether it is cancelled before, during or at its end")
+    func cancelled() async throws {
+        let clock = clock
+        for round in 0..<500 {
+            let task = Task { try await clock.sleep(until: clock.now() + .seconds(600)) }
+            if round.isMultiple(of: 2) { await Task.yield() }
+            task.cancel()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        for _ in 0..<500 {
+            let end = clock.now() + .microseconds(200)
+            let task = Task { try await clock.sleep(until: end) }
+            try? await clock.sleep(until: end)
+            task.cancel()
+            _ = await task.result
+        }
+    }
+
+    @Test("a moment that is past is no sleep")
+    func past() async throws {
+        try await clock.sleep(until: clock.now())
+        try await clock.sleep(until: MonotonicTime(nanoseconds: 0))
+    }
+}
