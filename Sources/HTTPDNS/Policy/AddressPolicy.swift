@@ -39,11 +39,13 @@ public struct AddressPolicy: Hashable, Sendable {
     ///   - route: The route of the name, for every source; nil when there is none. Its ``Route/allowed`` blocks are added to
     ///     those of the policy. Its ``Route/only`` blocks hold for every source but two: a request that names its addresses
     ///     itself (`pinnedTo`), and an address in the URL, which has no name.
+    ///   - provider: The name of the provider, for the text.
     public func refusal(
         of address: IPAddress,
         from source: Resolution.Source,
         providerScope scope: AddressScope?,
-        route: Route? = nil
+        route: Route? = nil,
+        provider: String? = nil
     ) -> String? {
         if let denial = denial(of: address) { return denial }
         let purpose = SpecialPurpose.of(address)
@@ -51,7 +53,7 @@ public struct AddressPolicy: Hashable, Sendable {
             !allowed.contains(where: { $0.contains(address) }),
             route?.allowed.contains(where: { $0.contains(address) }) != true
         {
-            return refusal(of: address, purpose, from: source, providerScope: scope)
+            return refusal(of: address, purpose, from: source, providerScope: scope, provider: provider)
         }
         guard let route, Self.isBound(source, by: route), !route.only.contains(where: { $0.contains(address) }) else {
             return nil
@@ -65,8 +67,8 @@ public struct AddressPolicy: Hashable, Sendable {
     /// - Parameters:
     ///   - scope: The most private scope among the addresses.
     ///   - source: The source of the addresses.
-    ///   - providerScope: As for ``refusal(of:from:providerScope:route:)``.
-    ///   - route: As for ``refusal(of:from:providerScope:route:)``.
+    ///   - providerScope: As for ``refusal(of:from:providerScope:route:provider:)``.
+    ///   - route: As for ``refusal(of:from:providerScope:route:provider:)``.
     public func admits(
         everythingOfScope scope: AddressScope,
         from source: Resolution.Source,
@@ -94,7 +96,8 @@ public struct AddressPolicy: Hashable, Sendable {
         of address: IPAddress,
         _ purpose: SpecialPurpose,
         from source: Resolution.Source,
-        providerScope scope: AddressScope?
+        providerScope scope: AddressScope?,
+        provider: String?
     ) -> String {
         let what = "\(address) is \(purpose.text)"
         let remedy = "\(address) in policy.allow or the route's allow"
@@ -104,7 +107,8 @@ public struct AddressPolicy: Hashable, Sendable {
             source == .system
             ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
             : "the provider's answers may be no more private than \(limit)"
-        return "\(what), and \(reason); allow it with answers: \(purpose.scope) of the provider, or with \(remedy)"
+        return
+            "\(what), and \(reason); allow it with answers: \(purpose.scope) of the provider\(provider.map { " \"\($0)\"" } ?? ""), or with \(remedy)"
     }
 
     private func refusal(of address: IPAddress, by route: Route) -> String {

@@ -400,6 +400,7 @@ extension Resolver {
             origin.source,
             providerScope: origin.providerScope,
             route: policyRoute(origin, question, routes),
+            provider: origin.provider,
             host: question.host.description,
             by: settings
         )

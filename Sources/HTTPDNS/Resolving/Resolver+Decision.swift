@@ -261,6 +261,7 @@ extension Resolver {
         _ source: Resolution.Source,
         providerScope: AddressScope?,
         route: Route?,
+        provider: String? = nil,
         host: String,
         by settings: LiveSettings
     ) throws(ResolutionError) -> [Endpoint] {
@@ -272,7 +273,8 @@ extension Resolver {
                 of: endpoint.address,
                 from: source,
                 providerScope: providerScope,
-                route: route
+                route: route,
+                provider: provider
             )
             guard let refusal else { continue }
             refusals.append(refusal)

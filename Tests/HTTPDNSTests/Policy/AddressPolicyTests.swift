@@ -151,6 +151,13 @@ struct AddressPolicyTests {
     @Test("a refusal says what the address is, why it is refused, and how to allow it")
     func teaches() throws {
         let policy = AddressPolicy()
+        let named = policy.refusal(
+            of: IPAddress(v4: 10, 0, 0, 2),
+            from: .provider,
+            providerScope: nil,
+            provider: "corp"
+        )
+        #expect(named?.contains("allow it with answers: private of the provider \"corp\", or with") == true)
         #expect(
             policy.refusal(of: IPAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
                 == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
