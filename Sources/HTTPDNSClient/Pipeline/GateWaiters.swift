@@ -53,6 +53,8 @@ final class GateWaiters: Sendable {
         } onCancel: {
             release(number)
         }
+        // A cancellation after the wait was over has left its number.
+        state.withLock { _ = $0.released.remove(number) }
     }
 
     func release(_ number: Int) {
