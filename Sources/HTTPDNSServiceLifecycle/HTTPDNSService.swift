@@ -14,14 +14,22 @@ internal import UnixSignals
 public struct HTTPDNSService: Service, CustomStringConvertible {
     private let client: HTTPDNSClient
     private let drainingTime: Duration
+    private let reloadsOnHangUp: Bool
 
     /// Creates a service; ``run()`` makes it work.
     /// - Parameters:
     ///   - client: The client, which is shut down at the end whatever the end is.
     ///   - drainingTime: How long requests in flight may go on after a graceful shutdown has begun. Zero cuts them at once. A
     ///     group with a `maximumGracefulShutdownDuration` below it cuts them then.
-    public init(client: HTTPDNSClient, drainingFor drainingTime: Duration = .seconds(10)) {
+    ///   - reloadsOnHangUp: Whether SIGHUP makes the client read its file again. Pass `false` where another service of the group
+    ///     handles the signal.
+    public init(
+        client: HTTPDNSClient,
+        drainingFor drainingTime: Duration = .seconds(10),
+        reloadsOnHangUp: Bool = true
+    ) {
         self.client = client
+        self.reloadsOnHangUp = reloadsOnHangUp
         self.drainingTime = drainingTime
     }
 
@@ -30,7 +38,7 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
 
     /// Whether it takes the signal SIGHUP. Not so for settings from code, for which the signal has no meaning, and not when
     /// the client takes it by itself.
-    package var takesHangUp: Bool { client.reloads.source != nil && !client.takesHangUp }
+    package var takesHangUp: Bool { reloadsOnHangUp && client.reloads.source != nil && !client.takesHangUp }
 
     /// Lasts until the group's graceful shutdown or a cancellation, and then until the client is shut down. Called outside of
     /// a group, it ends by cancellation alone.

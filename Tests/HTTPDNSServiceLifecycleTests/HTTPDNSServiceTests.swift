@@ -1,6 +1,8 @@
 #if ServiceLifecycle
+import Foundation
 import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSConfiguration
 import HTTPDNSServiceLifecycle
 import ServerRig
 import ServiceLifecycle
@@ -94,6 +96,19 @@ struct HTTPDNSServiceTests {
         }
         waiting.gate.open()
     }
+
+    #if YAML
+    @Test("SIGHUP is the service's, unless the program keeps it")
+    func hangUp() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "service-\(UUID()).yaml").path
+        try Data("version: 1\n".utf8).write(to: URL(filePath: path))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let client = try await HTTPDNSClient(configuration: .file(path))
+        #expect(HTTPDNSService(client: client).takesHangUp)
+        #expect(!HTTPDNSService(client: client, reloadsOnHangUp: false).takesHangUp)
+        try await client.shutdown()
+    }
+    #endif
 
     @Test("settings from code leave SIGHUP alone")
     func code() async throws {
