@@ -1,5 +1,5 @@
 internal import CurlTransport
-public import HTTPDNS
+internal import HTTPDNS
 internal import HTTPTypes
 
 // Requests and responses hold passwords, tokens and cookies. Printed, interpolated, dumped or reflected they show method, URL, status and
@@ -35,22 +35,6 @@ extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var debugDescription: String { description }
     /// Nothing inside.
     public var customMirror: Mirror { Mirror(self, children: []) }
-}
-
-extension RequestOptions: CustomReflectable {
-    /// Everything but ``rolloutKey``, which may be a user's number.
-    public var customMirror: Mirror {
-        Mirror(
-            self,
-            children: [
-                "pinnedTo": pinnedTo as Any, "bypass": bypass, "proxy": proxy, "unixSocket": unixSocket as Any,
-                "reachableNetworks": reachableNetworks, "deadline": deadline, "families": families as Any,
-                "hostHeader": hostHeader as Any, "withoutHeaders": withoutHeaders,
-                "maximumResponseBody": maximumResponseBody, "decodesBody": decodesBody, "versions": versions,
-                "priority": priority, "redirects": redirects, "retries": retries,
-            ]
-        )
-    }
 }
 
 extension ClientResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -108,7 +108,7 @@ private final class TickingClock: TimeSource {
 }
 
 /// Keeps the steps of its tasks until a test lets them go.
-private final class HeldExecutor: TaskExecutor {
+private final class HeldExecutor: CallExecutor {
     private struct State {
         var jobs: [UnownedJob] = []
         var isOpen = false
@@ -123,6 +123,10 @@ private final class HeldExecutor: TaskExecutor {
             return state.isOpen
         }
         if isOpen { run(job) }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try await Task.sleep(for: deadline - SystemTimeSource().now())
     }
 
     func jobs(atLeast count: Int) async {
