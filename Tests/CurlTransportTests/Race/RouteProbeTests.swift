@@ -26,7 +26,7 @@ struct RouteProbeTests {
     }
 
     #if os(Linux)
-    @Test("this machine has IPv6 with an address beyond loopback and one link, or a route to the Internet")
+    @Test("IPv6 takes an address beyond loopback and link, or a route to the Internet")
     func machine() throws {
         let table = (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8)) ?? ""
         let addresses = table.split(separator: "\n").compactMap { $0.split(separator: " ").first }

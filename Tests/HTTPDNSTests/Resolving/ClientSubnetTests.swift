@@ -21,7 +21,7 @@ struct ClientSubnetTests {
     }
 
     @Test(
-        "an answer whose scope is 0 is shared by all networks, and one without a scope is not",
+        "an answer of scope 0 is shared by all networks, one without a scope is not",
         arguments: [true, false]
     )
     func scopeZero(holdsForAllClients: Bool) async throws {
@@ -38,7 +38,7 @@ struct ClientSubnetTests {
         #expect(fixture.resolver.counters.cacheEntries == (holdsForAllClients ? 1 : 51))
     }
 
-    @Test("a shared answer serves past its life, and is asked for with the network of the question")
+    @Test("a shared answer serves past its life, and is renewed for the asking network")
     func sharedStale() async throws {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
         var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))

@@ -112,7 +112,7 @@ struct FlightTableTests {
         #expect(!table.isUnderWay("a"))
     }
 
-    @Test("a flight that only completes an answer is left to itself by a question that needs a whole one")
+    @Test("a question that needs a whole answer joins no flight that completes one")
     func partial() {
         var table = Table()
         let flight = table.open("a", isPartial: true, at: start, mayStart: { true })!

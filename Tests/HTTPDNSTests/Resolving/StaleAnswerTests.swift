@@ -49,7 +49,7 @@ struct StaleAnswerTests {
         #expect(fixture.provider.queries.count == 2)
     }
 
-    @Test("the 300 ms count from the start of the lookup, not from each question that joins it")
+    @Test("the 300 ms count from the start of the lookup, not from each question")
     func waitsOnce() async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))

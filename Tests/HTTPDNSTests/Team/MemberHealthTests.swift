@@ -189,7 +189,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("while others are answered, names that fail need as many as were answered of late, 16 at most")
+    @Test("as many names must fail as were answered of late, 3 at least and 16 at most")
     func shareOfFailures() throws {
         for (answers, needed) in [(0, 3), (3, 3), (4, 4), (10, 10), (100, 16)] {
             var subject = Subject()

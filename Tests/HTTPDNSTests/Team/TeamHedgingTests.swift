@@ -38,7 +38,7 @@ struct TeamHedgingTests {
         #expect(team.reports.map(\.isLate) == [false, true])
     }
 
-    @Test("of a burst that meets a slow start ten questions are hedged, and later one in ten")
+    @Test("of a burst to a slow provider ten questions are hedged, later one in ten")
     func hedgeBudget() throws {
         let limits = ProviderLimits(maximumInFlight: 1000)
         var team = TeamSimulation(
@@ -57,7 +57,7 @@ struct TeamHedgingTests {
         #expect(team.sent.count { $0.provider == "quick" } == 13)
     }
 
-    @Test("questions that came before a provider was known to be down go on after four delays, without a budget")
+    @Test("after four delays of silence a question goes on without a budget")
     func hedgesAwayFromDead() throws {
         var team = TeamSimulation([
             ("dead", Simulation.blackHole), ("quick", Simulation.answering(after: .milliseconds(10))),

@@ -48,7 +48,7 @@ struct SecretTests {
         #expect(error?.description.contains("chmod 600") == true)
     }
 
-    @Test("a file system that hangs costs one thread, and holds up neither other tasks nor other secrets")
+    @Test("a file system that hangs holds up neither other tasks nor other secrets")
     func hangs() async throws {
         let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
         try #require(mkfifo(path, 0o600) == 0)
