@@ -24,22 +24,20 @@ struct VendorSecretTests {
         }
     }
 
-    static let accounts: [Account] = {
-        var accounts = [Account(kind: "tencent", answer: "\(name).:203.0.113.7,60-0|198.51.100.1")]
-        #if Signing
-        let family = #"{"ips":["203.0.113.7"],"ttl":60}"#
-        accounts.append(
-            Account(
-                kind: "alibaba-v2",
-                answer: #"{"code":"success","mode":0,"data":{"answers":[{"dn":"\#(name)","v4":\#(family)}]}}"#
-            )
-        )
-        accounts.append(
-            Account(kind: "alibaba-v1", answer: #"{"host":"\#(name)","ips":["203.0.113.7"],"ipsv6":[],"ttl":60}"#)
-        )
-        #endif
-        return accounts
-    }()
+    static let accounts = [Account(kind: "tencent", answer: "\(name).:203.0.113.7,60-0|198.51.100.1")] + signed
+
+    #if Signing
+    private static let signed = [
+        Account(
+            kind: "alibaba-v2",
+            answer: #"{"code":"success","mode":0,"data":{"answers":[{"dn":"\#(name)","v4":\#(family)}]}}"#
+        ),
+        Account(kind: "alibaba-v1", answer: #"{"host":"\#(name)","ips":["203.0.113.7"],"ipsv6":[],"ttl":60}"#),
+    ]
+    private static let family = #"{"ips":["203.0.113.7"],"ttl":60}"#
+    #else
+    private static let signed: [Account] = []
+    #endif
 
     /// A service that answers every query alike.
     private func server(_ account: Account) throws -> RawServer {
@@ -115,7 +113,7 @@ struct VendorSecretTests {
         #expect(try await client.resolve(Self.name).provider == "vendor")
         let socket = try ControlSocket(client: client, path: "\(folder.path)/s")
         var texts = ["\(client.diagnostics())"]
-        for arguments in [["dump"], ["dump", "--json"], ["watch", "--json", "--count", "1"], ["switch"]] {
+        for arguments in [["dump"], ["dump", "--json"], ["watch", "--json", "--count", "1"], ["switch", "on"]] {
             let run = try await Program.run(arguments + ["--socket", socket.path])
             #expect(run.status == 0, "\(arguments): \(run)")
             texts += [run.output, run.error]
