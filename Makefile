@@ -40,6 +40,8 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
+	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter CacheFloodTests/processIsFlat
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
 	$(call step,documentation comments)
@@ -87,7 +89,8 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter GoAwayTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
 	HTTPDNS_TEST_LONG=1 swift test --skip-build --filter 'RaceModelTests|SlowReaderTests|NilLimitTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
+	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^CurlTransportTests.SelectionTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 .PHONY: sanitize

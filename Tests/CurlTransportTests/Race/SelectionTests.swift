@@ -85,12 +85,18 @@ struct SelectionTests {
         for three in [random, given] { await three.transport.shutdown() }
     }
 
-    @Test("row 22: fastest: an address whose answers take 500 ms longer is asked once", arguments: Driver.allCases)
-    func fastest(driver: Driver) async throws {
-        let three = try three(driver, .fastest, first: [.readHead, .pause(.milliseconds(500)), .sendText(Self.ok)])
+    @Test(
+        "fastest: an address whose responses take 50 or 500 ms longer is hardly asked",
+        arguments: Driver.allCases,
+        [50, 500]
+    )
+    func fastest(driver: Driver, milliseconds: Int) async throws {
+        let first: [RawServer.Step] = [.readHead, .pause(.milliseconds(milliseconds)), .sendText(Self.ok)]
+        let three = try three(driver, .fastest, first: first)
         _ = try await three.fetch(90)
-        // A busy machine may make another one slow for a while.
-        #expect(three.counts.reduce(0, +) == 90 && three.counts[0] <= 9, "\(three.counts)")
+        // A busy machine may make another one slow for a while, and 50 ms is not much there.
+        let most = ServerRig.hasMachineForItself ? 1 : milliseconds == 50 ? 20 : 9
+        #expect(three.counts.reduce(0, +) == 90 && three.counts[0] <= most, "\(three.counts)")
         await three.transport.shutdown()
     }
 

@@ -16,7 +16,8 @@ struct NilLimitTests {
         arguments: [nil, Duration.seconds(400)]
     )
     func handshake(limit: Duration?) async throws {
-        let server = try RawServer(.hang)
+        // The beginning of a TLS record, at which libcurl looks at its limits.
+        let server = try RawServer(.pause(.seconds(304)), .send([0x16, 0x03]), .hang)
         let fixture = TransportFixture(.platformDefault)
         let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1") {
             ($0.connect, $0.tls) = (limit, limit)

@@ -11,6 +11,9 @@ import Testing
 struct DeadAddressTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
+    /// The default delay after which the next address is tried, and ten times as much.
+    private static let delay = Duration.milliseconds(250)..<Duration.milliseconds(2_500)
+
     private func settings(_ targets: [String]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(targets)
@@ -36,16 +39,20 @@ struct DeadAddressTests {
             let first = try await client.post("http://one.test/", body: .text("x"))
             try await first.text()
             #expect(first.exchanges.last?.remote.port == good.port)
-            // The stagger is 250 ms. No time limit has passed, which would be a failed attempt.
-            #expect(first.exchanges.last?.timings.race.map { $0 >= .milliseconds(250) } == true)
+            // The delay is 250 ms, ten times as long at most. No time limit has passed, which would be a failed attempt.
+            #expect(first.exchanges.last?.timings.race.map { Self.delay ~= $0 } == true)
+            #expect(first.exchanges.last?.timings.total.map { $0 < .seconds(4) } == true)
             #expect(first.exchanges.last?.failedAttempts.isEmpty == true)
             #expect(good.connections.map(\.text).joined().count(of: "POST") == 1)
+            let began = ContinuousClock.now
             for _ in 0..<1_000 {
                 let response = try await client.post("http://one.test/", body: .text("x"))
                 try await response.text()
                 let exchange = try #require(response.exchanges.last)
                 #expect(exchange.remote.port == good.port && exchange.timings.race == nil && exchange.reusedConnection)
             }
+            // A delay for each would be 250 s.
+            #expect(began.duration(to: .now) < .seconds(60))
         }
         #expect(good.connections.count == 1)
         #expect(good.connections[0].text.count(of: "POST") == 1_001)
@@ -65,6 +72,8 @@ struct DeadAddressTests {
             let failed = try #require(first.exchanges.last).failedAttempts
             #expect(failed.map(\.endpoint.port) == bad.map(\.port))
             #expect(failed.map(\.stage) == [.connect, .connect])
+            // A refusal is not waited for: the connect limit is 60 s.
+            #expect(first.exchanges.last?.timings.total.map { $0 < .seconds(6) } == true)
             #expect(failed.map(\.failure) == ["Connection refused", "Connection refused"])
             for _ in 0..<10 {
                 let response = try await client.post("http://one.test/", body: .text("x"))
@@ -116,7 +125,7 @@ struct DeadAddressTests {
             try await first.text()
             let exchange = try #require(first.exchanges.last)
             #expect(exchange.failedAttempts.count == (trouble == .refusing ? 1 : 0))
-            #expect(exchange.timings.race != nil)
+            #expect(exchange.timings.race.map { $0 < Self.delay.upperBound } == true)
             for _ in 0..<alone { try await expectFree(client, at: good) }
             for _ in 0..<batches {
                 try await withThrowingTaskGroup(of: Void.self) { group in
@@ -157,8 +166,10 @@ struct DeadAddressTests {
             for _ in 0..<50 { try await client.get("http://one.test/").text() }
             try await old.swallow(.all)
             for number in 0..<20 {
+                let began = ContinuousClock.now
                 let response = try await client.get("http://one.test/")
                 try await response.text()
+                #expect(began.duration(to: .now) < .seconds(10))
                 let exchange = try #require(response.exchanges.last)
                 #expect(exchange.remote.port == good.port && exchange.failedAttempts.isEmpty)
                 // The first one waits for the stagger, the others for nothing.

@@ -82,7 +82,9 @@ struct DeadHTTP2ConnectionTests {
             try await warm(client, way, count: 50)
             way.relay.swallow()
             for number in 0..<20 {
+                let began = ContinuousClock.now
                 let response = try await way.get(client)
+                #expect(began.duration(to: .now) < .seconds(10))
                 let exchange = try #require(response.exchanges.last)
                 // No time limit of the first address has passed: its end would be a failed attempt in the trail.
                 #expect(response.version == .http2 && exchange.remote == way.good && exchange.failedAttempts.isEmpty)

@@ -60,10 +60,11 @@ struct QuietClientTests {
             #expect(provider.queries.count == asked)
             #expect(asked >= 1_000)
             let milliseconds = after.milliseconds - before.milliseconds
-            #expect(milliseconds < Double(20 * seconds), "\(milliseconds) ms of CPU")
+            // 20 ms in a minute are aimed at.
+            #expect(milliseconds < 20, "\(milliseconds) ms of CPU in \(seconds) s")
             let wakeUps = after.wakeUps - before.wakeUps
             // The runtime's own, one a second and for each thread that it lets go, are among them.
-            #expect(wakeUps < 10 * seconds, "\(wakeUps) wake-ups in \(seconds) s")
+            #expect(wakeUps <= 2 * seconds, "\(wakeUps) wake-ups in \(seconds) s")
             print("idle \(seconds) s: \(milliseconds) ms of CPU, \(wakeUps) wake-ups, 0 of \(asked) queries")
         }
     }

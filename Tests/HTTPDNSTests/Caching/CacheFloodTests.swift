@@ -1,4 +1,6 @@
+import Foundation
 import HTTPDNSPrimitives
+import ServerRig
 import Testing
 
 @testable import HTTPDNS
@@ -39,6 +41,29 @@ struct CacheFloodTests {
         #expect(cache.count == 10_000)
         // Random names differ in length by a few bytes, and nothing else may differ.
         if let bytes { #expect(bytes.upperBound - bytes.lowerBound < bytes.lowerBound / 20) }
+    }
+
+    @Test(
+        "The memory of the process is flat while a million names pass through a full cache",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
+    func processIsFlat() throws {
+        let cache = AnswerCache(entries: 1_000, bytes: 8 << 20)
+        func flood(_ names: Range<Int>) {
+            for number in names { put(AnswerKey(HostName(canonical: "n\(number).test")), into: cache) }
+        }
+        flood(0..<100_000)
+        let before = try residentBytes()
+        flood(100_000..<1_000_000)
+        let grown = try residentBytes() - before
+        print("measured: \(grown) bytes more after 900,000 further names")
+        // One byte for each of them would be 900 KB.
+        #expect(grown < 4 << 20, "\(grown)")
+    }
+
+    private func residentBytes() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
     }
 
     @Test("invariant 12: the limit of bytes holds for the sum of all shards, whatever names come")

@@ -53,6 +53,9 @@ struct ManyQuestionsTests {
         #expect(tally.fresh + tally.cached + tally.stale + tally.refused == 1_000)
         #expect(counters.answers.values.reduce(0, +) == 1_000 - tally.refused)
         #expect(counters.negativeHits > 0 && counters.failureHits > 0 && counters.misses > 0)
+        // Each name is asked for 200 times, and the first of them is no hit. Each miss asks a provider at least.
+        #expect(counters.negativeHits < 200 && counters.negativeHits + counters.failureHits <= tally.refused)
+        #expect(counters.misses <= fixture.providers.reduce(0) { $0 + $1.queries.count })
         #expect(counters.overloaded == 0 && counters.immediate == 0 && counters.policyRefusals == 0)
         for provider in fixture.providers {
             let counted = try #require(counters.providers[provider.name])
