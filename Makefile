@@ -108,7 +108,7 @@ nested: ## Build the examples, and run their tests
 .PHONY: bench
 bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release build)
 	@Benchmarks/run
-	@Benchmarks/run --scenario resolver
+	@Benchmarks/run --scenario resolver --check
 
 .PHONY: fuzz
 fuzz: build-dependencies ## Feed the parsers with broken input

@@ -16,6 +16,22 @@ struct ReloadFigures: Codable, Sendable {
     var lookUp: Double
     var lookUpP99: Double
     var lookUpP999: Double
+
+    /// Milliseconds that a replacement may take: ten times the aim of 50 ms.
+    private static let longestReplacement = 500.0
+    /// Nanoseconds that 99 of 100 look-ups may take meanwhile.
+    private static let longestLookUp = 1_000_000.0
+
+    /// The bound that is missed; nil when none is.
+    var missedBound: String? {
+        if p50 > ReloadFigures.longestReplacement {
+            return "\(way): \(p50) ms, and \(ReloadFigures.longestReplacement) ms are allowed"
+        }
+        if lookUpP99 > ReloadFigures.longestLookUp {
+            return "\(way): look-ups of \(lookUpP99) ns, and \(ReloadFigures.longestLookUp) ns are allowed"
+        }
+        return nil
+    }
 }
 
 enum ReloadScenario {

@@ -278,7 +278,8 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("Ten thousand rules are read and applied within ten times of 50 ms, and no question waits for it")
+    // `make bench` measures a release build: 500 ms at most.
+    @Test("Ten thousand rules are read and applied, and no question waits for it")
     func tenThousandRules() async throws {
         func text(_ octet: Int) -> String {
             var text = "version: 1\nmappings:\n"
@@ -287,16 +288,30 @@ struct FollowedFileTests {
         }
         try await withClient(text(1)) { client, folder in
             try folder.write(text(2), "httpdns.yaml")
-            let begin = ContinuousClock.now
-            try await client.reload()
-            let taken = ContinuousClock.now - begin
+            let isOver = Lock(false)
+            let reload = Task {
+                defer { isOver.withLock { $0 = true } }
+                let begin = ContinuousClock.now
+                try await client.reload()
+                return begin.duration(to: .now)
+            }
+            var (times, answers): ([Duration], [String]) = ([], [])
+            while !isOver.withLock({ $0 }) {
+                let begin = ContinuousClock.now
+                answers.append(try await address(client, "h9999.test"))
+                times.append(begin.duration(to: .now))
+                // The others on this machine have their turn.
+                try await Task.sleep(for: .milliseconds(1))
+            }
+            let taken = try await reload.value
             #expect(try await address(client, "h9999.test") == "203.0.113.2")
-            #if DEBUG
-            print("10,000 rules, debug build: \(taken)")
-            #else
-            #expect(taken < .milliseconds(500), "\(taken)")
-            print("10,000 rules: \(taken)")
-            #endif
+            #expect(
+                Set(answers).isSubset(of: ["203.0.113.1", "203.0.113.2"]) && answers.count > 10,
+                "\(answers.count)"
+            )
+            let slowest = try #require(times.max())
+            #expect(slowest < taken / 2, "\(taken), a question \(slowest)")
+            print("10,000 rules: \(taken); \(times.count) questions meanwhile, the slowest \(slowest)")
         }
     }
 }

@@ -273,7 +273,7 @@ struct ReloadTests {
         #expect(word.generation == 1 << 40 && word.epoch == .max && !word.isPlain)
     }
 
-    @Test("10,000 rules are replaced in a moment, and questions are answered meanwhile")
+    @Test("10,000 rules are replaced, and questions are answered meanwhile")
     func manyRules() async throws {
         let fixture = try fixture()
         _ = try await fixture.resolve("img.shop.test")
@@ -288,11 +288,20 @@ struct ReloadTests {
         let resolver = fixture.resolver
         let settings = fixture.settings
         let clock = ContinuousClock()
-        let reloaded = try clock.measure {
+        let isOver = Lock(false)
+        let reload = Task.detached {
+            defer { isOver.withLock { $0 = true } }
             var changed = settings
             changed.mappings = second
-            try resolver.reload(changed)
+            return try clock.measure { [changed] in try resolver.reload(changed) }
         }
+        var answers: [[String]?] = []
+        repeat {
+            answers.append(try fixture.immediate("n9999.rules.test")?.addresses)
+            #expect(try isCached(fixture, "img.shop.test"))
+        } while !isOver.withLock { $0 }
+        let reloaded = try await reload.value
+        #expect(answers.allSatisfy { $0 == ["203.0.113.1"] || $0 == ["203.0.113.2"] } && answers.count > 10)
         #expect(try fixture.immediate("n9999.rules.test")?.addresses == ["203.0.113.2"])
         #expect(try isCached(fixture, "img.shop.test"))
         // The quickest of many, for a busy machine takes turns.
