@@ -93,11 +93,20 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^CurlTransportTests.SelectionTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
+# One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out is what has a
+# process start under a limit of descriptors, which the sanitizers need themselves, what measures time or memory, and a hundred thousand URLs.
+SANITIZED = ^(CurlTransport|HTTPDNSClient|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
+UNSANITIZED = CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
+
 .PHONY: sanitize
-sanitize: build-dependencies ## The resolver under everything at once for a minute, and the client's tests, watched by the thread sanitizer
+sanitize: dependencies ## The loop, the client, reloads and the watcher under the thread and the address sanitizer (half an hour)
 	$(call step,thread sanitizer)
 	HTTPDNS_STRESS_SECONDS=60 swift test --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter ResolverStressTests
-	swift test --skip-build --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter '^HTTPDNSClientTests\.'
+	swift test --skip-build --no-parallel --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize \
+		--filter '$(SANITIZED)' --skip '$(UNSANITIZED)'
+	$(call step,address sanitizer)
+	ASAN_OPTIONS=detect_leaks=0 swift test --no-parallel --sanitize address --scratch-path .build/sanitize-address \
+		--filter '$(SANITIZED)' --skip '$(UNSANITIZED)'
 
 # The examples are documentation: one that does not compile is worse than none.
 .PHONY: nested

@@ -24,7 +24,8 @@ struct FullQueue {
         let client = try await HTTPDNSClient(configuration: configuration)
         let admission = try #require(client.pipeline.admissions.first)
         holders = (0..<4).map { _ in Task { try await client.get("http://one.test/", deadline: .seconds(120)) } }
-        while admission.connections < 4, !Task.isCancelled { await Task.yield() }
+        // A request that has arrived has its place.
+        try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 4 }
         (self.server, self.client, self.admission) = (server, client, admission)
     }
 
@@ -48,7 +49,8 @@ struct FullQueue {
     func end() async throws {
         for holder in holders { holder.cancel() }
         for holder in holders { await #expect(throws: CancellationError.self) { try await holder.value } }
-        while admission.connections > 0, !Task.isCancelled { await Task.yield() }
+        // It waits for the transfers of the four, with which their places are given back.
         try await client.shutdown()
+        #expect(admission.connections == 0)
     }
 }
