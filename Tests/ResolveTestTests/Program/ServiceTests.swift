@@ -127,7 +127,7 @@ struct ServiceTests {
         #expect(typo.status == 1 && typo.output.isEmpty)
         #expect(typo.error.hasSuffix("refused: no route has the pattern \"*.tset\" (routes are: *.test)\n"), "\(typo)")
         #expect(service.client.killSwitch.offs.isEmpty)
-        var settings = try HTTPDNSClient.Configuration()
+        var settings = HTTPDNSClient.Configuration()
         settings.resolver.providers = [service.provider]
         settings.resolver.routes = try ["*.test", "img.test", "*.shop.test"].map {
             Route(try HostPattern($0), .providers(["backup"], fallback: .system))
