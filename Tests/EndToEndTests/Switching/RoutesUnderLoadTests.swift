@@ -33,7 +33,7 @@ struct RoutesUnderLoadTests {
         )
         var transport = TransportConfiguration()
         transport.trustRoots = .file(rig.certificateAuthorityFile)
-        transport.outlierEjection = configuration.connections.ejection
+        transport.ejection = configuration.connections.ejection
         let client = HTTPDNSClient(configuration: configuration, resolver: resolver, sender: Transport(transport))
         do {
             try await body(client)
