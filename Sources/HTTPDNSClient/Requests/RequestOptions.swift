@@ -47,7 +47,7 @@ public struct RequestOptions: Hashable, Sendable {
     /// The cases in which the request is sent again. The budget is the client's in any case.
     public var retries = RetryPolicy.inherited
     /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
-    /// host's name.
+    /// host's name. It is no place for a secret: it shows when the options are printed.
     public var rolloutKey: String?
     /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
     package var stopsBeforeSending = false

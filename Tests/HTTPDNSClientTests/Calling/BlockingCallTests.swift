@@ -171,28 +171,22 @@ struct BlockingCallTests {
             .sendText(unavailable),
             .repeatForever([.readHead, .sendText(Self.ok)])
         )
-        let provider = ScriptedProvider(answerScope: .loopback)
-        provider.delay(by: .milliseconds(50))
+        let provider = SlowProvider()
         // The last one is asked for by an async call as well, whose lookup is under way on the runtime's threads.
         let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
-        for name in names {
-            let address = IPAddress(v4: 127, 0, 0, 1)
-            provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: try HostName(name))
-        }
         let client = try await client(server.port) { configuration in
             configuration.resolver.providers = [provider]
-            configuration.resolver.routes = [Route(.any, .providers(["scripted"], fallback: .none))]
+            configuration.resolver.routes = [Route(.any, .providers(["slow"], fallback: .none))]
             configuration.retries = .standard
-            configuration.connections.perHost = 1
         }
         let shared = Task { try await client.get("http://n5.test:\(server.port)/").status }
-        await provider.queries(atLeast: 1)
+        while provider.queries.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
         let start = ContinuousClock.now
         let errors = await withTaskGroup(of: (any Error)?.self) { tasks in
             for name in names {
                 tasks.addTask {
                     var request = ClientRequest(url: "http://\(name):\(server.port)/")
-                    request.options.deadline = .seconds(20)
+                    request.options.deadline = .seconds(5)
                     do {
                         // A synchronous function hides the blocking from the compiler.
                         _ = try Self.answer(client, request)
@@ -209,6 +203,20 @@ struct BlockingCallTests {
         #expect(elapsed < .seconds(5), "\(elapsed)")
         #expect(try await shared.value == .ok)
         try await client.shutdown()
+    }
+
+    /// Answers about every name after 50 ms.
+    private final class SlowProvider: Provider {
+        let name = "slow"
+        let answerScope = AddressScope.loopback
+        let queries = Lock(0)
+
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            queries.withLock { $0 += 1 }
+            let clock = SystemTimeSource()
+            try await clock.sleep(until: clock.now() + .milliseconds(50))
+            return .addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(60))
+        }
     }
 
     private static func answer(_ client: HTTPDNSClient, _ request: ClientRequest) throws -> CollectedResponse {

@@ -41,7 +41,6 @@ struct RedactionTests {
 
     private var request: ClientRequest {
         var request = ClientRequest(method: .post, url: url, headerFields: fields, body: .text(Self.canary))
-        request.options.rolloutKey = Self.canary
         request.options.proxy = (try? Proxy("http://me:\(Self.canary)@proxy.test:3128")).map { .through($0) } ?? .direct
         return request
     }
