@@ -29,7 +29,10 @@ final class BlockingExecutor: CallExecutor {
         try Task.checkCancellation()
         let isOver = OneShot<Bool>()
         guard let timer = thread.enqueue(at: deadline, { isOver.deliver(true) }) else {
-            return try await Task.sleep(for: max(Duration.zero, deadline - SystemTimeSource().now()), clock: .continuous)
+            return try await Task.sleep(
+                for: max(Duration.zero, deadline - SystemTimeSource().now()),
+                clock: .continuous
+            )
         }
         let isTime = await withTaskCancellationHandler {
             await isOver.value()
