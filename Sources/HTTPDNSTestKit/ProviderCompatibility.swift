@@ -91,7 +91,7 @@ public struct ProviderCompatibility: Sendable {
     }
 
     private struct Check {
-        /// What a rule is about that does not bind every provider.
+        /// The subject of a rule that does not bind every provider.
         enum Topic {
             case timeLimit
             case ending

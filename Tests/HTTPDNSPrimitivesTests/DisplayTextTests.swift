@@ -24,7 +24,7 @@ struct DisplayTextTests {
         #expect(String(repeating: "\n", count: 200).escaped(limit: 80).count <= 84)
     }
 
-    @Test("a message on one line keeps its quotation marks, and is escaped once however often")
+    @Test("a message on one line keeps its quotation marks, and is escaped once")
     func escapesMessagesOnce() {
         let message = "its \"code\" is not \"success\"\n\u{1b}[31m \\"
         let line = message.onOneLine(limit: 80)

@@ -23,7 +23,7 @@ package final class WorkThread: Sendable {
         /// Whether the thread ends as soon as it has nothing to do.
         var isLeaving = false
 
-        /// What the thread does now, and when it has nothing to do for how long.
+        /// The thread's next work, or the time until which it has none.
         mutating func step(at now: MonotonicTime, restingUntil restEnd: MonotonicTime) -> Step {
             let due = timers.prefix { $0.deadline <= now }
             timers.removeFirst(due.count)

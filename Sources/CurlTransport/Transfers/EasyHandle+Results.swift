@@ -201,7 +201,7 @@ extension EasyHandle {
         return text.onOneLine(limit: Int(CURL_ERROR_SIZE))
     }
 
-    /// What the error of a request with a body says when the server may have answered it early (RFC 9113 section 8.1).
+    /// The words in the error of a request with a body when the server may have answered it early (RFC 9113 section 8.1).
     private var adviceAfterReset: String {
         guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
             return ""

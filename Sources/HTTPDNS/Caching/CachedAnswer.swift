@@ -180,7 +180,7 @@ package struct CachedAnswer: @unchecked Sendable {
         return .nothing
     }
 
-    /// What can be used at `now` of it and of an answer for all clients, which its key is closer than.
+    /// The answer that can be used at `now`, of it and of one for all clients, which its key is closer than.
     static func find(_ own: CachedAnswer?, orForAllClients shared: CachedAnswer?, at now: MonotonicTime) -> Finding {
         let finding = own?.find(at: now) ?? .nothing
         guard let shared else { return finding }

@@ -20,7 +20,7 @@ public protocol Provider: Sendable {
     /// - Throws: ``ProviderError`` when no family has an outcome of its own; `CancellationError` when the task is cancelled.
     func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer
 
-    /// How many names one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches. With more, names that are
+    /// The most names that one ``resolve(_:batch:)`` may have; 1 for a provider that knows no batches. With more, names that are
     /// asked for within 2 ms go into one batch.
     var batchLimit: Int { get }
 

@@ -1,6 +1,6 @@
 /// How much a provider may be asked: vendors bill, and refuse who asks too much.
 public struct ProviderLimits: Hashable, Sendable {
-    /// How many queries may be under way at once, at least 1; more wait for their turn. While one waits, a query makes room
+    /// The most queries that may be under way at once, at least 1; more wait for their turn. While one waits, a query makes room
     /// that takes longer than 250 ms and than eight times what 95 of 100 answers take, and fails. Where the provider answers
     /// nothing else meanwhile, it has ``ResolverConfiguration/attemptLimit`` at least.
     public var maximumInFlight: Int

@@ -14,7 +14,7 @@ public struct ResolverConfiguration: Sendable {
         public var minimumTimeToLive: Duration = .zero
         /// The longest time that a positive answer is kept.
         public var maximumTimeToLive: Duration = .seconds(3600)
-        /// How long addresses of the system resolver are kept, which tells no time to live.
+        /// The time that addresses of the system resolver are kept, which reports no time to live.
         public var systemTimeToLive: Duration = .seconds(30)
 
         /// How long past its time to live an answer may serve while nothing newer is to be had (RFC 8767); zero never. A

@@ -1,4 +1,4 @@
-/// How many questions may be put to a second provider because the first is slow: a tenth of all, after the first ten.
+/// The questions that may be put to a second provider because the first is slow: a tenth of all, after the first ten.
 struct HedgeBudget: Sendable {
     /// The most that may be saved up, in tenths of a hedge.
     static let most = 100

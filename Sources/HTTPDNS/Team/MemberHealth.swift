@@ -36,7 +36,7 @@ struct MemberHealth: Sendable {
     static let longestRest = Duration.seconds(30)
     /// The longest `Retry-After` that is believed: RFC 9520 remembers failures for five minutes at most.
     static let longestWish = Duration.seconds(300)
-    /// How many different names must fail in a row at a server that does answer, at least.
+    /// The least number of different names that must fail in a row at a server that does answer.
     static let failingNames = 3
     /// The least time for which a query keeps its place while other queries wait for one.
     static let leastPlaceTime = Duration.milliseconds(250)
@@ -97,7 +97,7 @@ struct MemberHealth: Sendable {
         return .healthy
     }
 
-    /// How long it has owed an answer and said nothing; nil when it owes none.
+    /// The time that it has owed an answer and said nothing; nil when it owes none.
     func silence(at now: MonotonicTime) -> Duration? { silentSince.map { now - $0 } }
 
     func isResting(at now: MonotonicTime) -> Bool {

@@ -5,12 +5,12 @@ internal import HTTPDNSPrimitives
 /// The first name waits ``window`` for others, or until there are as many as the provider takes. A name that the query leaves
 /// open is asked for by itself, and so is each when the whole query is refused: one name must not fail the others.
 final class NameGathering: Sendable {
-    /// How long the first name waits for others.
+    /// The time that the first name waits for others.
     static let window = Duration.milliseconds(2)
 
     fileprivate typealias Waiter = OneShot<Result<ProviderAnswer, any Error>>
 
-    /// What the names of one query have in common.
+    /// The properties that the names of one query share.
     fileprivate struct Kind: Hashable {
         let families: AddressFamilies
         let clientSubnet: AddressBlock?
@@ -60,7 +60,7 @@ final class NameGathering: Sendable {
         self.timeSource = timeSource
     }
 
-    /// How many questions wait for a query, or for its answer.
+    /// The number of questions that wait for a query, or for its answer.
     var count: Int { groups.withLock { $0.all.values.reduce(0) { $0 + $1.waiters.count } } }
 
     /// The answer about one name.

@@ -11,7 +11,7 @@ internal import Darwin
 
 /// A regular file that is read in pieces, on threads of ``ThreadPool/files``. It is closed with its last reference.
 final class ReadableFile: Sendable {
-    /// How much is read at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
+    /// The bytes that are read at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
     private let path: String

@@ -9,7 +9,7 @@ public struct InterceptionContext: Sendable {
     /// Which hop of the call this is, from 0: a second `next` of an application interceptor begins hop 1. Application
     /// interceptors themselves, which are above all hops, see 0.
     public internal(set) var hop: Int
-    /// When the whole call ends, with its body, on `SystemTimeSource`; nil when nothing limits it as a whole.
+    /// The moment at which the whole call ends, with its body, on `SystemTimeSource`; nil when nothing limits it as a whole.
     public let deadline: MonotonicTime?
     /// How deep this call is inside other calls of the same client, from 0.
     public let depth: Int
@@ -77,11 +77,11 @@ struct CallTime: Sendable {
         headLimit = own.isInherited ? settings.responseHead : nil
     }
 
-    /// When the body must have ended.
+    /// The moment at which the body must have ended.
     var deadline: MonotonicTime? { limit.map { start + $0 } }
-    /// When the head must be there.
+    /// The moment at which the head must be there.
     var headDeadline: MonotonicTime? { headLimit.map { headStart + $0 } }
-    /// When what comes before the head must have ended.
+    /// The moment at which all that comes before the head must have ended.
     var firstDeadline: MonotonicTime? {
         guard let head = headDeadline else { return deadline }
         return deadline.map { min($0, head) } ?? head

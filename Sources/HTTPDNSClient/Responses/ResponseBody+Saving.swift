@@ -2,7 +2,7 @@ internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 extension ResponseBody {
-    /// How much is written at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
+    /// The bytes that are written at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
     private static let portion = 256 * 1024
 
     /// Writes the body to a file, which is there whole or not at all: it is written beside its place under another name, and renamed

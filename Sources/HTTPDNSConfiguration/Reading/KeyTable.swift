@@ -173,7 +173,7 @@ package struct WordTable: Sendable {
     package static let selections = WordTable(words: ["automatic", "given", "round_robin", "random", "fastest"])
     /// What stands for hosts in metrics: never they themselves, of which there is no bound.
     package static let hostLabels = WordTable(words: ["routes"])
-    /// What becomes of a file that others may write.
+    /// The treatment of a file that others may write.
     package static let filePermissions = WordTable(words: ["warn", "refuse"])
     package static let orders = WordTable(words: ["given", "fastest"])
     /// What YAML 1.2 reads as a truth value; `yes` and `no` stay text.

@@ -62,9 +62,9 @@ final class FileWatch: ConfigurationWatch {
 /// Turns a new content of the file into settings, and applies them. Called from the watcher's thread, one after the other.
 private final class SettingsRenewal: Sendable {
     private struct State: Sendable {
-        /// What the client was made of, or code put in use since.
+        /// The settings that the client was made of, or that code put in use since.
         var settings: HTTPDNSClient.Configuration
-        /// What the file said when ``settings`` were put in use.
+        /// The file's content when ``settings`` were put in use.
         var base: HTTPDNSClient.Configuration
         /// What the file said when it was applied last.
         var said: HTTPDNSClient.Configuration
@@ -124,7 +124,7 @@ private final class SettingsRenewal: Sendable {
         }
     }
 
-    /// What `settings` have otherwise than the file has now stays as they have it.
+    /// Keeps what `settings` have otherwise than the file has now.
     func rebase(on settings: HTTPDNSClient.Configuration) {
         state.withLock { state in
             state.settings = settings

@@ -12,7 +12,7 @@ struct CheckReport {
     var policy: AddressPolicy
     var reachableNetworks: ReachableNetworks
     var proxy: ProxyRules
-    /// What is allowed, and hardly meant.
+    /// Settings that are allowed, and hardly meant.
     var warnings: [String]
 
     /// - Parameter permissions: The reason why others may change the file.

@@ -10,7 +10,7 @@ struct RewriteView: Sendable {
     var host: String
     /// The name for SNI and the certificate; nil for clear text and literals.
     var serverName: String?
-    /// What curl's `--resolve` takes; empty without addresses.
+    /// The value of curl's `--resolve`; empty without addresses.
     var resolveEntry: String
     var resolution: Resolution
     var isTagged: Bool

@@ -38,7 +38,7 @@ struct EpollDriverTests {
         return TransportFixture(Transport(configuration))
     }
 
-    @Test("A transfer whose socket is not watched fails immediately, and the next one is served")
+    @Test("A transfer whose socket is not watched fails, and the next one is served")
     func socket() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
@@ -56,7 +56,7 @@ struct EpollDriverTests {
         await fixture.transport.shutdown()
     }
 
-    @Test("A loop whose own descriptor is not watched does not begin, and the next transfer tries again")
+    @Test("A loop that is not woken does not begin, and the next transfer tries again")
     func waker() async throws {
         let server = try RawServer(
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])

@@ -168,17 +168,24 @@ struct DecodingTests {
         return try Array(Data(contentsOf: URL(filePath: path)))
     }
 
+    /// A request with a limit of its own, to which no ratio counts.
+    private func trusting(_ server: RawServer) throws -> TransferRequest {
+        var request = try request(server)
+        request.limits.maximumResponseBytes = 1 << 40
+        return request
+    }
+
     @Test("the bombs are what they are said to be: one block of the brotli one is 16 MiB of zeros")
     func brotliBlock() async throws {
         let server = try server("br", BrotliZeros.bytes(blocks: 1))
-        let body = try await TransportFixture(.platformDefault).fetch(try request(server)).body
+        let body = try await TransportFixture(.platformDefault).fetch(try trusting(server)).body
         #expect(body.count == BrotliZeros.blockLength && body.allSatisfy { $0 == 0 })
     }
 
     @Test("a bomb without a limit ends when it grows faster than its reader reads", arguments: Driver.allCases)
     func bombWithoutLimit(driver: Driver) async throws {
         let server = try server("zstd", Self.zstdZeros(1024))
-        let response = try await TransportFixture(driver).send(try request(server))
+        let response = try await TransportFixture(driver).send(try trusting(server))
         var iterator = response.body.makeAsyncIterator()
         var failure: TransferFailure?
         var count = 0
@@ -194,12 +201,21 @@ struct DecodingTests {
         #expect(failure?.code == .undecodable && count < 1 << 30, "\(failure.debugDescription) after \(count)")
     }
 
+    @Test("Without a limit a body of over 200 times what was sent fails, in each coding", arguments: ["br", "zstd"])
+    func ratio(coding: String) async throws {
+        let server = try server(coding, coding == "br" ? BrotliZeros.bytes(blocks: 1) : Self.zstdZeros(16))
+        let response = try await TransportFixture(.platformDefault).send(try request(server))
+        await #expect { for try await _ in response.body {} } throws: { error in
+            (error as? TransferFailure)?.code == .responseTooLarge
+        }
+    }
+
     @Test("what shrinks well reaches a slow reader whole", arguments: Driver.allCases)
     func slowReader(driver: Driver) async throws {
         let size = 32 << 20
         let body = Self.zstdZeros(32)
         let server = try server("zstd", body)
-        let response = try await TransportFixture(driver).send(try request(server))
+        let response = try await TransportFixture(driver).send(try trusting(server))
         // All has arrived, and waits in libcurl and here.
         try await server.awaitConnections { $0[0].sent > body.count }
         var count = 0

@@ -48,7 +48,7 @@ struct EarlyResponseTests {
 
     // Docs/Library.md says the same of the versions.
     @Test(
-        "A response that is read together with its reset arrives with libcurl 8.1; before, the error advises",
+        "A response that is read with its reset arrives with libcurl 8.1",
         arguments: refusals
     )
     func resetAtOnce(frames: [UInt8], text: String) async throws {

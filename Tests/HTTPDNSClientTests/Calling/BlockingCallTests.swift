@@ -162,7 +162,7 @@ struct BlockingCallTests {
     }
 
     @Test(
-        "On all threads of the runtime, names that are not cached are asked for, and failures repeated, as fast as alone"
+        "With all threads of the runtime blocked, names are resolved as fast as alone"
     )
     func uncachedOnTheRuntimesThreads() async throws {
         let unavailable = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"

@@ -124,7 +124,7 @@ struct SavingTests {
         #expect(try names() == ["a"] && contents("a") == "old")
     }
 
-    @Test("300 downloads at once and their slow disk take at most 16 threads, and all end well")
+    @Test("300 downloads to a slow disk take at most 16 threads")
     func boundedThreads() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let rig = try rig([[1, 2, 3]])

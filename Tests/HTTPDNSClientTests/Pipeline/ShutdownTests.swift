@@ -112,7 +112,7 @@ struct ShutdownTests {
         #expect(await clientError { try await rig.client.get("https://one.test/") }?.code == .shutDown)
     }
 
-    @Test("A watcher that hangs in a file system delays neither the end of the draining nor of the shutdown")
+    @Test("A watcher that hangs in a file system does not delay a shutdown")
     func hangingWatcher() async throws {
         let release = Latch()
         let started = Latch()

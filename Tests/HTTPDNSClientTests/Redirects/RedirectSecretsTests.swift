@@ -111,7 +111,7 @@ struct RedirectSecretsTests {
         #expect(response.exchanges.last?.droppedFields.map { $0.rawName } == (staysBehind ? [name] : []))
     }
 
-    @Test("With a list of fields for other origins, only these go along, and never a standard secret")
+    @Test("With a list of fields for other origins, only these go along")
     func list() throws {
         var policy = RedirectPolicy()
         policy.crossOriginFields = [try Self.name("X-Partner-Token"), .accept, .authorization]

@@ -18,7 +18,7 @@ struct OneStepTests {
         return configuration
     }
 
-    @Test("A request that a reload overtakes goes by the new settings as a whole, and its interceptors run once")
+    @Test("A request that a reload overtakes goes by the new settings as a whole")
     func overtaken() async throws {
         let old = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let new = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))

@@ -79,7 +79,7 @@ struct TimeLimitTests {
         try await client.shutdown()
     }
 
-    @Test("The time for the head starts again after the body of a request, on the next hop too")
+    @Test("The time for the head starts again after the body of a request")
     func upload() async throws {
         let server = try RawServer(
             .readHead,

@@ -111,7 +111,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A file of nested aliases is refused while it is followed, and the client ends in time")
+    @Test("A file of nested aliases is refused while it is followed")
     func nestedAliases() async throws {
         try await withClient(Self.mapping("203.0.113.1")) { client, folder in
             try await client.reload()
@@ -127,7 +127,7 @@ struct FollowedFileTests {
         }
     }
 
-    @Test("A file that others may write is one warning, and refused where the settings say so")
+    @Test("A file that others may write is reported, or refused")
     func permissions() async throws {
         let strict = "version: 1\nfile_permissions: refuse\nmappings:\n  a.test: 203.0.113.1\n"
         try await withClient(strict) { client, folder in

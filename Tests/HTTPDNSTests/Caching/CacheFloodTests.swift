@@ -54,7 +54,7 @@ struct CacheFloodTests {
     }
 
     @Test(
-        "The memory of the process is flat while a million names pass through a full cache",
+        "The process's memory is flat while a million names pass through a full cache",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
     )
     func processIsFlat() throws {

@@ -21,7 +21,7 @@ struct ResolverEventsTests {
         #expect(await numbers(late) == Array(3..<6))
     }
 
-    @Test("what a provider said comes with its quotation marks as they were, in the error and in the event")
+    @Test("what a provider said keeps its quotation marks, in the error and in the event")
     func quotationMarks() async throws {
         let fixture = try ResolverFixture()
         let said = #"answer refused: its "code" is not "success""#

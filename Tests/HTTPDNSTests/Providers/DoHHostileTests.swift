@@ -53,7 +53,7 @@ struct DoHHostileTests {
         #expect(elapsed < .seconds(20), "\(elapsed)")
     }
 
-    @Test("(29) an answer of one byte a second ends at the time limit, which each byte does not extend")
+    @Test("(29) an answer of one byte a second ends at the time limit")
     func drip() async throws {
         let limit = Duration.milliseconds(2500)
         let fields = "Content-Length: \(Self.message.count)\r\n"
@@ -86,7 +86,7 @@ struct DoHHostileTests {
     }
 
     @Test(
-        "(30) a question that the service gives back unread is asked again on a new connection",
+        "(30) a question that comes back unread is asked again on a new connection",
         .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
         arguments: [
             ("the answer", []), ("REFUSED_STREAM", [HTTP2Frames.reset(7)]),

@@ -87,7 +87,7 @@ struct ManyQuestionsTests {
         #expect(counters.providers["doh"]?.queries == 1 && counters.providers["doh"]?.answers == 1)
     }
 
-    @Test("two hundred names whose answers never end do not keep a hundred others from theirs")
+    @Test("200 names whose answers never end do not keep 100 others from theirs")
     func slowNames() async throws {
         let fixture = try ResolverFixture()
         let resolver = fixture.resolver

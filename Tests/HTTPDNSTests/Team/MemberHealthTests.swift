@@ -70,7 +70,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("a query is overdue after eight usual times, where others are answered meanwhile; else after its limit too")
+    @Test("a query is overdue after eight usual times, where others are answered")
     func overdue() {
         var subject = Subject()
         func isOverdue(_ query: (id: UInt64, at: MonotonicTime), after time: Duration) -> Bool {
@@ -189,7 +189,7 @@ struct MemberHealthTests {
         #expect(subject.standing == .healthy)
     }
 
-    @Test("as many names must fail as were answered of late, 3 at least and 16 at most")
+    @Test("as many names must fail as were answered recently, 3 at least and 16 at most")
     func shareOfFailures() throws {
         for (answers, needed) in [(0, 3), (3, 3), (4, 4), (10, 10), (100, 16)] {
             var subject = Subject()

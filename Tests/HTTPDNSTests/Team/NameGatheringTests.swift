@@ -59,7 +59,7 @@ struct NameGatheringTests {
         return texts
     }
 
-    @Test("20 names of one burst are four queries of a provider that takes five, and each has its own answer")
+    @Test("20 names of one burst are four queries of a provider that takes five")
     func burst() async throws {
         let hosts = try hosts(20)
         let provider = provider(5, known: Array(hosts.dropFirst()))
@@ -75,7 +75,7 @@ struct NameGatheringTests {
         team.shutdown()
     }
 
-    @Test("fewer names than a query takes go together when the first has waited, and a single one goes as itself")
+    @Test("fewer names than a query takes go together when the first has waited")
     func window() async throws {
         let hosts = try hosts(4)
         let provider = provider(5, known: hosts)

@@ -152,7 +152,7 @@ struct TeamLimitsTests {
         #expect(team.state.members[0].inFlight == 0)
     }
 
-    @Test("names that are slow lose their places to names that wait, as many as wait, and the limit holds")
+    @Test("slow names lose their places to names that wait, as many as wait")
     func makesRoom() async throws {
         let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 4)])
         let provider = fixture.providers[0]
@@ -186,7 +186,7 @@ struct TeamLimitsTests {
         fixture.team.shutdown()
     }
 
-    @Test("where no answer was ever seen, slow names keep their places for as long as any query may take")
+    @Test("slow names keep their places where no answer was ever seen")
     func keepsPlaces() async throws {
         let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 2)])
         let provider = fixture.providers[0]

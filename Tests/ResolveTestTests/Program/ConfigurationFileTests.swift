@@ -93,7 +93,7 @@ struct ConfigurationFileTests {
         #expect(json["proxy"] == .text("http://proxy.test:3128 except a.test"))
     }
 
-    @Test("check warns of a provider that no route names, and of a file that others may write")
+    @Test("check warns of an unused provider, and of a file that others may write")
     func warnings() async throws {
         let folder = try TemporaryFolder()
         let provider = "{ kind: doh, url: https://doh.test/dns-query, bootstrap: [192.0.2.53] }"

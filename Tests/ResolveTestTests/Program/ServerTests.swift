@@ -40,7 +40,7 @@ struct ServerTests {
         #expect(line.host == "img.shop.test:\(rig.tlsPort)")
     }
 
-    @Test("TLS secrets are written to the file of SSLKEYLOGFILE only where the configuration asks for it")
+    @Test("TLS secrets go to SSLKEYLOGFILE only where the configuration asks for it")
     func keyLog() async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()

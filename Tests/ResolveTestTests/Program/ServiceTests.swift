@@ -117,7 +117,7 @@ struct ServiceTests {
         await service.socket.shutdown()
     }
 
-    @Test("A pattern that no route has is refused with the routes, and closer routes that stay on are named")
+    @Test("A pattern that no route has is refused with a list of the routes")
     func unknownRoute() async throws {
         let service = try await Service()
         func turn(_ arguments: String...) async throws -> CommandResult {

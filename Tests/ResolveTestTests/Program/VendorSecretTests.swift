@@ -91,7 +91,7 @@ struct VendorSecretTests {
         server.stop()
     }
 
-    @Test("a service's dump, its diagnostics and its events over the socket have none of them", arguments: accounts)
+    @Test("a service's dump, diagnostics and events over the socket have none of them", arguments: accounts)
     func socket(account: Account) async throws {
         let server = try server(account)
         let folder = try TemporaryFolder()

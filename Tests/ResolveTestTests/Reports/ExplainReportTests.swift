@@ -77,7 +77,7 @@ struct ExplainReportTests {
         #expect(text.contains("candidates    203.0.113.8   policy: allowed (provider)\n"))
     }
 
-    @Test("Behind a proxy the curl line goes through it, and there is no entry for --resolve")
+    @Test("Behind a proxy the curl line goes through it, without --resolve")
     func proxy() throws {
         var view = Samples.rewrite(Resolution(endpoints: [], source: .proxy))
         view.resolveEntry = ""

@@ -126,7 +126,7 @@ struct WatchTableTests {
         #expect(painted.contains { $0.contains("\u{1B}[31m") } == (width > 10))
     }
 
-    @Test("Columns that a narrow screen has no room for stand on another line, below each other")
+    @Test("Columns that a narrow screen has no room for stand on another line")
     func folded() throws {
         var model = WatchModel([try HostArgument("img.test"), try HostArgument("a.very.long.name.test")])
         _ = model.take(.success(try Samples.mapped(["127.0.0.2"], key: "img.test", line: 1)), about: 0, at: .init())

@@ -4,7 +4,7 @@ internal import HTTPTypes
 struct HTTPFreshness: Hashable {
     /// How long caches on the way have held the response, in seconds (RFC 9111 section 5.1).
     let age: Int64
-    /// How long the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1). 0 says nothing:
+    /// The time that the response may be reused, in seconds, where the service says so (RFC 9111 section 5.2.2.1). 0 says nothing:
     /// gateways and web frameworks add `no-cache, max-age=0` to every response, and the records have lives of their own.
     let maximumAge: Int64?
 

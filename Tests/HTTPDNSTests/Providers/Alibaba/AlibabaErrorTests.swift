@@ -46,7 +46,7 @@ struct AlibabaErrorTests {
     }
 
     @Test(
-        "a refusal without a code that is known names the likely cause, and a failure of the service does not",
+        "a refusal without a known code names the likely cause",
         arguments: [(400, true), (401, true), (403, true), (404, false), (500, false)]
     )
     func likelyCause(status: Int, isLikely: Bool) async throws {

@@ -44,7 +44,7 @@ final class CorrectedSecretTests: Sendable {
     }
 
     @Test(
-        "the next question asks at once after the correction, also about a name that failed",
+        "after the correction the next question asks at once, also about a failed name",
         arguments: [true, false]
     )
     func corrected(isMissing: Bool) async throws {
