@@ -197,7 +197,10 @@ struct InflatedBodyTests {
         let made = try await Command("bash", ["-c", "head -c \(size) /dev/zero | gzip -9 | base64 -w0"])
             .run(within: .seconds(60))
         let coded = try Array(#require(Data(base64Encoded: made.output)))
-        let (server, request) = try answer(.length, "gzip", coded)
+        let (server, plain) = try answer(.length, "gzip", coded)
+        var request = plain
+        // Without a limit of its own it would pass for a bomb.
+        request.limits.maximumResponseBytes = size
         let response = try await TransportFixture(driver).send(request)
         try await server.awaitConnections { $0[0].sent > coded.count }
         var count = 0
