@@ -15,6 +15,7 @@ struct ServiceTests {
 
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.timeSource = clock
+        configuration.resolver.cache.refreshesAhead = false
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [Route(.exact(host), .providers(["scripted"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
