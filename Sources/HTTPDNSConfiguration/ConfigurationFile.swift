@@ -18,6 +18,11 @@ public enum ConfigurationFile {
     {
         try HostsFile.read(text, file: name)
     }
+
+    /// The reason why users besides the owner may change a file; nil when none may.
+    package static func permissionsFault(_ path: String) -> String? {
+        FilePermissions.fault(path).map { "\($0.reason); \($0.hint)" }
+    }
 }
 
 #if YAML
@@ -44,11 +49,6 @@ extension ConfigurationFile {
     /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
     package static func inspect(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         try FileConfigurationSource.read(path, isInspecting: true)
-    }
-
-    /// The reason why users besides the owner may change a file; nil when none may.
-    package static func permissionsFault(_ path: String) -> String? {
-        FilePermissions.fault(path).map { "\($0.reason); \($0.hint)" }
     }
 
     /// Reads settings from text, as ``read(_:)`` does.
