@@ -11,7 +11,7 @@ extension Resolver {
 
     /// Takes in what the store kept, and begins to resolve the names of the settings in the background. A store that takes
     /// longer than a second is not waited for. It happens once, at the latest with the first question that is not settled
-    /// without a wait; whoever calls it earlier spares that question the wait.
+    /// without a wait; an earlier call spares that question the wait.
     public func start() async {
         let task = starting.withLock { starting in
             if let starting { return starting }

@@ -15,6 +15,8 @@ final class NameGathering: Sendable {
         let families: AddressFamilies
         let clientSubnet: AddressBlock?
         let wantsServices: Bool
+        /// Whether a blocking call asks. Its names do not wait for a query on the runtime's threads, which it may have blocked.
+        let isOnOwnThreads = CallWork.executor != nil
 
         init(_ query: ProviderQuery) {
             families = query.families
@@ -24,6 +26,7 @@ final class NameGathering: Sendable {
     }
 
     fileprivate struct Group: Sendable {
+        let kind: Kind
         var query: ProviderQuery
         var hosts: [HostName] = []
         var waiters: [UInt64: (host: HostName, waiter: Waiter)] = [:]
@@ -155,7 +158,7 @@ extension NameGathering.Groups {
         let group = open[kind] ?? number
         let isFirst = open[kind] == nil
         open[kind] = group
-        all[group, default: NameGathering.Group(query: query)].add(query, number, waiter)
+        all[group, default: NameGathering.Group(kind: kind, query: query)].add(query, number, waiter)
         let isFull = all[group]?.hosts.count ?? 0 >= limit
         if isFull { open[kind] = nil }
         return (group, number, isFirst ? .first : isFull ? .last : .next)
@@ -168,7 +171,7 @@ extension NameGathering.Groups {
             return nil
         }
         all[group] = nil
-        if open[NameGathering.Kind(left.query)] == group { open[NameGathering.Kind(left.query)] = nil }
+        if open[left.kind] == group { open[left.kind] = nil }
         return left.work
     }
 
@@ -178,7 +181,7 @@ extension NameGathering.Groups {
             return false
         }
         all[number] = nil
-        open[NameGathering.Kind(group.query)] = nil
+        open[group.kind] = nil
         return true
     }
 
@@ -187,8 +190,7 @@ extension NameGathering.Groups {
     fileprivate mutating func close(_ number: UInt64) -> (ProviderQuery, [HostName])? {
         guard var group = all[number], !group.isClosed else { return nil }
         group.isClosed = true
-        let kind = NameGathering.Kind(group.query)
-        if open[kind] == number { open[kind] = nil }
+        if open[group.kind] == number { open[group.kind] = nil }
         all[number] = group
         return (group.query, group.hosts)
     }

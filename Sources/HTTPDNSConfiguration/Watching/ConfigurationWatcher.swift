@@ -35,7 +35,7 @@ package final class ConfigurationWatcher<Applied: Sendable>: Sendable {
     private let inbox = WatcherInbox<Applied>()
     private let running = Lock<Task<Void, Never>?>(nil)
     private let firstSight: FileSight?
-    /// What the file said when it was applied last.
+    /// The file's content when it was applied last.
     private let applied: Lock<ContentMark?>
 
     /// - Parameters:

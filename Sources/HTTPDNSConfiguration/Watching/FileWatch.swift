@@ -66,7 +66,7 @@ private final class SettingsRenewal: Sendable {
         var settings: HTTPDNSClient.Configuration
         /// The file's content when ``settings`` were put in use.
         var base: HTTPDNSClient.Configuration
-        /// What the file said when it was applied last.
+        /// The file's content when it was applied last.
         var said: HTTPDNSClient.Configuration
         var providers: LiveProviders
 
