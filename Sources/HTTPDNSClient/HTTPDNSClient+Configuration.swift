@@ -166,14 +166,14 @@ extension HTTPDNSClient {
         public var timeouts = Timeouts()
         /// Fields that requests are given which have none of the same name, such as `User-Agent`.
         public var headers = DefaultHeaders()
-        /// Computes more of them for each hop, in the caller's task, never on the loop thread; they go before ``headers``, the
+        /// Computes more of them for each hop, in the caller's task or a child of it, never on the loop thread; they go before ``headers``, the
         /// request's own before both. Secrets among them (see ``RedirectPolicy``) are not sent where a redirect has led to another
         /// origin: for such hosts ``DefaultHeaders/byHost`` has them. The request is the hop's, before anything is added. An error that it throws fails the
         /// call with ``HTTPDNSClientError/Code/interceptorFailed``.
         public var computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
         /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
         public var redirects = RedirectPolicy()
-        /// Asked before each redirect is followed, in the caller's task, never on the loop thread: it may let it be followed, refuse it
+        /// Asked before each redirect is followed, in the caller's task or a child of it, never on the loop thread: it may let it be followed, refuse it
         /// or send another request. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
         /// Nil means that the policy decides alone.
         public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?

@@ -1,7 +1,8 @@
 /// A stage round the rest of the pipeline: it may change the request, call `next` none, one or several times, change the
 /// response, or answer by itself.
 ///
-/// It runs on the caller's task, never on the loop thread. An application interceptor runs once per call, a network
+/// It runs on the caller's task, or on a child of it where the call as a whole has a time limit: then it is cancelled when that is
+/// over. It never runs on the loop thread. An application interceptor runs once per call, a network
 /// interceptor once per hop, in the order in which they are listed; the way back is the reverse:
 ///
 /// ```
