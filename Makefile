@@ -41,6 +41,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter CacheFloodTests/processIsFlat
+	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter DoHHostileTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
