@@ -2,12 +2,13 @@ import Foundation
 
 /// The sockets of this process, by where they lead.
 enum SocketCount {
-    /// How many sockets of this process have a peer with a port.
+    /// The number of sockets of this process that lead to a port of 127.0.0.1.
     static func connected(to port: UInt16) -> Int { descriptors(connectedTo: port).count }
 
-    /// Sockets of this process whose peer has a port, open descriptors of dead connections included as far as the kernel
-    /// still knows the peer.
-    static func descriptors(connectedTo port: UInt16) -> [Int32] {
+    /// Sockets of this process that lead to a port of an address, open descriptors of dead connections included as far as the
+    /// kernel still knows the peer. Another test may have a server with this port at another address of loopback.
+    static func descriptors(connectedTo port: UInt16, at host: String = "127.0.0.1") -> [Int32] {
+        let expected = inet_addr(host)
         let open = (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/fd")) ?? []
         return open.compactMap { Int32($0) }.filter { descriptor in
             var address = sockaddr_in()
@@ -17,7 +18,8 @@ enum SocketCount {
                     getpeername(descriptor, $0, &length)
                 }
             }
-            return result == 0 && UInt16(bigEndian: address.sin_port) == port
+            return result == 0 && address.sin_family == sa_family_t(AF_INET)
+                && address.sin_addr.s_addr == expected && UInt16(bigEndian: address.sin_port) == port
         }
     }
 }

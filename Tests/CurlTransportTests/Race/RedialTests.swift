@@ -36,7 +36,7 @@ struct RedialTests {
         request.endpoints = [second]
         try await fixture.fetch(request)
         // The next send on the kept connection fails, libcurl dials again, and is refused.
-        let descriptors = SocketCount.descriptors(connectedTo: old.port)
+        let descriptors = SocketCount.descriptors(connectedTo: old.port, at: "127.0.0.3")
         #expect(descriptors.count == 1)
         for descriptor in descriptors { shutdown(descriptor, Int32(SHUT_WR)) }
         try await old.refuse()
