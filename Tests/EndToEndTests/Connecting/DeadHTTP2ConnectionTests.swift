@@ -114,6 +114,10 @@ struct DeadHTTP2ConnectionTests {
             async let post = refusal {
                 try await client.post(way.url, body: .text("charge"), deadline: .seconds(4)).text()
             }
+            // A POST that comes after the GETs have found the connection dead goes to the other address, as it should.
+            while client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
+                try await Task.sleep(for: .milliseconds(5))
+            }
             let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
                 for _ in 0..<20 {
                     group.addTask { try await way.get(client).exchanges.last }
