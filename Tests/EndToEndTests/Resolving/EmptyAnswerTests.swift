@@ -16,7 +16,8 @@ struct EmptyAnswerTests {
     func minute() async throws {
         let rig = try await ServerRig.shared()
         let name = "empty.wild.test"
-        try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"])
+        // At first BIND has no address either.
+        try await rig.setRecords(name, type: "TXT", ["none"])
         // The message without its address: 16 bytes less, no error, no answer.
         var message = Array(DNSReply(host: name, address: [127, 0, 0, 2]).message.dropLast(16))
         message[7] = 0
@@ -35,6 +36,11 @@ struct EmptyAnswerTests {
         configuration.resolver.routes = [Route(.any, .providers(["empty", "bind"], fallback: .none))]
         configuration.resolver.routes[0].wantsSecondOpinion = true
         try await withClient(configuration) { client in
+            // Both agree, so that the word of the first one would be final where no second opinion is wanted.
+            let error = try await refusal { _ = try await client.resolve(name) }
+            #expect(error.message.contains("no IPv4 address"), "\(error)")
+            try await rig.setRecords(name, timeToLive: 2, ["127.0.0.2"])
+            clock.advance(by: .seconds(3600))
             let url = "https://\(name):\(rig.tlsPort)/health"
             for _ in 0..<120 {
                 try await withThrowingTaskGroup(of: (Int, String?).self) { group in
