@@ -71,7 +71,7 @@ struct MemberHealthTests {
     }
 
     @Test("a query is overdue after eight usual times, where others are answered")
-    func overdue() {
+    func overdue() throws {
         var subject = Subject()
         func isOverdue(_ query: (id: UInt64, at: MonotonicTime), after time: Duration) -> Bool {
             subject.health.isOverdue(sentAt: query.at, at: query.at + time)
@@ -90,10 +90,14 @@ struct MemberHealthTests {
             subject.pass(.milliseconds(900))
             subject.succeed(query)
         }
+        let usual = try #require(subject.health.latency.percentile95) * 8
+        #expect(usual >= .milliseconds(7200) && usual <= .seconds(9), "\(usual)")
         let last = subject.send()
+        // Nobody was answered since.
+        #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
         subject.pass(.seconds(5))
         subject.succeed(subject.send())
-        #expect(!isOverdue(last, after: .seconds(5)) && isOverdue(last, after: .seconds(9)))
+        #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
     }
 
     @Test("a cancelled query is no silence")
