@@ -210,6 +210,18 @@ struct DecodingTests {
         }
     }
 
+    @Test("Without a limit 1 MiB arrives, and a longer body of 130 times what was sent")
+    func withinRatio() async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let short = try server("zstd", Self.zstdZeros(1))
+        #expect(try await fixture.fetch(try request(short)).body.count == 1 << 20)
+        // 64 KiB in a raw block that is not the last, then 8 MiB of zeros.
+        let raw = Array(repeating: UInt8(1), count: 64 << 10)
+        let zeros = Self.zstdZeros(8)
+        let long = try server("zstd", zeros.prefix(6) + [0, 0, 8] + raw + zeros.dropFirst(6))
+        #expect(try await fixture.fetch(try request(long)).body.count == raw.count + 8 << 20)
+    }
+
     @Test("what shrinks well reaches a slow reader whole", arguments: Driver.allCases)
     func slowReader(driver: Driver) async throws {
         let size = 32 << 20
