@@ -97,6 +97,11 @@ struct SavingTests {
         }
         #expect(error?.code == .responseTooLarge)
         #expect(try names() == [])
+        // For a length that is declared no file is begun, so that a folder that is missing is not noticed.
+        let unbegun = await clientError {
+            try await rig.client.get("https://one.test/").body.save(to: "\(folder)/missing/a", upTo: .bytes(5))
+        }
+        #expect(unbegun?.code == (isDeclared ? .responseTooLarge : .fileFailed))
         #expect(try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(6)) == 6)
         _ = try await rig.client.download("https://one.test/", to: path, upTo: .bytes(7))
         #expect(rig.wire.requests.last?.limits.maximumResponseBytes == 7)
