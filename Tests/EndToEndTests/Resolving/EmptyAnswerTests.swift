@@ -43,15 +43,19 @@ struct EmptyAnswerTests {
             clock.advance(by: .seconds(3600))
             let url = "https://\(name):\(rig.tlsPort)/health"
             for _ in 0..<120 {
-                try await withThrowingTaskGroup(of: (Int, String?).self) { group in
+                await withTaskGroup(of: Void.self) { group in
                     for _ in 0..<4 {
                         group.addTask {
-                            let response = try await client.get(url)
-                            try await response.text()
-                            return (response.status.code, response.exchanges.last?.request.resolution.provider)
+                            do {
+                                let response = try await client.get(url)
+                                try await response.text()
+                                let provider = response.exchanges.last?.request.resolution.provider
+                                #expect(response.status == .ok && provider == "bind")
+                            } catch {
+                                Issue.record(error, "\(client.counters.providers)")
+                            }
                         }
                     }
-                    for try await (status, provider) in group { #expect(status == 200 && provider == "bind") }
                 }
                 clock.advance(by: .milliseconds(500))
             }
