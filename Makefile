@@ -101,13 +101,17 @@ UNSANITIZED = CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|
 # Left out besides: programs that a test starts. The thread sanitizer hangs in the child now and then, between fork and exec.
 UNTHREADED = $(UNSANITIZED)|EarlyResponse|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests
 
-.PHONY: sanitize
-sanitize: dependencies ## The loop, the client, reloads and the watcher under the thread and the address sanitizer (half an hour)
+.PHONY: sanitize thread-sanitizer address-sanitizer
+sanitize: thread-sanitizer address-sanitizer ## The loop, the client, reloads and the watcher under both sanitizers (half an hour)
+
+thread-sanitizer: dependencies ## The same under the thread sanitizer alone
 	$(call step,thread sanitizer)
 	HTTPDNS_STRESS_SECONDS=60 swift test --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize --filter ResolverStressTests
 	TSAN_OPTIONS=suppressions=$(CURDIR)/Scripts/thread-sanitizer.txt \
 		swift test --skip-build --no-parallel --sanitize thread -Xswiftc -DTSAN --scratch-path .build/sanitize \
 		--filter '$(SANITIZED)' --skip '$(UNTHREADED)'
+
+address-sanitizer: dependencies ## The same under the address sanitizer alone
 	$(call step,address sanitizer)
 	ASAN_OPTIONS=detect_leaks=0 swift test --no-parallel --sanitize address --scratch-path .build/sanitize-address \
 		--filter '$(SANITIZED)' --skip '$(UNSANITIZED)'

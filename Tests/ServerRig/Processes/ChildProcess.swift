@@ -76,6 +76,15 @@ final class ChildProcess: Sendable {
         self.processID = processID
     }
 
+    /// A child that nobody waited for is waited for now, on a thread of its own: as long as an ended one is left, Swift Testing's
+    /// thread that waits for exit tests is told of it again and again, and never hears of its own child.
+    deinit {
+        guard exitStatus == nil else { return }
+        startThread { [processID] in
+            while waitpid(processID, nil, 0) == -1 && errno == EINTR {}
+        }
+    }
+
     /// The status as a shell gives it (128 + signal for a process ended by one); nil while it runs.
     var exitStatus: Int32? {
         ending.withLock { ending in
