@@ -84,9 +84,11 @@ struct FlightTable<Key: Hashable & Sendable, Waiter: Sendable, Work: Sendable>: 
     ) -> (seat: Seat, starts: Bool)? {
         lastNumber += 1
         let waiterID = WaiterID(number: lastNumber)
-        if let flight = current[key], let found = flights[flight], found.epoch == epoch, !found.isPartial,
-            found.isOnOwnThreads || !onOwnThreads
-        {
+        // In place: with a copy of the flight at hand, each who joins would copy all its waiters.
+        let isShared = { (flight: Flight) in
+            flight.epoch == epoch && !flight.isPartial && (flight.isOnOwnThreads || !onOwnThreads)
+        }
+        if let flight = current[key], flights[flight].map(isShared) == true {
             flights[flight]?.waiters[waiterID] = waiter
             return (Seat(flight: flight, waiter: waiterID), false)
         }
