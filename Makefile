@@ -29,12 +29,12 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,build)
 	swift build --build-tests
 	$(call step,tests)
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCoreTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^CurlTransportTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(Client|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
-		--skip '^(HTTPDNS|CurlTransport|HTTPDNSClient|HTTPDNSControl|EndToEnd)Tests\.'
+		--skip '^(HTTPDNSCore|CurlTransport|HTTPDNSClient|HTTPDNSControl|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'NeverWaitingTests|ProviderOutageTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests

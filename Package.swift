@@ -14,7 +14,7 @@ let package = Package(
     name: "swift-httpdns",
     platforms: [.macOS(.v15)],
     products: [
-        .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
+        .library(name: "HTTPDNSCore", targets: ["HTTPDNSCore"]),
         .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
@@ -71,7 +71,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "HTTPDNS",
+            name: "HTTPDNSCore",
             dependencies: [
                 "CurlTransport",
                 "HTTPDNSPrimitives",
@@ -87,7 +87,7 @@ let package = Package(
             dependencies: [
                 "CHTTPDNSZlib",
                 "CurlTransport",
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -97,7 +97,7 @@ let package = Package(
         .target(
             name: "HTTPDNSConfiguration",
             dependencies: [
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
@@ -108,7 +108,7 @@ let package = Package(
         .target(
             name: "HTTPDNSControl",
             dependencies: [
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSClient",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
@@ -118,7 +118,7 @@ let package = Package(
         .target(
             name: "HTTPDNSLocalProvider",
             dependencies: [
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSConfiguration",
                 "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["LocalProvider"])),
@@ -142,7 +142,7 @@ let package = Package(
         .target(
             name: "HTTPDNSMetrics",
             dependencies: [
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSPrimitives",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
@@ -165,11 +165,11 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "HTTPDNSTestKit", dependencies: ["HTTPDNS", "HTTPDNSPrimitives"], swiftSettings: settings),
+        .target(name: "HTTPDNSTestKit", dependencies: ["HTTPDNSCore", "HTTPDNSPrimitives"], swiftSettings: settings),
         .executableTarget(
             name: "resolve-test",
             dependencies: [
-                "HTTPDNS",
+                "HTTPDNSCore",
                 "HTTPDNSClient",
                 "HTTPDNSConfiguration",
                 "HTTPDNSControl",
@@ -199,7 +199,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration",
+                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -263,9 +263,9 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPDNSTests",
+            name: "HTTPDNSCoreTests",
             dependencies: [
-                "CurlTransport", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -273,7 +273,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
@@ -282,27 +282,27 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSClientTests",
             dependencies: [
-                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSControlTests",
-            dependencies: ["HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            dependencies: ["HTTPDNSCore", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
-                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -312,7 +312,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSServiceLifecycleTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSServiceLifecycle", "ServerRig",
+                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSServiceLifecycle", "ServerRig",
                 "httpdns-service-probe",
                 .product(
                     name: "ServiceLifecycle",
@@ -338,7 +338,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CurlTransport", "HTTPDNS", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSControl",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 "HTTPDNSTestKit", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -349,7 +349,7 @@ let package = Package(
         .testTarget(
             name: "ResolveTestTests",
             dependencies: [
-                "HTTPDNS", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 "resolve-test",
             ],
             swiftSettings: settings

@@ -33,14 +33,14 @@ let package = Package(
         .executableTarget(
             name: "Alibaba",
             dependencies: [
-                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
             ]
         ),
         .executableTarget(
             name: "Tencent",
             dependencies: [
-                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
             ]
         ),
@@ -49,7 +49,7 @@ let package = Package(
             dependencies: [
                 .product(name: "HTTPDNSClient", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
-                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),
                 .product(name: "HTTPDNSMetrics", package: "swift-httpdns"),
             ]
@@ -58,7 +58,7 @@ let package = Package(
             name: "GuideTests",
             dependencies: [
                 "Guide",
-                .product(name: "HTTPDNS", package: "swift-httpdns"),
+                .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSTestKit", package: "swift-httpdns"),
             ]
         ),

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Answers at once with two addresses for an hour, which the measured calls then find in the cache.

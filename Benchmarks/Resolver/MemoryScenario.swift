@@ -1,5 +1,5 @@
 internal import AllocationCounter
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The memory of a cache that holds this many names with two IPv4 addresses each, by the C library's own account.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// The names that are looked up. Each thread has texts of its own, as each request has: a shared text would make threads
 /// wait for its reference count, whatever they look it up in.

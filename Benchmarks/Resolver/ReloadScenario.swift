@@ -1,7 +1,7 @@
 internal import Foundation
-internal import HTTPDNS
 internal import HTTPDNSClient
 internal import HTTPDNSConfiguration
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import Synchronization
 

@@ -1,5 +1,5 @@
-internal import HTTPDNS
 internal import HTTPDNSClient
+internal import HTTPDNSCore
 
 /// From a question to a resolution, which has passed mappings, routes and address policy and was counted.
 enum ResolverScenario {

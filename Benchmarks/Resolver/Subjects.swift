@@ -1,6 +1,6 @@
 internal import CurlTransport
-internal import HTTPDNS
 internal import HTTPDNSClient
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Resolvers whose every name is known: one from a provider, one by mappings.

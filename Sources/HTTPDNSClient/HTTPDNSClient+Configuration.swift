@@ -1,5 +1,5 @@
 public import CurlTransport
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPDNSPrimitives
 public import HTTPTypes
 public import Logging

@@ -1,5 +1,5 @@
 internal import CurlTransport
-package import HTTPDNS
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 extension HTTPDNSClient {

@@ -1,5 +1,5 @@
 internal import CurlTransport
-public import HTTPDNS
+public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 public import HTTPTypes
 internal import Logging

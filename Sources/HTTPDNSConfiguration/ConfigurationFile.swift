@@ -1,5 +1,5 @@
-public import HTTPDNS
 public import HTTPDNSClient
+public import HTTPDNSCore
 
 /// A configuration file, in YAML or JSON, or a hosts file. `Docs/Configuration.md` describes all keys.
 ///

@@ -1,5 +1,5 @@
-internal import HTTPDNS
 public import HTTPDNSClient
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 public import Logging
 

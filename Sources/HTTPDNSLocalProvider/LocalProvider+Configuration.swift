@@ -1,5 +1,5 @@
 #if LocalProvider
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
 extension LocalProvider {

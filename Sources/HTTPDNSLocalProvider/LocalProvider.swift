@@ -1,6 +1,6 @@
 #if LocalProvider
 internal import Foundation
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 internal import Hummingbird

@@ -1,5 +1,5 @@
 #if Metrics
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// One number of a snapshot, under the name and dimensions that it is exported with.

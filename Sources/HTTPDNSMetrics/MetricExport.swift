@@ -1,5 +1,5 @@
 #if Metrics
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 internal import Metrics
 

@@ -1,5 +1,5 @@
 #if Metrics
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPDNSPrimitives
 internal import Synchronization
 public import Metrics
@@ -65,7 +65,7 @@ public final class ResolverMetrics: Sendable {
     }
 }
 #else
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// Not in this build.
 @available(*, unavailable, message: "metrics need the trait Metrics of the package swift-httpdns")

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 
 /// A clock that stands still until a test moves it.

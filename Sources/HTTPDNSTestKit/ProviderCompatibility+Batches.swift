@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The part of the contract that is about several names at once. A provider without batches passes it through the default,

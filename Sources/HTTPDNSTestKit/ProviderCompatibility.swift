@@ -1,4 +1,4 @@
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
 /// The contract of `Provider`, as checks that every provider has to pass. It belongs to no test framework:

@@ -1,4 +1,4 @@
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
 /// A provider that says what a test tells it to, keeps what it was asked, and can be made to wait.

@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 /// A stand-in for the system resolver: it knows the names it is given, and keeps what it was asked.

@@ -1,5 +1,5 @@
 #if Metrics
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSMetrics
 import HTTPDNSPrimitives
 import HTTPDNSTestKit

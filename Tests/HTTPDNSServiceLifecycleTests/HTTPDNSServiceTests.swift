@@ -1,6 +1,6 @@
 #if ServiceLifecycle
 import Foundation
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSClient
 import HTTPDNSConfiguration
 import HTTPDNSServiceLifecycle

@@ -16,7 +16,7 @@ struct LinkageTests {
         }
     }
 
-    @Test("Primitives, CurlTransport, HTTPDNS and HTTPDNSClient bring no more of Foundation than FoundationEssentials")
+    @Test("The client brings no more of Foundation than FoundationEssentials")
     func client() async throws {
         let libraries = try await librariesOf("httpdns-linkage-probe")
         #expect(

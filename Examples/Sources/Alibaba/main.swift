@@ -1,5 +1,5 @@
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 
 // The account's secrets stay where they are, and are read for each query.
 let account = VendorCredential(

@@ -1,4 +1,4 @@
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSMetrics
 
 /// How many of the questions of one minute were answered without waiting.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// The host and port that a hop is for.
 struct HopOrigin: Hashable, Sendable {

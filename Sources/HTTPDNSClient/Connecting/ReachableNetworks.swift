@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The networks that requests may reach, whatever source an address comes from, and on every hop.

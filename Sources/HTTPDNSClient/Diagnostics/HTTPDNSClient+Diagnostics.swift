@@ -1,5 +1,5 @@
 internal import CurlTransport
-public import HTTPDNS
+public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
@@ -148,7 +148,7 @@ extension Diagnostics.Answer {
 }
 
 extension Diagnostics.Route {
-    init(_ route: HTTPDNS.Route, _ counters: RouteCounters?) {
+    init(_ route: HTTPDNSCore.Route, _ counters: RouteCounters?) {
         pattern = route.pattern.description
         switch route.action {
         case .bypass: (action, providers, fallback) = ("bypass", [], nil)

@@ -1,4 +1,4 @@
-public import HTTPDNS
+public import HTTPDNSCore
 
 extension HTTPDNSClient: ObservedResolver {
     /// What its resolver did up to now.

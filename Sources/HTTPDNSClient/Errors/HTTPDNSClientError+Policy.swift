@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 // The client's own refusals by policy; those of the resolver come as its errors.

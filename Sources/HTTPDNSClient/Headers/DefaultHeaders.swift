@@ -1,4 +1,4 @@
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPTypes
 
 /// Header fields that a client adds to each hop of its requests, where the request has none of the same name.

@@ -1,5 +1,5 @@
 internal import CurlTransport
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// Values by host: the exact name wins, then the longest suffix.
 struct HostTable<Value: Sendable>: Sendable {

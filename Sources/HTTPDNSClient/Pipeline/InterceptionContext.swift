@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 public import HTTPDNSPrimitives
 internal import HTTPTypes
 

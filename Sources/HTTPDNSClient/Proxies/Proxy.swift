@@ -1,5 +1,5 @@
 public import CurlTransport
-public import HTTPDNS
+public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// A proxy that requests go through.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// What the environment says about proxies, as curl 7.88 reads it (`detect_proxy` in lib/url.c).
 struct ProxyEnvironment: Sendable {

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// Which requests go through which proxy.
 public struct ProxyRules: Hashable, Sendable, CustomStringConvertible {

@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 
 /// Makes settings take effect, which `settings` returns when no other reload is under way, calls `didApply` before the next reload
 /// begins, or throws and changes nothing.

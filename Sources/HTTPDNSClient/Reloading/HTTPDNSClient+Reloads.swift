@@ -1,4 +1,4 @@
-public import HTTPDNS
+public import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {

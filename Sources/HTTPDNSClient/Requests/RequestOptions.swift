@@ -1,5 +1,5 @@
 public import CurlTransport
-public import HTTPDNS
+public import HTTPDNSCore
 public import HTTPTypes
 
 /// Settings for one request.

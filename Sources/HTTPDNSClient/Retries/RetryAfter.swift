@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPTypes
 
 /// How long a server wants to be left alone (`Retry-After`, RFC 9110 section 10.2.3).

@@ -1,5 +1,5 @@
 internal import CurlTransport
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension Rewriter {

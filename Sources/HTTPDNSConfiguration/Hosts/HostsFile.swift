@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Hosts files as hosts(5) describes them.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     /// The bounds of queries under way at one provider: as many as there are local ports.

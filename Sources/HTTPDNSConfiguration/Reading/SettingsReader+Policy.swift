@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     mutating func readPolicy(_ node: ConfigurationNode, into settings: inout FileSettings) {

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     /// How much of a route is in use.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     /// The bounds of `serve.ttl`: zero is an answer that may not be kept.

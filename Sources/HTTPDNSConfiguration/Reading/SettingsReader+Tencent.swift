@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     /// What a provider of kind `tencent` has of its own; nil after a mistake that leaves no account.

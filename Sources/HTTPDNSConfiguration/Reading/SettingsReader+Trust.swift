@@ -1,5 +1,5 @@
-internal import HTTPDNS
 internal import HTTPDNSClient
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension KeyTable {

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 extension SettingsReader {
     /// What a provider of kind `alibaba-v1` or `alibaba-v2` has of its own; nil after a mistake that leaves no account.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Makes settings of the tree of a file, and notes every mistake instead of stopping at the first.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 
 /// Finds `via` rules that lead back to themselves.
 enum ViaCircles {

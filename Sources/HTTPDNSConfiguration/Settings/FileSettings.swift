@@ -1,5 +1,5 @@
-package import HTTPDNS
 package import HTTPDNSClient
+package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// The settings of a configuration file, as values. Nothing runs yet: see ``clientConfiguration(file:)``.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Providers that run, by what the file says of each: one of which it says the same again goes on, with its connections

@@ -1,5 +1,5 @@
-package import HTTPDNS
 internal import HTTPDNSClient
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 extension FileSettings {
@@ -46,7 +46,7 @@ extension FileSettings {
         }
 
         /// The provider itself.
-        func live() throws(ProviderConfigurationError) -> any HTTPDNS.Provider {
+        func live() throws(ProviderConfigurationError) -> any HTTPDNSCore.Provider {
             let trustRoots = certificateFile.map(TrustRoots.file) ?? .system
             let service: JSONDNSProvider.Service
             switch kind {

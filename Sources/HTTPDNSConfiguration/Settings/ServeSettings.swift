@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 
 /// What a configuration file says about being served by a local provider (`serve`). A client does not look at it.
 package struct ServeSettings: Hashable, Sendable {

@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension FileSettings {

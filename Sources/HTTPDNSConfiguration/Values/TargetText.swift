@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 /// Addresses as the file writes them, with or without a port.

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 /// Reads a file again whenever it has changed, and applies it: all or nothing.

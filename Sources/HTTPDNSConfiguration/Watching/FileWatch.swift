@@ -1,5 +1,5 @@
 #if YAML
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSClient
 internal import HTTPDNSPrimitives
 

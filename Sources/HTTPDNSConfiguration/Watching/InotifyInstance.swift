@@ -1,5 +1,5 @@
 #if os(Linux)
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)

@@ -1,4 +1,4 @@
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// What arrives for a watcher from other threads, until it has time for it. Repetitions are dropped: however much happens,

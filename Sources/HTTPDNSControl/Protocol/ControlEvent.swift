@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
 /// A `ResolverEvent` on its way through a socket. The members are those of `resolve-test watch --json`.

@@ -1,4 +1,4 @@
-package import HTTPDNS
+package import HTTPDNSCore
 
 /// What a peer asks of a service through its control socket: one line of JSON.
 package struct ControlRequest: Hashable, Sendable {

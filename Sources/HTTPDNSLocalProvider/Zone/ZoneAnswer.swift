@@ -1,5 +1,5 @@
 #if LocalProvider
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// What the served file says about a name.

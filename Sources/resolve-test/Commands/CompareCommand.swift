@@ -1,6 +1,6 @@
 internal import ArgumentParser
-internal import HTTPDNS
 internal import HTTPDNSClient
+internal import HTTPDNSCore
 
 /// `compare HOST...`: HTTP-DNS beside the system resolver.
 struct CompareCommand: Subcommand {

@@ -1,5 +1,5 @@
-internal import HTTPDNS
 internal import HTTPDNSClient
+internal import HTTPDNSCore
 
 /// Asks both ways about a name, and lets TLS prove the answers.
 struct Comparer: Sendable {

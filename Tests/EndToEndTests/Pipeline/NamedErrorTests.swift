@@ -1,6 +1,6 @@
-import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

@@ -1,5 +1,5 @@
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

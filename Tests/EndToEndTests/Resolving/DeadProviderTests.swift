@@ -1,6 +1,6 @@
 import Foundation
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes

@@ -1,7 +1,7 @@
 import Foundation
-import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import ServerRig
 import Testing

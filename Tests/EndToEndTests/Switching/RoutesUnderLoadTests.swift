@@ -1,7 +1,7 @@
 import CurlTransport
 import Foundation
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import ServerRig

@@ -1,8 +1,8 @@
 import Foundation
-import HTTPDNS
 import HTTPDNSClient
 import HTTPDNSConfiguration
 import HTTPDNSControl
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import ServerRig
 import Testing

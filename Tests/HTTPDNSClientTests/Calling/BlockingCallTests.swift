@@ -1,7 +1,7 @@
 import CurlTransport
 import Dispatch
 import Foundation
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import ServerRig

@@ -1,8 +1,8 @@
 import CurlTransport
 import Dispatch
 import Foundation
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

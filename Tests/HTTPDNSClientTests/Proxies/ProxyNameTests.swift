@@ -1,6 +1,6 @@
 import CurlTransport
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Testing

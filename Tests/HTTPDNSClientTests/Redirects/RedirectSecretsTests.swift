@@ -1,5 +1,5 @@
 import CurlTransport
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

@@ -1,4 +1,4 @@
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Logging

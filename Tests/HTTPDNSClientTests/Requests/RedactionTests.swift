@@ -1,5 +1,5 @@
 import CurlTransport
-import HTTPDNS
+import HTTPDNSCore
 import HTTPTypes
 import Testing
 

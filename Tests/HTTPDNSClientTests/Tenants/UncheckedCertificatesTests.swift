@@ -1,6 +1,6 @@
 import CurlTransport
-import HTTPDNS
 import HTTPDNSClient
+import HTTPDNSCore
 import Testing
 
 @Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))

@@ -1,5 +1,5 @@
-import HTTPDNS
 import HTTPDNSConfiguration
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 

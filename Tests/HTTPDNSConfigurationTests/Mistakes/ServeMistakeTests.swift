@@ -1,5 +1,5 @@
 #if YAML
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSConfiguration
 import Testing
 

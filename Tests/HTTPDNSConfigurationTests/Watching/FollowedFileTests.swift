@@ -1,6 +1,6 @@
 #if YAML && os(Linux)
 import Foundation
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSClient
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives

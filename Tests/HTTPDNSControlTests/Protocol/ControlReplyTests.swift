@@ -1,5 +1,5 @@
-import HTTPDNS
 import HTTPDNSControl
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 

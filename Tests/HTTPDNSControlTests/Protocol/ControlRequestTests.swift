@@ -1,5 +1,5 @@
-import HTTPDNS
 import HTTPDNSControl
+import HTTPDNSCore
 import Testing
 
 @Suite("Requests to the control socket")

@@ -1,5 +1,5 @@
 #if LocalProvider && Signing
-import HTTPDNS
+import HTTPDNSCore
 import Testing
 
 /// The client and the service of one account of Alibaba's.

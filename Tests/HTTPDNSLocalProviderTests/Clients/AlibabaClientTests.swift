@@ -5,7 +5,7 @@ import HTTPDNSPrimitives
 import Logging
 import Testing
 
-@testable import HTTPDNS
+@testable import HTTPDNSCore
 
 extension OverTheNetwork {
     /// Alibaba's client end to end: its transport, its signatures and ciphers, against checks that share no code with it.

@@ -4,7 +4,7 @@ import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import Testing
 
-@testable import HTTPDNS
+@testable import HTTPDNSCore
 
 extension OverTheNetwork {
     /// Tencent's client end to end, against checks that share no code with it.

@@ -1,5 +1,5 @@
 #if LocalProvider
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 

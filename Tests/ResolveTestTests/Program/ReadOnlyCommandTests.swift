@@ -1,5 +1,5 @@
 import Foundation
-import HTTPDNS
+import HTTPDNSCore
 import HTTPDNSPrimitives
 import ServerRig
 import Testing

@@ -3,7 +3,7 @@ import HTTPDNSClient
 import HTTPDNSPrimitives
 import Testing
 
-@testable import HTTPDNS
+@testable import HTTPDNSCore
 @testable import resolve_test
 
 @Suite("The live table of watch")

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-@testable internal import HTTPDNS
+@testable internal import HTTPDNSCore
 
 extension FuzzTarget {
     /// Answers of Alibaba's HTTPDNS in both versions, and of its schedule centre. The names that are asked about are taken

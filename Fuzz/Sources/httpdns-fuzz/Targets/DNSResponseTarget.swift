@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-@testable internal import HTTPDNS
+@testable internal import HTTPDNSCore
 
 extension FuzzTarget {
     /// DNS messages (RFC 1035). The question is taken from the message, so that its echo seldom ends the parsing; every

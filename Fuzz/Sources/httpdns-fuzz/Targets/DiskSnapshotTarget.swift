@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-@testable internal import HTTPDNS
+@testable internal import HTTPDNSCore
 
 extension FuzzTarget {
     /// Snapshots of answers. The checksum would end nearly every input, so each is also tried with one that fits.

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-@testable internal import HTTPDNS
+@testable internal import HTTPDNSCore
 
 extension FuzzTarget {
     /// JSON DNS answers, and the JSON texts they are made of. The question is taken from the text, so that its echo seldom

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-@testable internal import HTTPDNS
+@testable internal import HTTPDNSCore
 
 extension FuzzTarget {
     /// Answers of Tencent's HTTPDNS, and what it says about itself. The names that are asked about are taken from the text, so

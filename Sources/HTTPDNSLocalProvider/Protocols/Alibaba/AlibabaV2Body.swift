@@ -1,5 +1,5 @@
 #if LocalProvider
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// An answer of version 2, with the vendor's names for its members.

@@ -1,5 +1,5 @@
 #if LocalProvider
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// An answer of JSON DNS, with the names that the services give its members.

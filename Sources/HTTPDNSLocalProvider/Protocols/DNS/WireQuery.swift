@@ -1,5 +1,5 @@
 #if LocalProvider
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// A DNS query as it came, and the response to it.

@@ -1,5 +1,5 @@
 #if LocalProvider
-internal import HTTPDNS
+internal import HTTPDNSCore
 internal import HTTPDNSConfiguration
 internal import HTTPDNSPrimitives
 

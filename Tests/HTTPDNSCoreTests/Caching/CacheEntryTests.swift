@@ -1,0 +1,162 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("State of a cache entry")
+struct CacheEntryTests {
+    private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
+
+    private func answer(_ last: UInt8, sentAt: Int64, life: Duration) -> KnownAnswer {
+        .sample([IPAddress(v4: 203, 0, 113, last)], sentAt: at(sentAt), life: life)
+    }
+
+    private let failure = ResolutionError(code: .providersFailed, host: "a.test", message: "failed")
+
+    private func fresh(_ entry: CacheEntry, at seconds: Int64) -> UInt8? {
+        guard case .fresh(let answer)? = packed(entry)?.find(at: at(seconds)) else { return nil }
+        return answer.address(at: 0).bytes.last
+    }
+
+    private func packed(_ entry: CacheEntry) -> CachedAnswer? {
+        (try? HostName("a.test")).flatMap { CachedAnswer.make(AnswerKey($0), entry) }
+    }
+
+    private func isSpent(_ entry: CacheEntry, at seconds: Int64) -> Bool {
+        packed(entry)?.isSpent(at: at(seconds)) ?? true
+    }
+
+    @Test("(35) a failure does not shorten a fresh answer, and holds off asking once it is over")
+    func failureKeepsAnswer() {
+        var entry = CacheEntry()
+        entry.install(answer(1, sentAt: 0, life: .seconds(10)), at: at(0))
+        entry.recordFailure(failure, sentAt: at(9), at: at(9))
+        #expect(fresh(entry, at: 9) == 1)
+        entry.recordFailure(failure, sentAt: at(10), at: at(10))
+        guard case .backingOff(let failure)? = packed(entry)?.find(at: at(11)) else {
+            Issue.record("no backing off")
+            return
+        }
+        #expect(failure.failedAt == at(10))
+        #expect(failure.retryAt == at(12))
+        #expect(isSpent(entry, at: 12))
+    }
+
+    @Test("names that failed together are asked for again at different moments")
+    func backoffJitter() {
+        var moments: Set<MonotonicTime> = []
+        for jitter in stride(from: 0.0, through: 1, by: 0.05) {
+            var entry = CacheEntry()
+            for _ in 0..<3 { entry.recordFailure(failure, sentAt: at(0), jitter: jitter, at: at(0)) }
+            guard let retryAt = entry.failure?.retryAt else { continue }
+            #expect(at(4) <= retryAt && retryAt < at(5))
+            moments.insert(retryAt)
+            #expect(Lifetimes.backoff(afterFailures: 1, jitter: jitter) >= .seconds(1))
+        }
+        #expect(moments.count >= 20)
+    }
+
+    @Test("(36), invariant 6: a newer answer that may not be kept still removes the older one")
+    func contradicts() {
+        var entry = CacheEntry()
+        entry.install(answer(1, sentAt: 0, life: .seconds(60)), at: at(0))
+        entry.install(answer(2, sentAt: 5, life: .zero), at: at(5))
+        #expect(fresh(entry, at: 5) == nil)
+        #expect(entry.isEmpty)
+    }
+
+    @Test("(37), invariant 10: a slow old answer that lands after a newer one is dropped, and so is its failure")
+    func keepsNewer() {
+        var entry = CacheEntry()
+        entry.install(answer(2, sentAt: 5, life: .seconds(60)), at: at(6))
+        entry.install(answer(1, sentAt: 1, life: .seconds(600)), at: at(9))
+        #expect(fresh(entry, at: 9) == 2)
+        entry.install(answer(1, sentAt: 1, life: .zero), at: at(9))
+        #expect(fresh(entry, at: 9) == 2)
+        _ = entry.installFallback(answer(3, sentAt: 4, life: .seconds(9)), after: failure, at: at(9))
+        #expect(fresh(entry, at: 9) == 2)
+        entry.recordFailure(failure, sentAt: at(4), at: at(64))
+        #expect(isSpent(entry, at: 65))
+    }
+
+    @Test("a family that fails keeps the addresses known of it, no longer than they live")
+    func keepsFailedFamily() throws {
+        let v4 = IPAddress(v4: 203, 0, 113, 1)
+        let v6 = try #require(IPAddress("2001:db8::1"))
+        var entry = CacheEntry()
+        entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10)), at: at(0))
+        var partial = KnownAnswer.sample([v4], sentAt: at(8), life: .seconds(10))
+        partial.failedFamilies = .v6
+        let merged = entry.install(partial, at: at(8))
+        #expect(merged.expiresAt == at(10))
+        let kept = try #require(packed(entry))
+        #expect((0..<kept.addressCount).map(kept.address(at:)) == [v4, v6])
+        var late = partial
+        late.sentAt = at(11)
+        #expect(entry.install(late, at: at(11)).expiresAt == at(21))
+        #expect(packed(entry)?.addressCount == 1)
+    }
+
+    @Test("past its life an answer is stale up to the limit, then gone; while asking fails it need not be asked for")
+    func staleness() throws {
+        var entry = CacheEntry()
+        entry.install(
+            .sample([IPAddress(v4: 203, 0, 113, 1)], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60)),
+            at: at(0)
+        )
+        func state(_ seconds: Int64) -> String {
+            switch packed(entry)?.find(at: at(seconds)) {
+            case .fresh: "fresh"
+            case .stale(_, mayAsk: true): "stale"
+            case .stale(_, mayAsk: false): "stale, not asked"
+            case .backingOff: "backing off"
+            case .nothing: "nothing"
+            case nil: "empty"
+            }
+        }
+        #expect([0, 9, 10, 69, 70].map(state) == ["fresh", "fresh", "stale", "stale", "nothing"])
+        entry.recordFailure(failure, sentAt: at(12), at: at(12))
+        #expect([9, 12, 13, 69].map(state) == ["fresh", "stale, not asked", "stale", "stale"])
+        entry.recordFailure(failure, sentAt: at(69), at: at(69))
+        #expect([69, 70, 71].map(state) == ["stale, not asked", "backing off", "nothing"])
+        entry.recordFailure(failure, sentAt: at(69), spared: true, at: at(69))
+        #expect([69, 70].map(state) == ["stale, not asked", "nothing"])
+    }
+
+    @Test("a negative answer is never stale")
+    func negativeIsNeverStale() throws {
+        var entry = CacheEntry()
+        var answer = KnownAnswer.sample([], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60))
+        answer.content = .nothing(ResolutionError(code: .nameNotFound, host: "a.test", message: "none"))
+        entry.install(answer, at: at(0))
+        guard case .fresh? = packed(entry)?.find(at: at(9)), case .nothing? = packed(entry)?.find(at: at(10)) else {
+            Issue.record("a negative answer lives its time and no longer")
+            return
+        }
+    }
+
+    @Test("an answer whose life is over when it arrives is not kept")
+    func lateAnswer() {
+        var entry = CacheEntry()
+        entry.install(answer(1, sentAt: 0, life: .seconds(2)), at: at(2))
+        #expect(entry.isEmpty)
+    }
+
+    @Test("a fallback serves until the wait after the failure is over")
+    func fallback() {
+        var entry = CacheEntry()
+        for (sentAt, expected) in [(Int64(0), Int64(1)), (1, 2), (3, 4), (7, 8), (15, 16), (31, 30)] {
+            let kept = entry.installFallback(
+                answer(9, sentAt: sentAt, life: .seconds(30)),
+                after: failure,
+                at: at(sentAt)
+            )
+            #expect(kept.life == .seconds(expected))
+            #expect(fresh(entry, at: sentAt + expected - 1) == 9)
+            #expect(isSpent(entry, at: sentAt + expected))
+        }
+        entry.install(answer(1, sentAt: 100, life: .seconds(1)), at: at(100))
+        entry.recordFailure(failure, sentAt: at(200), at: at(200))
+        #expect(isSpent(entry, at: 201))
+    }
+}

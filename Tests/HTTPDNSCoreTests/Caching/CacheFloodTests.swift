@@ -1,0 +1,89 @@
+import Foundation
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("A flood of names", .timeLimit(.minutes(10)))
+struct CacheFloodTests {
+    private let now = MonotonicTime(nanoseconds: 1)
+
+    /// Of all answers: it has counters of its own, which take most of the time of making one.
+    private let origin = AnswerOrigin(
+        source: .provider,
+        provider: "doh",
+        providerScope: .public,
+        route: nil,
+        policy: AddressPolicy(),
+        staleLimit: .zero
+    )
+
+    private func put(_ key: AnswerKey, into cache: AnswerCache) {
+        let address = IPAddress(v4: 203, 0, 113, 1)
+        let answer = KnownAnswer(.addresses([address]), origin: origin, sentAt: now, life: .seconds(60))
+        _ = cache.shard(for: key).state.withLock { $0.table.update(key, at: now) { $0.install(answer, at: now) } }
+    }
+
+    private func isKnown(_ key: AnswerKey, in cache: AnswerCache) -> Bool {
+        cache.shard(for: key).state.withLock { $0.table.find(key) != nil }
+    }
+
+    @Test("(40), invariant 12: a million random names through 10,000 places: memory is flat, the names in use stay")
+    func isFlat() {
+        let limit = 8 << 20
+        let cache = AnswerCache(entries: 10_000, bytes: limit)
+        let hot = (0..<100).map { AnswerKey(HostName(canonical: "hot\($0).test")) }
+        for key in hot { put(key, into: cache) }
+        var lost = 0
+        var bytes: ClosedRange<Int>?
+        var random = SystemRandomNumberGenerator()
+        for number in 0..<1_000_000 {
+            put(AnswerKey(HostName(canonical: "n\(String(random.next(), radix: 36)).test")), into: cache)
+            guard number % 5_000 == 0 else { continue }
+            lost += hot.count { !isKnown($0, in: cache) }
+            #expect(cache.count <= 10_000 && cache.byteCount <= limit)
+            guard number >= 100_000 else { continue }
+            let count = cache.byteCount
+            bytes = bytes.map { min($0.lowerBound, count)...max($0.upperBound, count) } ?? count...count
+        }
+        #expect(lost == 0)
+        #expect(cache.count == 10_000)
+        // Random names differ in length by a few bytes, and nothing else may differ.
+        if let bytes { #expect(bytes.upperBound - bytes.lowerBound < bytes.lowerBound / 20) }
+    }
+
+    @Test(
+        "The process's memory is flat while a million names pass through a full cache",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
+    func processIsFlat() throws {
+        let cache = AnswerCache(entries: 1_000, bytes: 8 << 20)
+        func flood(_ names: Range<Int>) {
+            for number in names { put(AnswerKey(HostName(canonical: "n\(number).test")), into: cache) }
+        }
+        flood(0..<100_000)
+        let before = try residentBytes()
+        flood(100_000..<1_000_000)
+        let grown = try residentBytes() - before
+        print("measured: \(grown) bytes more after 900,000 further names")
+        // One byte for each of them would be 900 KB.
+        #expect(grown < 4 << 20, "\(grown)")
+    }
+
+    private func residentBytes() throws -> Int {
+        let words = try String(contentsOfFile: "/proc/self/statm", encoding: .utf8).split(separator: " ")
+        return (Int(words[1]) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
+    }
+
+    @Test("invariant 12: the limit of bytes holds for the sum of all shards, whatever names come")
+    func boundsBytes() {
+        let cache = AnswerCache(entries: 1_000_000, bytes: 1 << 20)
+        for number in 0..<50_000 {
+            let name = "n\(number)." + String(repeating: "x", count: number % 60 + 1) + ".test"
+            put(AnswerKey(HostName(canonical: name)), into: cache)
+            if number % 500 == 0 { #expect(cache.byteCount <= 1 << 20) }
+        }
+        #expect(cache.byteCount > 1 << 19)
+    }
+}

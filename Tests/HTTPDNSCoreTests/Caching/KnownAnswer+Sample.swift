@@ -1,0 +1,23 @@
+import HTTPDNSPrimitives
+
+@testable import HTTPDNSCore
+
+extension KnownAnswer {
+    /// A provider's answer by no route.
+    static func sample(
+        _ addresses: [IPAddress],
+        sentAt: MonotonicTime,
+        life: Duration,
+        staleLimit: Duration = .zero
+    ) -> KnownAnswer {
+        let origin = AnswerOrigin(
+            source: .provider,
+            provider: "doh",
+            providerScope: .public,
+            route: nil,
+            policy: AddressPolicy(),
+            staleLimit: staleLimit
+        )
+        return KnownAnswer(.addresses(addresses), origin: origin, sentAt: sentAt, life: life)
+    }
+}

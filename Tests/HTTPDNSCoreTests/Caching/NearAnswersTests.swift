@@ -1,0 +1,145 @@
+import Dispatch
+import HTTPDNSPrimitives
+import Synchronization
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Answers that a thread keeps at hand", .timeLimit(.minutes(10)))
+struct NearAnswersTests {
+    private final class End: Sendable { let isReached = Atomic(false) }
+
+    private let now = MonotonicTime(nanoseconds: 1)
+    private let key = AnswerKey(HostName(canonical: "img.test"))
+
+    private func put(_ number: UInt8, for key: AnswerKey, into cache: AnswerCache) {
+        let answer = KnownAnswer.sample([IPAddress(v4: 203, 0, 113, number)], sentAt: now, life: .seconds(60))
+        _ = cache.shard(for: key).state.withLock { state in
+            state.table.set(CachedAnswer.make(key, CacheEntry(answer)), for: key, at: now)
+        }
+    }
+
+    private func number(of key: AnswerKey, in cache: AnswerCache) -> UInt8? {
+        cache.find(key).map { UInt8(truncatingIfNeeded: $0.address(at: 0).low) }
+    }
+
+    /// Runs `body` on a new thread and waits for its end; what the thread keeps is given back by then or shortly after.
+    private func onNewThread(_ body: @escaping @Sendable () -> Void) {
+        let end = DispatchSemaphore(value: 0)
+        #expect(
+            DetachedThread.start {
+                body()
+                end.signal()
+            }
+        )
+        end.wait()
+    }
+
+    @Test(
+        "a thread sees at once what another one put in the place of the answer that it keeps",
+        arguments: [1, 10_000]
+    )
+    func replaced(uses: Int) {
+        let cache = AnswerCache(entries: 100, bytes: 1 << 20)
+        put(1, for: key, into: cache)
+        // After many uses in a row the thread uses a copy of its own.
+        for _ in 0..<uses { #expect(number(of: key, in: cache) == 1) }
+        onNewThread { put(2, for: key, into: cache) }
+        #expect(number(of: key, in: cache) == 2)
+    }
+
+    @Test("what was removed, forgotten or driven out is not found any more by the thread that kept it")
+    func gone() {
+        let other = AnswerKey(HostName(canonical: "other.test"))
+        let ways: [@Sendable (AnswerCache) -> Void] = [
+            { cache in _ = cache.shard(for: key).state.withLock { $0.table.set(nil, for: key, at: now) } },
+            { $0.removeAll() },
+            { cache in
+                // The only place: a newcomer that is used drives it out, since it was not used since it was looked at.
+                for _ in 0..<3 {
+                    put(9, for: other, into: cache)
+                    _ = cache.find(other)
+                }
+            },
+        ]
+        for way in ways {
+            let cache = AnswerCache(entries: 1, bytes: 1 << 20)
+            put(1, for: key, into: cache)
+            #expect(number(of: key, in: cache) == 1)
+            way(cache)
+            #expect(number(of: key, in: cache) == nil)
+        }
+    }
+
+    @Test("caches do not see each other's answers for one name")
+    func apart() {
+        let caches = (1...50).map { number in
+            let cache = AnswerCache(entries: 100, bytes: 1 << 20)
+            put(UInt8(number), for: key, into: cache)
+            return cache
+        }
+        let empty = AnswerCache(entries: 100, bytes: 1 << 20)
+        for _ in 0..<3 {
+            for (index, cache) in caches.enumerated() { #expect(number(of: key, in: cache) == UInt8(index + 1)) }
+            #expect(number(of: key, in: empty) == nil)
+        }
+    }
+
+    @Test("a name that a thread uses without asking the cache is not driven out by a flood of others")
+    func flood() {
+        let cache = AnswerCache(entries: 100, bytes: 1 << 20)
+        put(1, for: key, into: cache)
+        for number in 0..<10_000 {
+            put(2, for: AnswerKey(HostName(canonical: "n\(number).test")), into: cache)
+            if number % 10 == 0 { #expect(self.number(of: key, in: cache) == 1) }
+        }
+    }
+
+    @Test("readers on many threads never go back to an older answer, and see the last one at the end")
+    func monotonic() {
+        let cache = AnswerCache(entries: 100, bytes: 1 << 20)
+        put(0, for: key, into: cache)
+        let end = End()
+        let (begun, ended) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+        let faults = Lock(0)
+        let threads = 3
+        for _ in 0..<threads {
+            let isStarted = DetachedThread.start {
+                var last: UInt8 = 0
+                var wrong = 0
+                func look() {
+                    guard let seen = number(of: key, in: cache), seen >= last else { return wrong += 1 }
+                    last = seen
+                }
+                look()
+                begun.signal()
+                while !end.isReached.load(ordering: .acquiring) { look() }
+                look()
+                if last != 250 { wrong += 1 }
+                faults.withLock { $0 += wrong }
+                ended.signal()
+            }
+            #expect(isStarted)
+        }
+        for _ in 0..<threads { begun.wait() }
+        for step in 1...250 { put(UInt8(step), for: key, into: cache) }
+        end.isReached.store(true, ordering: .releasing)
+        for _ in 0..<threads { ended.wait() }
+        #expect(faults.withLock { $0 } == 0)
+    }
+
+    @Test("what a thread kept goes with the thread")
+    func endsWithThread() async {
+        weak var origin: AnswerOrigin?
+        do {
+            let cache = AnswerCache(entries: 100, bytes: 1 << 20)
+            put(1, for: key, into: cache)
+            let answerOrigin = cache.shard(for: key).state.withLock { $0.table.find(key)?.origin }
+            origin = answerOrigin
+            onNewThread { #expect(number(of: key, in: cache) == 1) }
+        }
+        // The thread's memory is given back after its last line, which is all that a test can wait for.
+        while origin != nil, !Task.isCancelled { await Task.yield() }
+        #expect(origin == nil)
+    }
+}

@@ -1,0 +1,314 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Reload", .timeLimit(.minutes(10)))
+struct ReloadTests {
+    private func fixture(
+        providers: [String] = ["doh"],
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        let fixture = try ResolverFixture(providers: providers) {
+            $0.routes = [
+                Route(.suffix(try HostName("shop.test")), .providers(providers, fallback: .none)),
+                Route(.suffix(try HostName("other.test")), .providers(providers, fallback: .none)),
+            ]
+            try change(&$0)
+        }
+        for name in ["img.shop.test", "img.other.test"] { try fixture.say(["203.0.113.1"], about: name) }
+        for name in ["img.shop.test", "img.other.test"] {
+            try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName(name))
+        }
+        return fixture
+    }
+
+    private func reload(
+        _ fixture: ResolverFixture,
+        _ change: (inout ResolverConfiguration) throws -> Void
+    ) throws -> ReloadResult {
+        var settings = fixture.settings
+        try change(&settings)
+        return try fixture.resolver.reload(settings)
+    }
+
+    /// Whether the next question about a name is answered out of the cache.
+    private func isCached(_ fixture: ResolverFixture, _ host: String) throws -> Bool {
+        try fixture.immediate(host)?.isCached == true
+    }
+
+    @Test("settings that say the same change nothing, and count no generation")
+    func unchanged() throws {
+        let fixture = try fixture { $0.mappings = [try MappingKey("a.test"): .bypass] }
+        #expect(try reload(fixture) { _ in } == ReloadResult(generation: 1, isChanged: false))
+        #expect(fixture.resolver.mappings.generation == 1)
+    }
+
+    @Test("one mistake, and nothing of it holds")
+    func allOrNothing() throws {
+        let fixture = try fixture()
+        for change: (inout ResolverConfiguration) throws -> Void in [
+            { $0.mappings = [try MappingKey("a.test"): .addresses([])] },
+            { $0.routes.append(Route(.any, .providers(["nobody"], fallback: .none))) },
+            { $0.timeLimit = .zero }, { $0.systemThreads = 0 }, { $0.systemThreads = 1025 }, { $0.families = [] },
+            { $0.providers += $0.providers },
+        ] {
+            #expect(throws: ResolverConfigurationError.self) {
+                try self.reload(fixture) {
+                    $0.routes[0].isEnabled = false
+                    $0.mappings = [try MappingKey("img.shop.test"): .addresses(["203.0.113.7"])]
+                    try change(&$0)
+                }
+            }
+        }
+        #expect(fixture.resolver.mappings.generation == 1)
+        #expect(fixture.resolver.killSwitch.isFullyOn)
+        #expect(try fixture.immediate("img.shop.test") == nil)
+    }
+
+    @Test("the mappings become the base, under what was applied")
+    func mappings() throws {
+        let fixture = try fixture { $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.1"])] }
+        try fixture.resolver.mappings.apply { $0["b.test"] = .addresses(["203.0.113.11"]) }
+        let result = try reload(fixture) {
+            $0.mappings = [
+                try MappingKey("a.test"): .addresses(["203.0.113.2"]),
+                try MappingKey("b.test"): .addresses(["203.0.113.3"]),
+            ]
+        }
+        #expect(result == ReloadResult(generation: 3, isChanged: true))
+        let base = try #require(try fixture.immediate("a.test"))
+        #expect(base.addresses == ["203.0.113.2"] && base.rule?.origin == .base && base.generation == 3)
+        let overlay = try #require(try fixture.immediate("b.test"))
+        #expect(overlay.addresses == ["203.0.113.11"] && overlay.rule?.origin == .overlay)
+    }
+
+    struct Change: Sendable, CustomTestStringConvertible {
+        var testDescription: String
+        /// Whether the answers about `img.shop.test` and `img.other.test` stay in use.
+        var keeps: (shop: Bool, other: Bool)
+        var change: @Sendable (inout ResolverConfiguration) throws -> Void
+    }
+
+    @Test(
+        "cached answers stay in use where nothing they depend on has changed, and only there",
+        arguments: [
+            Change(testDescription: "mappings", keeps: (true, true)) {
+                $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
+            },
+            Change(testDescription: "a route's place in the file", keeps: (true, true)) {
+                $0.routes[0].location = SourceLocation(file: "f.yaml", line: 9, column: 1)
+            },
+            Change(testDescription: "a route's rollout", keeps: (true, true)) {
+                $0.routes[0].rollout = Rollout(percent: 100)
+            },
+            Change(testDescription: "time limits", keeps: (true, true)) {
+                $0.timeLimit = .seconds(2)
+                $0.attemptLimit = .seconds(2)
+                $0.cache.staleAfter = .seconds(1)
+            },
+            Change(testDescription: "a provider more, which no route names", keeps: (true, true)) {
+                $0.providers.append(ScriptedProvider(name: "new"))
+            },
+            Change(testDescription: "a route about another name", keeps: (true, true)) {
+                $0.routes.append(Route(.exact(try HostName("pay.shop.test")), .bypass))
+            },
+            Change(testDescription: "one route's blocks", keeps: (false, true)) {
+                $0.routes[0].allowed = [try #require(AddressBlock("203.0.113.0/24"))]
+            },
+            Change(testDescription: "one route's fallback", keeps: (false, true)) {
+                $0.routes[0].action = .providers(["doh"], fallback: .system)
+            },
+            Change(testDescription: "a closer route for the name", keeps: (false, true)) {
+                $0.routes.append(Route(.exact(try HostName("img.shop.test")), .providers(["doh"], fallback: .none)))
+            },
+            Change(testDescription: "one route gone", keeps: (true, false)) { $0.routes.remove(at: 1) },
+            Change(testDescription: "the policy", keeps: (false, false)) {
+                $0.policy.allowed = [try #require(AddressBlock("10.0.0.0/8"))]
+            },
+            Change(testDescription: "the families", keeps: (false, false)) { $0.families = .v4 },
+            Change(testDescription: "the longest life", keeps: (false, false)) {
+                $0.cache.maximumTimeToLive = .seconds(5)
+            },
+            Change(testDescription: "another provider of the same name", keeps: (false, false)) {
+                $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource())]
+            },
+        ]
+    )
+    func keepsAnswers(row: Change) async throws {
+        let fixture = try fixture()
+        _ = try await fixture.resolve("img.shop.test")
+        _ = try await fixture.resolve("img.other.test")
+        #expect(try reload(fixture, row.change).isChanged)
+        #expect(try isCached(fixture, "img.shop.test") == row.keeps.shop)
+        #expect(try isCached(fixture, "img.other.test") == row.keeps.other)
+    }
+
+    @Test("an answer that a route gave before is not used when the name has no route any more, and comes back with it")
+    func routeGoesAndComes() async throws {
+        let fixture = try fixture()
+        #expect(try await fixture.resolve("img.shop.test").source == .provider)
+        _ = try reload(fixture) { $0.routes.remove(at: 0) }
+        #expect(try await fixture.resolve("img.shop.test").source == .system)
+        _ = try reload(fixture) { _ in }
+        #expect(try await fixture.resolve("img.shop.test").source == .provider)
+        #expect(fixture.provider.queries.count == 2)
+    }
+
+    @Test("a flight under way ends by its settings, and questions after the reload do not wait for it")
+    func flights() async throws {
+        let fixture = try fixture()
+        let fresh = ScriptedProvider(name: "doh", timeSource: FakeTimeSource())
+        let host = try HostName("img.shop.test")
+        fresh.say(.answer(.addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), about: host)
+        fixture.provider.hold()
+        async let early = fixture.resolve("img.shop.test")
+        await fixture.provider.queries(atLeast: 1)
+        _ = try reload(fixture) { $0.providers = [fresh] }
+        #expect(try await fixture.resolve("img.shop.test").addresses == ["203.0.113.2"])
+        #expect(!fixture.provider.isShutDown, "it still has a flight")
+        fixture.provider.release()
+        #expect(try await early.addresses == ["203.0.113.1"])
+        #expect(try fixture.immediate("img.shop.test")?.addresses == ["203.0.113.2"], "and the late answer is not kept")
+        while !fixture.provider.isShutDown, !Task.isCancelled { await Task.yield() }
+        #expect(!fresh.isShutDown)
+        while fixture.resolver.retired.count > 0, !Task.isCancelled { await Task.yield() }
+        await fixture.resolver.shutdown()
+        #expect(fresh.isShutDown)
+    }
+
+    @Test("a flight that lands after a reload is kept where its route is unchanged")
+    func landsLate() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        async let shop = fixture.resolve("img.shop.test")
+        async let other = fixture.resolve("img.other.test")
+        await fixture.provider.queries(atLeast: 2)
+        _ = try reload(fixture) { $0.routes[0].staleLimit = .seconds(7) }
+        fixture.provider.release()
+        _ = try await (shop, other)
+        #expect(try !isCached(fixture, "img.shop.test"))
+        #expect(try isCached(fixture, "img.other.test"))
+    }
+
+    @Test("a shutdown also ends providers that were replaced and are still at work")
+    func shutdownOfReplaced() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        let early = Task { try await fixture.resolve("img.shop.test") }
+        await fixture.provider.queries(atLeast: 1)
+        _ = try reload(fixture) { $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource())] }
+        await fixture.resolver.shutdown()
+        #expect(fixture.provider.isShutDown)
+        await #expect(throws: ResolutionError.self) { try await early.value }
+        #expect(throws: ResolverConfigurationError.self) { try fixture.resolver.reload(fixture.settings) }
+    }
+
+    @Test("an unchanged provider keeps its health and its counters; limits hold from now on")
+    func health() async throws {
+        let fixture = try fixture(providers: ["doh", "backup"])
+        for number in 0..<4 {
+            let host = "n\(number).shop.test"
+            fixture.provider.say(.failure(.unavailable), about: try HostName(host))
+            try fixture.say(["203.0.113.3"], about: host, at: 1)
+            #expect(try await fixture.resolve(host).provider == "backup")
+        }
+        func isResting() -> Bool {
+            if case .quarantined? = fixture.resolver.providerHealth.first?.state { return true }
+            return false
+        }
+        #expect(isResting())
+        let before = fixture.resolver.providerHealth.map(\.queries)
+        _ = try reload(fixture) { $0.providerLimits = ["backup": ProviderLimits(maximumInFlight: 3)] }
+        #expect(isResting())
+        #expect(fixture.resolver.providerHealth.map(\.queries) == before)
+        #expect(fixture.resolver.counters.providers["doh"]?.failures.isEmpty == false)
+        _ = try reload(fixture) {
+            $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource()), $0.providers[1]]
+        }
+        #expect(!isResting(), "another provider of that name begins anew")
+        #expect(fixture.resolver.providerHealth.map(\.queries)[1] == before[1])
+    }
+
+    @Test("providers of the library with equal settings are one, and with others not")
+    func equivalence() throws {
+        func doh(_ url: String = "https://192.0.2.1/dns-query") throws -> DoHProvider {
+            try DoHProvider(DoHProvider.Configuration(name: "p", url: url))
+        }
+        func json(_ secret: Secret?) throws -> JSONDNSProvider {
+            try JSONDNSProvider(JSONDNSProvider.Configuration(name: "p", service: .google))
+        }
+        #expect(try doh().isEquivalent(to: doh()))
+        #expect(try !doh().isEquivalent(to: doh("https://192.0.2.2/dns-query")))
+        #expect(try json(nil).isEquivalent(to: json(nil)))
+        #expect(try !json(nil).isEquivalent(to: doh()))
+        #expect(Secret.file("/a").isSame(as: .file("/a")) && !Secret.file("/a").isSame(as: .file("/b")))
+        #expect(!Secret { "a" }.isSame(as: Secret { "a" }))
+        let closure = Secret { "a" }
+        #expect(closure.isSame(as: closure) && !closure.isSame(as: .file("/a")))
+        let scripted = ScriptedProvider()
+        #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: ScriptedProvider()))
+    }
+
+    @Test("what needs a restart is named, and does not keep the rest from being live")
+    func needsRestart() throws {
+        let fixture = try fixture()
+        let result = try reload(fixture) {
+            $0.cache.entries = 17
+            $0.snapshotPath = "/nowhere/cache"
+            $0.preresolve = [try HostName("a.test")]
+            $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
+        }
+        #expect(result.needsRestart == ["cache.entries", "cache.snapshot", "preresolve"])
+        #expect(result.isChanged)
+        #expect(try fixture.immediate("a.test")?.source == .mapping)
+    }
+
+    @Test("numbers that go round do not make an old answer usable")
+    func epochs() {
+        #expect(ResolvingSettings.isNewer(1, than: 0) && !ResolvingSettings.isNewer(0, than: 1))
+        #expect(ResolvingSettings.isNewer(0, than: .max) && !ResolvingSettings.isNewer(.max, than: 0))
+        let word = LiveWord(generation: 1 << 40, epoch: .max, isPlain: false)
+        #expect(word.generation == 1 << 40 && word.epoch == .max && !word.isPlain)
+    }
+
+    @Test("10,000 rules are replaced, and questions are answered meanwhile")
+    func manyRules() async throws {
+        let fixture = try fixture()
+        _ = try await fixture.resolve("img.shop.test")
+        func rules(_ last: UInt8) throws -> [MappingKey: HostMapping] {
+            var rules: [MappingKey: HostMapping] = [:]
+            let mapping = HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, last))]))
+            for number in 0..<10_000 { rules[try MappingKey("n\(number).rules.test")] = mapping }
+            return rules
+        }
+        let (first, second) = (try rules(1), try rules(2))
+        _ = try reload(fixture) { $0.mappings = first }
+        let resolver = fixture.resolver
+        let settings = fixture.settings
+        let clock = ContinuousClock()
+        let isOver = Lock(false)
+        let reload = Task.detached {
+            defer { isOver.withLock { $0 = true } }
+            var changed = settings
+            changed.mappings = second
+            return try clock.measure { [changed] in try resolver.reload(changed) }
+        }
+        var answers: [[String]?] = []
+        repeat {
+            answers.append(try fixture.immediate("n9999.rules.test")?.addresses)
+            #expect(try isCached(fixture, "img.shop.test"))
+        } while !isOver.withLock { $0 }
+        let reloaded = try await reload.value
+        #expect(answers.allSatisfy { $0 == ["203.0.113.1"] || $0 == ["203.0.113.2"] } && answers.count > 10)
+        #expect(try fixture.immediate("n9999.rules.test")?.addresses == ["203.0.113.2"])
+        #expect(try isCached(fixture, "img.shop.test"))
+        // The quickest of many, for a busy machine takes turns.
+        let applied = try (0..<20).map { _ in
+            try clock.measure { try resolver.mappings.apply { $0["n1.rules.test"] = .addresses(["203.0.113.3"]) } }
+        }.min()
+        #expect(try #require(applied) * 10 < reloaded, "an overlay costs nothing for the rules below it")
+        #expect(try fixture.immediate("n1.rules.test")?.addresses == ["203.0.113.3"])
+    }
+}

@@ -1,0 +1,123 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Sets of mappings")
+struct HostMappingsTests {
+    private func set(_ rules: KeyValuePairs<String, HostMapping>) throws -> HostMappings {
+        try HostMappings(Dictionary(uniqueKeysWithValues: rules.map { (try MappingKey($0.key), $0.value) }))
+    }
+
+    @Test(
+        "the rule is exact with port, exact, then the longest suffix, with port before without",
+        arguments: [
+            ("img.shop.example", 8443, "img.shop.example:8443"), ("img.shop.example", 443, "img.shop.example"),
+            ("a.shop.example", 443, "*.shop.example"), ("a.shop.example", 8443, "*.shop.example:8443"),
+            ("a.b.shop.example", 443, "*.b.shop.example"), ("a.b.shop.example", 8443, "*.b.shop.example"),
+            ("b.shop.example", 443, "*.shop.example"), ("x.example", 443, "*.example"),
+            ("only.shop.test", 8443, "only.shop.test:8443"), ("only.shop.test", 443, nil), ("shop.test", 443, nil),
+            ("shop.example", 443, "*.example"), ("workshop.test", 443, nil), ("example", 443, nil),
+        ]
+    )
+    func finds(host: String, port: Int, key: String?) throws {
+        let set = try set([
+            "img.shop.example:8443": .bypass, "img.shop.example": .bypass, "*.shop.example": .bypass,
+            "*.shop.example:8443": .bypass, "*.b.shop.example": .bypass, "*.example": .bypass,
+            "only.shop.test:8443": .bypass,
+        ])
+        #expect(try set.rule(for: HostName(host), port: UInt16(port))?.key.description == key)
+    }
+
+    @Test(
+        "a bad rule fails the whole set, with key and reason",
+        arguments: [
+            ("a.test", HostMapping.addresses([]), "no address"), ("a.test", .addresses(["one"]), "with via"),
+            ("a.test", .addresses(["203.0.113.7", "203.0.113.7"]), "twice"),
+            ("a.test", .addresses(["127.1"]), "four decimal parts"),
+            ("a.test", .weighted(["203.0.113.7": 0]), "weights are 1"),
+            ("a.test", .weighted(["203.0.113.7": -5]), "weights are 1"),
+            ("a.test", .weighted(["203.0.113.7": 1_000_001]), "weights are 1"),
+            (
+                "a.test",
+                HostMapping(
+                    .addresses([.init(IPAddress(v4: 203, 0, 113, 7), weight: 5), .init(IPAddress(v4: 203, 0, 113, 8))])
+                ),
+                "203.0.113.8 has no weight"
+            ),
+            ("a.test", .via("b..test"), "empty label"),
+            ("a.test", .via("203.0.113.7"), "read it as an address"), ("a.test", .via("a.test"), "in a circle"),
+            ("*.a.test", .via("x.a.test"), "in a circle"),
+            ("a.test", HostMapping(.bypass, timeToLive: .seconds(-1)), "negative"),
+            ("a.test", HostMapping(.addresses([.init(IPAddress(v4: 1, 1, 1, 1), port: 0)])), "port 0"),
+        ]
+    )
+    func refuses(key: String, mapping: HostMapping, reason: String) {
+        var located = mapping
+        located.location = SourceLocation(file: "httpdns.yaml", line: 7)
+        let error = #expect(throws: MappingError.self) { try set([key: located]) }
+        #expect(error?.key == key)
+        #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
+        #expect(error?.description.hasPrefix("httpdns.yaml:7: mapping \"\(key)\": ") == true)
+    }
+
+    @Test("\"*\" and port 0 are no keys of rules, however they were made")
+    func refusesKeys() {
+        #expect(throws: MappingError.self) { try HostMappings([MappingKey(.any): .bypass]) }
+        #expect(throws: MappingError.self) {
+            try HostMappings([MappingKey(.exact(HostName("a.test")), port: 0): .bypass])
+        }
+    }
+
+    @Test("circles of via rules are found on every port, and ways out of them are no circles")
+    func findsCircles() throws {
+        #expect(throws: MappingError.self) { try set(["a.test": .via("b.test"), "b.test": .via("a.test")]) }
+        #expect(throws: MappingError.self) {
+            try set(["a.test": .via("b.test"), "b.test": .addresses(["203.0.113.7"]), "b.test:8443": .via("a.test")])
+        }
+        #expect(throws: MappingError.self) { try set(["a.test": .via("x.b.test"), "*.b.test": .via("a.test")]) }
+        // On port 8443 the way back ends at an address, on other ports there is none.
+        _ = try set([
+            "a.test": .via("b.test"), "a.test:8443": .addresses(["203.0.113.7"]), "b.test:8443": .via("a.test"),
+        ])
+        _ = try set(["a.test": .via("b.test"), "b.test": .via("c.test")])
+        _ = try set(["*.a.test": .via("x.a.test"), "x.a.test": .bypass])
+        let error = #expect(throws: MappingError.self) {
+            try set(["a.test": .via("b.test"), "b.test": .via("a.test")])
+        }
+        #expect(error?.reason == "its via rules go in a circle: a.test > b.test > a.test")
+    }
+
+    @Test("a chain has 8 via rules at most")
+    func boundsChains() throws {
+        func chain(_ length: Int) throws -> HostMappings {
+            var rules: [MappingKey: HostMapping] = [:]
+            for number in 0..<length { rules[try MappingKey("n\(number).test")] = .via("n\(number + 1).test") }
+            return try HostMappings(rules)
+        }
+        _ = try chain(8)
+        let error = #expect(throws: MappingError.self) { try chain(9) }
+        #expect(error?.reason.contains("a chain of more than 8") == true)
+    }
+
+    @Test(
+        "a rule about localhost is refused, because it would never apply",
+        arguments: [
+            "localhost", "LOCALHOST.:8080", "*.localhost", "app.localhost", "*.app.localhost",
+        ]
+    )
+    func refusesLocalhost(key: String) throws {
+        let error = #expect(throws: MappingError.self) { try set([key: .addresses(["127.0.0.2"])]) }
+        #expect(error?.reason.contains("always this machine's loopback addresses") == true)
+        _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .bypass])
+    }
+
+    @Test("ten thousand via rules are checked without trouble", .timeLimit(.minutes(10)))
+    func scales() throws {
+        var rules: [MappingKey: HostMapping] = [:]
+        for number in 0..<10_000 {
+            rules[try MappingKey("n\(number).test:\(1 + number % 60_000)")] = .via("edge.test")
+            rules[try MappingKey("m\(number).test")] = .via("n\(number).test")
+        }
+        #expect(try HostMappings(rules).rules.count == 20_000)
+    }
+}

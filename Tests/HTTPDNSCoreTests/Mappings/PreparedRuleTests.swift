@@ -1,0 +1,109 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+/// Most rules with addresses answer from what was prepared with the set; the others, and all once a route has rules about
+/// addresses, are put together for each question. Both ways must come to the same.
+@Suite("Prepared rules")
+struct PreparedRuleTests {
+    private static let mappings: [String: HostMapping] = [
+        "one.test": .addresses(["203.0.113.1", "203.0.113.2:8443"]),
+        "one.test:8443": .addresses(["203.0.113.3"]),
+        "*.zone.test": .addresses(["2001:db8::1", "203.0.113.4"]),
+        "life.test": {
+            var mapping = HostMapping.addresses(["203.0.113.5"])
+            mapping.timeToLive = .seconds(30)
+            return mapping
+        }(),
+        "two.test": .weighted(["203.0.113.6": 95, "203.0.113.7": 5]),
+        "even.test": .weighted(["203.0.113.6": 50, "203.0.113.7": 50]),
+        "three.test": .weighted(["203.0.113.6": 90, "203.0.113.7": 5, "203.0.113.8": 5]),
+        "inside.test": .addresses(["10.0.0.1", "127.0.0.1"]),
+        "metadata.test": .addresses(["169.254.169.254"]),
+        "mixed.test": .addresses(["169.254.169.254", "203.0.113.9"]),
+        "way.test": .via("one.test"),
+    ]
+
+    private func fixture(ticket: UInt64, withAddressRules: Bool) throws -> ResolverFixture {
+        try ResolverFixture(ticket: ticket) { configuration in
+            configuration.routes = []
+            if withAddressRules {
+                var route = Route(.exact(try HostName("unrelated.test")), .providers(["doh"], fallback: .none))
+                route.allowed = [AddressBlock("10.0.0.0/8")].compactMap { $0 }
+                configuration.routes = [route]
+            }
+            for (key, mapping) in PreparedRuleTests.mappings {
+                configuration.mappings[try MappingKey(key)] = mapping
+            }
+        }
+    }
+
+    @Test(
+        "a prepared answer is the one that would be put together for the question",
+        arguments: [
+            "one.test", "a.zone.test", "a.b.zone.test", "life.test", "two.test", "even.test", "three.test",
+            "inside.test",
+            "metadata.test", "mixed.test", "way.test",
+        ],
+        [UInt64(0), 94, 95, .max]
+    )
+    func same(name: String, ticket: UInt64) throws {
+        let prepared = try fixture(ticket: ticket, withAddressRules: false)
+        let composed = try fixture(ticket: ticket, withAddressRules: true)
+        for port in [UInt16(443), 8443] {
+            for families in [nil, AddressFamilies.v4, .v6, .both] {
+                let answers = [prepared, composed].map { fixture in
+                    Result { try fixture.immediate(name, port: port) { $0.families = families } }
+                }
+                switch (answers[0], answers[1]) {
+                case (.success(let ours), .success(let theirs)):
+                    #expect(ours == theirs)
+                    #expect(ours?.rule == theirs?.rule && ours?.rule != nil)
+                case (.failure(let ours), .failure(let theirs)):
+                    #expect("\(ours)" == "\(theirs)")
+                default:
+                    Issue.record("port \(port), \(String(describing: families)): \(answers)")
+                }
+            }
+        }
+    }
+
+    @Test("A rule without weights, or with two, is prepared; one with more orders is not")
+    func whichArePrepared() throws {
+        func rule(_ text: String) throws -> IndexedRule {
+            IndexedRule(try MappingKey(text), try #require(PreparedRuleTests.mappings[text]), .base)
+        }
+        #expect(try rule("one.test").isPrepared)
+        #expect(try rule("two.test").isPrepared)
+        #expect(try rule("even.test").isPrepared)
+        #expect(try !rule("three.test").isPrepared)
+        #expect(try !rule("way.test").isPrepared)
+    }
+
+    @Test("Of two weights the first has exactly its share of the tickets", arguments: [95, 50])
+    func shares(share: Int) throws {
+        let mapping = HostMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
+        let rule = IndexedRule(try MappingKey("two.test"), mapping, .base)
+        let first = (0..<UInt64(100)).filter { ticket in
+            let answer = rule.answer { sum in
+                #expect(sum == 100)
+                return ticket
+            }
+            return answer?.endpoints(port: 443).first?.address == IPAddress(v4: 203, 0, 113, 6)
+        }
+        #expect(first.count == share)
+    }
+
+    @Test("changing the endpoints of a resolution leaves the prepared answer as it is")
+    func copies() throws {
+        let fixture = try fixture(ticket: 0, withAddressRules: false)
+        var changed = try #require(try fixture.immediate("one.test"))
+        changed.endpoints = []
+        changed.provider = "mine"
+        let next = try #require(try fixture.immediate("one.test"))
+        #expect(next.endpoints.count == 2 && next.provider == nil)
+        #expect(changed.rule == next.rule && changed.endpoints.isEmpty && changed.provider == "mine")
+    }
+}

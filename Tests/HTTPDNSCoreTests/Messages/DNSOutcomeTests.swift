@@ -1,0 +1,257 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Whose address it is")
+struct OwnerRuleTests {
+    private static let one = IPAddress(v4: 127, 0, 0, 1)
+
+    private func response(_ build: (inout DNSMessageBuilder) -> Void) -> DNSMessageBuilder {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        build(&builder)
+        return builder
+    }
+
+    private func code(_ builder: DNSMessageBuilder, _ question: DNSQuestion = .a("one.test")) -> DNSMessageError.Code? {
+        do {
+            _ = try DNSResponse(parsing: builder.octets, to: question).outcome()
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test("(17), invariant 14: an address of another owner is not the answer")
+    func foreignOwner() throws {
+        let builder = response { $0.address("two.test", [127, 0, 0, 1]) }
+        #expect(try outcome(builder) == .noData(timeToLive: nil))
+    }
+
+    @Test("(17), invariant 14: an address of another owner beside the answer is left out, and so is its time to live")
+    func foreignBeside() throws {
+        let builder = response {
+            $0.address("two.test", [127, 0, 0, 9], timeToLive: 1)
+            $0.address("one.test", [127, 0, 0, 1])
+            $0.alias("three.test", "one.test", timeToLive: 1)
+        }
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+    }
+
+    @Test("owners are compared without case")
+    func ownerCase() throws {
+        let builder = response { $0.address("OnE.TEST", [127, 0, 0, 1]) }
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+    }
+
+    @Test("(18) a chain is followed in whatever order its records stand")
+    func outOfOrder() throws {
+        let builder = response {
+            $0.address("three.test", [127, 0, 0, 1], timeToLive: 50)
+            $0.alias("two.test", "three.test", timeToLive: 40)
+            $0.alias("one.test", "two.test", timeToLive: 45)
+        }
+        let expected = DNSOutcome.addresses([Self.one], timeToLive: 40, canonicalName: try HostName("three.test"))
+        #expect(try outcome(builder) == expected)
+    }
+
+    @Test("an address in the middle of a chain is not at its end")
+    func middleOfChain() {
+        let builder = response {
+            $0.alias("one.test", "two.test")
+            $0.address("two.test", [127, 0, 0, 9])
+            $0.alias("two.test", "three.test")
+            $0.address("three.test", [127, 0, 0, 1])
+        }
+        #expect(code(builder) == .ambiguousAlias)
+    }
+
+    @Test("(18) two different aliases of one name on the chain refuse the response")
+    func twoAliases() {
+        let builder = response {
+            $0.alias("one.test", "two.test")
+            $0.alias("one.test", "x.test")
+            $0.address("two.test", [127, 0, 0, 1])
+        }
+        #expect(code(builder) == .ambiguousAlias)
+    }
+
+    @Test("equal aliases of one name are one, with the least of their lives")
+    func equalAliases() throws {
+        let builder = response {
+            $0.alias("one.test", "two.test", timeToLive: 30)
+            $0.alias("one.test", "TWO.test", timeToLive: 20)
+            $0.address("two.test", [127, 0, 0, 1])
+        }
+        let two = try HostName("two.test")
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 20, canonicalName: two))
+    }
+
+    @Test("equal aliases with an address beside them refuse the response")
+    func equalAliasesWithAddress() {
+        let builder = response {
+            $0.alias("one.test", "two.test")
+            $0.alias("one.test", "two.test")
+            $0.address("one.test", [127, 0, 0, 1])
+        }
+        #expect(code(builder) == .ambiguousAlias)
+    }
+
+    @Test("two aliases of a name that is not on the chain do no harm")
+    func foreignAliases() throws {
+        let builder = response {
+            $0.alias("x.test", "y.test")
+            $0.alias("x.test", "z.test")
+            $0.address("one.test", [127, 0, 0, 1])
+        }
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+    }
+
+    @Test(
+        "(18) a loop of aliases refuses the response",
+        arguments: [(1, .aliasLoop), (2, .aliasLoop), (9, .aliasLoop), (20, .aliasChainTooLong)]
+            as [(Int, DNSMessageError.Code)]
+    )
+    func loop(length: Int, expected: DNSMessageError.Code) {
+        let builder = response {
+            for index in 0..<length {
+                let next = (index + 1) % length
+                $0.alias(index == 0 ? "one.test" : "n\(index).test", next == 0 ? "one.test" : "n\(next).test")
+            }
+        }
+        #expect(code(builder) == expected)
+    }
+
+    @Test(
+        "(18) chains of up to 8 aliases are followed, longer ones are refused",
+        arguments: [(1, nil), (8, nil), (9, .aliasChainTooLong), (20, .aliasChainTooLong)]
+            as [(Int, DNSMessageError.Code?)]
+    )
+    func hops(length: Int, expected: DNSMessageError.Code?) {
+        func name(_ index: Int) -> String { index == 0 ? "one.test" : "n\(index).test" }
+        var builder = response {
+            for index in 0..<length { $0.alias(name(index), name(index + 1)) }
+        }
+        builder.address(name(length), [127, 0, 0, 1])
+        #expect(code(builder) == expected)
+    }
+
+    @Test("(18) a chain whose end has no address is no data, with its aliases' time to live as a bound")
+    func emptyEnd() throws {
+        let builder = response {
+            $0.alias("one.test", "two.test", timeToLive: 3)
+            $0.startOfAuthority("test", timeToLive: 100, minimum: 90)
+        }
+        #expect(try outcome(builder) == .noData(timeToLive: 3))
+    }
+
+    @Test("(19) addresses of the other family, in the authority or in the additional section do not count")
+    func otherPlaces() throws {
+        let builder = response {
+            $0.address("one.test", [UInt8](repeating: 0, count: 16))
+            $0.address("one.test", [127, 0, 0, 1], in: .authority)
+            $0.address("one.test", [127, 0, 0, 1], in: .additional)
+        }
+        #expect(try outcome(builder) == .noData(timeToLive: nil))
+    }
+
+    @Test(
+        "(20) NXDOMAIN behind an alias says that the alias leads nowhere; with an address for that name it is refused"
+    )
+    func nameError() throws {
+        var builder = response { $0.alias("one.test", "two.test") }
+        builder.responseCode = 3
+        #expect(try outcome(builder) == .nameError(timeToLive: nil))
+        builder.address("x.test", [127, 0, 0, 1])
+        #expect(try outcome(builder) == .nameError(timeToLive: nil))
+        builder.address("two.test", [127, 0, 0, 1])
+        #expect(code(builder) == .contradiction)
+    }
+
+    @Test("16 addresses are kept, each once and in order; the time to live is that of all")
+    func manyAddresses() throws {
+        let builder = response {
+            for index in 0..<40 {
+                $0.address("one.test", [10, 0, 0, UInt8(index / 2)], timeToLive: index == 39 ? 7 : 60)
+            }
+        }
+        let expected = (0..<16).map { IPAddress(v4: 10, 0, 0, $0) }
+        #expect(try outcome(builder) == .addresses(expected, timeToLive: 7, canonicalName: nil))
+    }
+
+    @Test("a canonical name that is no host name is left out; the addresses count all the same")
+    func strangeCanonicalName() throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        let strange: [UInt8] = [4, 0x61, 0x2e, 0x62, 0x20, 0]
+        builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 5, data: strange))
+        builder.append(DNSMessageBuilder.record(strange, type: 1, data: [127, 0, 0, 1]))
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 60, canonicalName: nil))
+    }
+}
+
+@Suite("Times to live in messages")
+struct TimeToLiveTests {
+    private static let one = IPAddress(v4: 127, 0, 0, 1)
+
+    @Test(
+        "(22), invariant 2: any 32 bits are a life between 0 and 7 days; the upper bit makes it long",
+        arguments: [
+            (0, 0), (1, 1), (604_800, 604_800), (604_801, 604_800), (0x7fff_ffff, 604_800), (0x8000_0000, 604_800),
+            (0xffff_ffff, 604_800),
+        ] as [(UInt32, UInt32)]
+    )
+    func range(value: UInt32, expected: UInt32) throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        builder.address("one.test", [127, 0, 0, 1], timeToLive: value)
+        #expect(try outcome(builder) == .addresses([Self.one], timeToLive: expected, canonicalName: nil))
+    }
+
+    @Test("(23), invariant 3: the least of the chain counts, and nothing outside it")
+    func least() throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        builder.alias("one.test", "two.test", timeToLive: 20)
+        builder.address("two.test", [127, 0, 0, 1], timeToLive: 90)
+        builder.address("two.test", [127, 0, 0, 2], timeToLive: 30)
+        builder.startOfAuthority("test", timeToLive: 1, minimum: 1)
+        builder.options()
+        let expected = DNSOutcome.addresses(
+            [Self.one, IPAddress(v4: 127, 0, 0, 2)],
+            timeToLive: 20,
+            canonicalName: try HostName("two.test")
+        )
+        #expect(try outcome(builder) == expected)
+    }
+
+    @Test(
+        "(24), invariant 4: an absence lives for the lesser of the SOA's time to live and its MINIMUM",
+        arguments: [
+            (100, 30, 30), (30, 100, 30), (0, 100, 0), (100, 0, 0), (0xffff_ffff, 0x8000_0000, 604_800),
+        ] as [(UInt32, UInt32, UInt32)],
+        [0, 3] as [UInt16]
+    )
+    func negative(lives: (UInt32, UInt32, UInt32), code: UInt16) throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        builder.responseCode = code
+        builder.startOfAuthority("test", timeToLive: lives.0, minimum: lives.1)
+        let expected: DNSOutcome = code == 0 ? .noData(timeToLive: lives.2) : .nameError(timeToLive: lives.2)
+        #expect(try outcome(builder) == expected)
+    }
+
+    @Test(
+        "(24) without an SOA of a zone that the name lies in, an absence has no time to live",
+        arguments: ["", "other", "x.one.test"]
+    )
+    func foreignAuthority(owner: String) throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        builder.responseCode = 3
+        if !owner.isEmpty { builder.startOfAuthority(owner, timeToLive: 10, minimum: 10) }
+        #expect(try outcome(builder) == .nameError(timeToLive: nil))
+    }
+
+    @Test("an SOA in the answer section is no authority for an absence")
+    func misplacedAuthority() throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        let data: [UInt8] = [0, 0] + [UInt8](repeating: 1, count: 20)
+        builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("test"), type: 6, data: data))
+        #expect(try outcome(builder) == .noData(timeToLive: nil))
+    }
+}

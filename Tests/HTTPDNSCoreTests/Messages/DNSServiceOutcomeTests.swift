@@ -1,0 +1,221 @@
+import HTTPDNSCore
+import Testing
+
+/// RFC 9460 sections 2.2 to 2.5, over sets of records; the owner rule is that of addresses.
+@Suite("What a set of HTTPS records says")
+struct DNSServiceOutcomeTests {
+    private static let bad: [(UInt16, [UInt8])] = [(3, [1])]
+
+    private func targets(_ outcome: DNSServiceOutcome) -> [String] {
+        guard case .bindings(let bindings, _) = outcome else { return [] }
+        return bindings.map { $0.target?.description ?? "." }
+    }
+
+    @Test("records stand by rising priority, whatever the order of the message")
+    func priorities() throws {
+        let outcome = try serviceOutcome {
+            $0.service(priority: 300, target: "three.test")
+            $0.service(priority: 1, target: "")
+            $0.service(priority: 2, target: "two.test")
+        }
+        #expect(targets(outcome) == [".", "two.test", "three.test"])
+    }
+
+    @Test("one malformed record voids all of them", arguments: [true, false])
+    func oneMalformed(isFirst: Bool) throws {
+        let outcome = try serviceOutcome {
+            if isFirst { $0.service(priority: 9, parameters: Self.bad) }
+            $0.service(priority: 1, target: "two.test")
+            if !isFirst { $0.service(priority: 9, parameters: Self.bad) }
+        }
+        #expect(outcome == .none(timeToLive: 60))
+    }
+
+    @Test("a malformed record of another owner, or in another section, voids nothing")
+    func foreignMalformed() throws {
+        let outcome = try serviceOutcome {
+            $0.service("x.test", parameters: Self.bad)
+            $0.service(target: "two.test")
+            $0.service(parameters: Self.bad, in: .additional)
+            $0.service(parameters: Self.bad, in: .authority)
+        }
+        #expect(targets(outcome) == ["two.test"])
+    }
+
+    @Test("an alias voids records in service mode, wherever it stands", arguments: [true, false])
+    func aliasFirst(isFirst: Bool) throws {
+        let outcome = try serviceOutcome {
+            if isFirst { $0.service(priority: 0, target: "two.test", timeToLive: 9) }
+            $0.service(priority: 1)
+            if !isFirst { $0.service(priority: 0, target: "two.test", timeToLive: 9) }
+        }
+        #expect(outcome == .aliases([try HostName("two.test")], timeToLive: 9))
+    }
+
+    @Test("several aliases come out all, to pick one of")
+    func aliases() throws {
+        let outcome = try serviceOutcome {
+            $0.service(priority: 0, target: "two.test")
+            $0.service(priority: 0, target: "three.test")
+            $0.service(priority: 0, target: "")
+        }
+        #expect(outcome == .aliases([try HostName("two.test"), try HostName("three.test")], timeToLive: 60))
+    }
+
+    @Test("an alias to the root says that the service is not available, records in service mode or not")
+    func unavailable() throws {
+        let outcome = try serviceOutcome {
+            $0.service(priority: 0, target: "")
+            $0.service(priority: 1, target: "two.test")
+        }
+        #expect(outcome == .unavailable(timeToLive: 60))
+    }
+
+    @Test(
+        "(13) a target that is an address or no host name voids its record alone",
+        arguments: ["127.0.0.1", "1", "a b.test"]
+    )
+    func noHostName(target: String) throws {
+        let services = try serviceOutcome {
+            $0.service(priority: 1, target: target)
+            $0.service(priority: 2, target: "two.test")
+        }
+        #expect(targets(services) == ["two.test"])
+        #expect(try serviceOutcome { $0.service(priority: 0, target: target) } == .none(timeToLive: 60))
+    }
+
+    @Test("records behind a chain of aliases are about its end, and live as long as its shortest link")
+    func chain() throws {
+        let outcome = try serviceOutcome {
+            $0.service("three.test", priority: 1, target: "", timeToLive: 50)
+            $0.service("three.test", priority: 2, target: "one.test", timeToLive: 50)
+            $0.alias("two.test", "three.test", timeToLive: 7)
+            $0.alias("one.test", "two.test", timeToLive: 45)
+        }
+        guard case .bindings(_, timeToLive: 7) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(targets(outcome) == ["three.test", "one.test"])
+    }
+
+    @Test("a record of another owner is not the answer")
+    func foreignOwner() throws {
+        #expect(try serviceOutcome { $0.service("two.test", target: "evil.test") } == .none(timeToLive: nil))
+    }
+
+    @Test("a record of type SVCB does not answer for HTTPS, nor the other way (RFC 9460 section 9)")
+    func otherType() throws {
+        #expect(try serviceOutcome { $0.service(target: "two.test", type: 64) } == .none(timeToLive: nil))
+        let question = DNSQuestion(name: DNSQuestion.a("one.test").name, type: .svcb)
+        #expect(try serviceOutcome(to: question) { $0.service(target: "two.test") } == .none(timeToLive: nil))
+        #expect(targets(try serviceOutcome(to: question) { $0.service(target: "two.test", type: 64) }) == ["two.test"])
+    }
+
+    @Test("records of type HTTPS in an answer about addresses are passed over, also malformed ones")
+    func notAsked() throws {
+        var builder = DNSMessageBuilder(to: .a("one.test"))
+        builder.address("one.test", [127, 0, 0, 1])
+        builder.service(parameters: Self.bad)
+        guard case .addresses = try outcome(builder) else {
+            Issue.record("\(try outcome(builder))")
+            return
+        }
+    }
+
+    @Test("addresses in an answer about services do not count, but must have their form")
+    func addresses() throws {
+        #expect(try serviceOutcome { $0.address("one.test", [127, 0, 0, 1]) } == .none(timeToLive: nil))
+        #expect(throws: DNSMessageError.self) {
+            try serviceOutcome {
+                $0.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 1, data: [127]))
+            }
+        }
+    }
+
+    @Test(
+        "a chain that cannot be followed in one way refuses the response",
+        arguments: [
+            (.aliasLoop, message { $0.alias("one.test", "one.test") }),
+            (
+                .ambiguousAlias,
+                message {
+                    $0.alias("one.test", "two.test")
+                    $0.service()
+                }
+            ),
+            (
+                .ambiguousAlias,
+                message {
+                    $0.alias("one.test", "two.test")
+                    $0.alias("one.test", "three.test")
+                }
+            ),
+            (
+                .aliasChainTooLong,
+                message { for index in 0..<9 { $0.alias(index == 0 ? "one.test" : "n\(index)", "n\(index + 1)") } }
+            ),
+            (
+                .contradiction,
+                message {
+                    $0.responseCode = 3
+                    $0.service()
+                }
+            ),
+        ] as [(DNSMessageError.Code, DNSMessageBuilder)]
+    )
+    func refused(code: DNSMessageError.Code, message: DNSMessageBuilder) {
+        let error = #expect(throws: DNSMessageError.self) {
+            try DNSResponse(parsing: message.octets, to: .https("one.test")).serviceOutcome()
+        }
+        #expect(error?.code == code)
+    }
+
+    private static func message(_ build: (inout DNSMessageBuilder) -> Void) -> DNSMessageBuilder {
+        var builder = DNSMessageBuilder(to: .https("one.test"))
+        build(&builder)
+        return builder
+    }
+
+    @Test(
+        "absence lives as its SOA says, for a name that does not exist as for one without services",
+        arguments: [0, 3]
+    )
+    func absence(code: UInt16) throws {
+        let outcome = try serviceOutcome {
+            $0.responseCode = code
+            $0.startOfAuthority("test", timeToLive: 60, minimum: 5)
+        }
+        #expect(outcome == .none(timeToLive: 5))
+    }
+
+    @Test("a server that failed says so", arguments: [DNSResponseCode.serverFailure, .refused])
+    func failed(code: DNSResponseCode) throws {
+        #expect(try serviceOutcome { $0.responseCode = code.number } == .failed(code))
+    }
+
+    @Test("of a hundred records the 16 that are preferred are kept")
+    func many() throws {
+        let outcome = try serviceOutcome {
+            for priority in (1...100).reversed() { $0.service(priority: UInt16(priority)) }
+        }
+        guard case .bindings(let bindings, _) = outcome else {
+            Issue.record("\(outcome)")
+            return
+        }
+        #expect(bindings.map(\.priority) == Array(1...16))
+    }
+
+    @Test("no prefix of an answer is one, and no suffix")
+    func cut() throws {
+        var builder = DNSMessageBuilder(to: .https("one.test"))
+        builder.service(priority: 1, target: "two.test", parameters: [(1, [2, 0x68, 0x32]), (3, [1, 187])])
+        builder.service(priority: 0, target: "three.test")
+        let octets = builder.octets
+        for length in 0..<octets.count {
+            #expect(parsingError(Array(octets.prefix(length)), .https("one.test")) != nil, "the first \(length)")
+            #expect(parsingError(Array(octets.suffix(length)), .https("one.test")) != nil, "the last \(length)")
+        }
+        #expect(parsingError(octets, .https("one.test")) == nil)
+    }
+}

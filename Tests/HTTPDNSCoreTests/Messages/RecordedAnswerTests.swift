@@ -1,0 +1,91 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@Suite("Answers of BIND")
+struct RecordedAnswerTests {
+    private static let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+
+    @Test(
+        "each gives the outcome that dig shows for it",
+        arguments: [
+            (
+                RecordedAnswer.multiple,
+                DNSOutcome.addresses(
+                    [loopback2, IPAddress(v4: 127, 0, 0, 3), IPAddress(v4: 127, 0, 0, 4)],
+                    timeToLive: 60,
+                    canonicalName: nil
+                )
+            ),
+            (
+                .ipv6,
+                .addresses([IPAddress(family: .v6, high: 0, low: 1)], timeToLive: 60, canonicalName: nil)
+            ),
+            (.aliases, .addresses([loopback2], timeToLive: 1, canonicalName: try? HostName("a.test"))),
+            (.nameError, .nameError(timeToLive: 5)),
+            (.noData, .noData(timeToLive: 5)),
+            (.dangling, .nameError(timeToLive: 5)),
+            (.outside, .noData(timeToLive: nil)),
+            (.serverFailure, .failed(.serverFailure)),
+            (.refused, .failed(.refused)),
+            (.loop, .failed(.serverFailure)),
+            (.zero, .addresses([loopback2], timeToLive: 0, canonicalName: nil)),
+            (.longest, .addresses([loopback2], timeToLive: 604_800, canonicalName: nil)),
+        ]
+    )
+    func outcome(answer: RecordedAnswer, expected: DNSOutcome) throws {
+        #expect(try DNSResponse(parsing: answer.octets, to: answer.question).outcome() == expected)
+    }
+
+    @Test("(2) no prefix and no suffix of one is an answer", arguments: RecordedAnswer.all)
+    func cut(answer: RecordedAnswer) {
+        let octets = answer.octets
+        for length in 0..<octets.count {
+            #expect(parsingError(Array(octets.prefix(length)), answer.question) != nil, "the first \(length) octets")
+            #expect(parsingError(Array(octets.suffix(length)), answer.question) != nil, "the last \(length) octets")
+        }
+    }
+
+    @Test("(10) an octet behind the end is refused", arguments: RecordedAnswer.all)
+    func trailing(answer: RecordedAnswer) {
+        #expect(parsingError(answer.octets + [0], answer.question) == .trailingBytes)
+    }
+
+    @Test(
+        "invariant 15: with any one bit flipped it still gives an outcome or a typed error",
+        arguments: RecordedAnswer.all
+    )
+    func flipped(answer: RecordedAnswer) throws {
+        let octets = answer.octets
+        var outcomes = 0
+        for bit in 0..<octets.count * 8 {
+            var damaged = octets
+            damaged[bit / 8] ^= 1 << (bit % 8)
+            do {
+                let outcome = try DNSResponse(parsing: damaged, to: answer.question).outcome()
+                #expect(isWellFormed(outcome, question: answer.question))
+                outcomes += 1
+            } catch {
+                #expect(!error.reason.isEmpty)
+            }
+        }
+        // Flags and times to live may change without breaking the form.
+        #expect(outcomes > 0)
+        #expect(outcomes < octets.count * 8)
+    }
+}
+
+/// What holds for every outcome, whatever the message.
+func isWellFormed(_ outcome: DNSOutcome, question: DNSQuestion) -> Bool {
+    switch outcome {
+    case .addresses(let addresses, let timeToLive, let canonicalName):
+        let family: IPAddress.Family = question.type == .a ? .v4 : .v6
+        return (1...16).contains(addresses.count) && Set(addresses).count == addresses.count
+            && addresses.allSatisfy { $0.family == family } && timeToLive <= 604_800
+            && canonicalName.map(DNSName.init) != question.name
+    case .noData(let timeToLive), .nameError(let timeToLive):
+        return (timeToLive ?? 0) <= 604_800
+    case .failed(let code):
+        return code != .noError && code != .nameError
+    }
+}

@@ -1,0 +1,44 @@
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Scanning host names")
+struct HostNameScanTests {
+    @Test(
+        "the quick look takes a name for canonical exactly when the whole look does, but for last labels that begin with a digit"
+    )
+    func quickLook() {
+        let pieces =
+            ["a", "z", "b", "7", "0", "-", "_", ".", "..", "A", "x", "0x", "xn--", "é", " ", "/", ":"]
+            + [String(repeating: "l", count: 31), String(repeating: "d.", count: 60)]
+        var generator = SystemRandomNumberGenerator()
+        var canonical = 0
+        for _ in 0..<100_000 {
+            let count = Int.random(in: 0...7, using: &generator)
+            let text = (0..<count).map { _ in pieces[Int.random(in: 0..<pieces.count, using: &generator)] }.joined()
+            let bytes = Array(text.utf8)
+            let (quick, whole) = bytes.withUnsafeBufferPointer { bytes in
+                (HostNameScan.isPlain(bytes), HostNameScan(whole: bytes))
+            }
+            var isCanonical = false
+            if case .canonical = whole { isCanonical = true }
+            if isCanonical { canonical += 1 }
+            let last = text.utf8.lastIndex(of: UInt8(ascii: ".")).map { text.utf8.index(after: $0) } ?? text.startIndex
+            let beginsWithDigit = text.utf8[last...].first.map { (0x30...0x39).contains($0) } ?? false
+            #expect(quick == (isCanonical && !beginsWithDigit), "\(text)")
+        }
+        #expect(canonical > 1_000, "too few names to say anything")
+    }
+
+    @Test("a name and the text of it have one hash, whatever the spelling it was read in")
+    func hashes() throws {
+        for (text, canonical) in [("One.TEST.", "one.test"), ("one.test", "one.test"), ("a", "a")] {
+            let name = try HostName(text)
+            #expect(name.nameHash == HostName(canonical: canonical).nameHash)
+            #expect(name == HostName(canonical: canonical))
+            // The system resolver may answer differently about a name with a trailing dot.
+            #expect((AnswerKey(name).hash == name.nameHash) == !text.hasSuffix("."))
+            #expect(AnswerKey(name, isBypass: true).hash != name.nameHash)
+        }
+    }
+}

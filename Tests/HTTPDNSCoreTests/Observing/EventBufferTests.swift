@@ -1,0 +1,78 @@
+import Testing
+
+@testable import HTTPDNSCore
+
+struct EventBufferTests {
+    private func drain(_ buffer: inout EventBuffer<Int, String>) -> [(event: Int, missed: Int)] {
+        var all: [(event: Int, missed: Int)] = []
+        while case .event(let delivery) = buffer.take(orWaitAs: "last") {
+            all.append((delivery.event, delivery.missed))
+        }
+        return all
+    }
+
+    @Test("events come out in their order, however full the buffer was before", arguments: 1...5, 0...12)
+    func order(limit: Int, count: Int) {
+        var buffer = EventBuffer<Int, String>(limit: limit)
+        var expected: [Int] = []
+        // Half of it is taken out in between, so that the ring turns.
+        for round in 0..<3 {
+            for number in 0..<count {
+                #expect(buffer.offer(round * 100 + number) == nil)
+                expected.append(round * 100 + number)
+            }
+            expected = Array(expected.suffix(limit))
+            for _ in 0..<expected.count / 2 {
+                guard case .event(let delivery) = buffer.take(orWaitAs: "nobody") else {
+                    Issue.record("the buffer did something else")
+                    return
+                }
+                #expect(delivery.event == expected.removeFirst())
+            }
+        }
+        #expect(drain(&buffer).map(\.event) == expected)
+    }
+
+    @Test("a full buffer loses its oldest events, and the next one taken says how many")
+    func missed() {
+        var buffer = EventBuffer<Int, String>(limit: 3)
+        for number in 0..<8 { _ = buffer.offer(number) }
+        let taken = drain(&buffer)
+        #expect(taken.map(\.event) == [5, 6, 7])
+        #expect(taken.map(\.missed) == [5, 0, 0])
+    }
+
+    @Test("who waits gets the next event, the longest waiting one first, and nothing is kept")
+    func waiting() {
+        var buffer = EventBuffer<Int, String>(limit: 3)
+        guard case .waiting = buffer.take(orWaitAs: "first"),
+            case .waiting(let second) = buffer.take(orWaitAs: "second")
+        else {
+            Issue.record("the buffer did something else")
+            return
+        }
+        let delivery = buffer.offer(1)
+        #expect(delivery?.0 == "first" && delivery?.1.event == 1)
+        #expect(buffer.cancel(second) == "second")
+        #expect(buffer.cancel(second) == nil)
+        #expect(buffer.offer(2) == nil)
+        #expect(drain(&buffer).map(\.event) == [2])
+    }
+
+    @Test("after the end what is kept can be taken, those who wait are let go, and new events are refused")
+    func end() {
+        var buffer = EventBuffer<Int, String>(limit: 3)
+        _ = buffer.offer(1)
+        #expect(buffer.end().isEmpty)
+        #expect(buffer.offer(2) == nil)
+        #expect(drain(&buffer).map(\.event) == [1])
+        guard case .ended = buffer.take(orWaitAs: "late") else {
+            Issue.record("the buffer did something else")
+            return
+        }
+        var other = EventBuffer<Int, String>(limit: 3)
+        _ = other.take(orWaitAs: "waiting")
+        #expect(other.end() == ["waiting"])
+        #expect(other.end().isEmpty)
+    }
+}

@@ -1,0 +1,86 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Logging
+import Testing
+
+struct EventLogTests {
+    /// Keeps the lines that it is told.
+    private struct Recorder: LogHandler {
+        final class Lines: Sendable {
+            let all = Lock<[(level: Logger.Level, message: String, metadata: Logger.Metadata)]>([])
+        }
+
+        let lines: Lines
+        var metadata: Logger.Metadata = [:]
+        var logLevel: Logger.Level
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) {
+            lines.all.withLock { $0.append((event.level, "\(event.message)", event.metadata ?? [:])) }
+        }
+    }
+
+    private let lines = Recorder.Lines()
+
+    private func observation(_ level: Logger.Level) -> ResolverObservation {
+        let logger = Logger(label: "test") { [lines] _ in Recorder(lines: lines, logLevel: level) }
+        return ResolverObservation(providers: [], timeSource: FakeTimeSource(), logger: logger)
+    }
+
+    @Test("at the default level, all kinds of events together are six lines: of quarantine, store, reload and switch")
+    func quiet() {
+        let observation = observation(.info)
+        for kind in ResolverEvent.Kind.all { observation.tell(kind) }
+        #expect(lines.all.withLock { $0.map(\.level) } == [.warning, .info, .warning, .info, .warning, .info])
+        #expect(!observation.wants(.providerFailed))
+    }
+
+    @Test("at trace level every kind of event has a message of its own")
+    func messages() {
+        let observation = observation(.trace)
+        for kind in ResolverEvent.Kind.all { observation.tell(kind) }
+        let messages = lines.all.withLock { $0.map(\.message) }
+        #expect(Set(messages).count == ResolverEvent.Kind.all.count)
+        #expect(!messages.contains("resolver event"))
+    }
+
+    @Test("a store that fails is a warning once for each cause, until it works again")
+    func store() {
+        let observation = observation(.info)
+        for code in ["unwritable", "unwritable", "corrupt", "unwritable"] {
+            observation.tell(.storeFailed) { $0.code = code }
+        }
+        #expect(lines.all.withLock { $0.map(\.metadata["error"]) } == ["unwritable", "corrupt"])
+        observation.tell(.snapshotSaved)
+        observation.tell(.storeFailed) { $0.code = "unwritable" }
+        #expect(lines.all.withLock { $0.count } == 3)
+    }
+
+    @Test("what the event is about stands in the metadata, and a stranger's text stays on one line")
+    func metadata() throws {
+        let observation = observation(.debug)
+        let host = try HostName("img.shop.test")
+        observation.tell(.changed) { event in
+            event.host = host
+            event.route = "*.shop.test"
+            event.provider = "doh"
+            event.addresses = [IPAddress(v4: 203, 0, 113, 8)]
+            event.previousAddresses = [IPAddress(v4: 203, 0, 113, 7)]
+            event.elapsed = .milliseconds(12)
+            event.message = "a\nb"
+        }
+        let line = try #require(lines.all.withLock { $0.first })
+        #expect(line.level == .debug)
+        #expect(
+            line.metadata == [
+                "host": "img.shop.test", "route": "*.shop.test", "provider": "doh", "addresses": ["203.0.113.8"],
+                "previous": ["203.0.113.7"], "elapsed": "12 ms", "message": "a\\nb",
+            ]
+        )
+    }
+}

@@ -1,0 +1,115 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Counters by route")
+struct RouteCountersTests {
+    private let clock = FakeTimeSource()
+    private let provider: ScriptedProvider
+
+    init() throws {
+        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
+        provider = ScriptedProvider(scripts: [try HostName("a.shop.test"): .answer(answer)], timeSource: clock)
+    }
+
+    private func settings() throws -> ResolverConfiguration {
+        var settings = ResolverConfiguration()
+        settings.providers = [provider]
+        settings.routes = [Route(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.families = .v4
+        settings.timeSource = clock
+        return settings
+    }
+
+    private func resolver() throws -> Resolver {
+        let system = ScriptedSystemResolver([try HostName("sys.test"): .success([IPAddress(v4: 203, 0, 113, 50)])])
+        return try Resolver(settings(), systemResolver: system, random: { _ in 0 })
+    }
+
+    private func ask(_ resolver: Resolver, _ name: String) async throws {
+        _ = try? await resolver.resolve(ResolutionQuestion(.name(try HostName(name)), port: 443))
+    }
+
+    @Test("each question counts for the route of its name, once; the sum is what the resolver counts")
+    func counted() async throws {
+        let resolver = try resolver()
+        for _ in 0..<3 { try await ask(resolver, "a.shop.test") }
+        try await ask(resolver, "none.shop.test")
+        for _ in 0..<2 { try await ask(resolver, "sys.test") }
+        let counters = resolver.counters
+        let shop = try #require(counters.routes["*.shop.test"])
+        #expect(shop.fresh == 3 && shop.stale == 0 && shop.system == 0)
+        #expect(shop.failures == [.nameNotFound: 1] && shop.questions == 4)
+        #expect(counters.routes[ResolverCounters.unrouted]?.system == 2)
+        #expect(counters.routes.count == 2)
+        #expect(counters.hits == 3 && counters.misses == 3 && counters.answers == [.provider: 3, .system: 2])
+    }
+
+    @Test("stale answers count as such, and failures by their code")
+    func stale() async throws {
+        let resolver = try resolver()
+        try await ask(resolver, "a.shop.test")
+        provider.say(.failure(ProviderError(code: .unreachable, message: "gone")), about: try HostName("a.shop.test"))
+        clock.advance(by: .seconds(31))
+        try await ask(resolver, "a.shop.test")
+        try await ask(resolver, "b.shop.test")
+        let shop = try #require(resolver.counters.routes["*.shop.test"])
+        #expect(shop.fresh == 1 && shop.stale == 1)
+        #expect(shop.failures.values.reduce(0, +) == 1)
+    }
+
+    @Test("a route keeps its counters through a reload, also one that is gone")
+    func reload() async throws {
+        let resolver = try resolver()
+        try await ask(resolver, "a.shop.test")
+        var settings = try settings()
+        settings.routes.insert(Route(try HostPattern("x.test"), .bypass), at: 0)
+        settings.routes[1].staleLimit = .zero
+        try resolver.reload(settings)
+        try await ask(resolver, "a.shop.test")
+        #expect(resolver.counters.routes["*.shop.test"]?.fresh == 2)
+        settings.routes.removeLast()
+        try resolver.reload(settings)
+        #expect(resolver.counters.routes["*.shop.test"]?.fresh == 2)
+        #expect(resolver.counters.hits + resolver.counters.misses == 2)
+    }
+
+    @Test("beyond a thousand patterns all others share one set of counters")
+    func bound() throws {
+        let counting = ResolverCounting(providers: [])
+        let routes = try (0..<1500).map { counting.route(try HostPattern("n\($0).test")) }
+        for route in routes { route.countFailure(.timedOut) }
+        let counters = counting.snapshot()
+        #expect(counters.routes.count == 1002)
+        #expect(counters.routes[ResolverCounters.otherRoutes]?.failures == [.timedOut: 500])
+        #expect(counting.route(try HostPattern("n3.test")) === routes[3])
+    }
+
+    @Test("differences and sums go through the routes")
+    func arithmetic() {
+        var early = ResolverCounters()
+        early.routes["*"] = RouteCounters()
+        early.routes["*"]?.fresh = 2
+        var late = early
+        late.routes["*"]?.fresh = 5
+        late.routes["*"]?.failures = [.timedOut: 1]
+        late.routes["new"] = RouteCounters()
+        late.routes["new"]?.stale = 4
+        let between = late - early
+        #expect(between.routes["*"]?.fresh == 3 && between.routes["*"]?.failures == [.timedOut: 1])
+        #expect(between.routes["new"]?.stale == 4)
+        #expect(early + between == late)
+    }
+
+    @Test("every plain number of the counters has its name in what is written down")
+    func names() {
+        var counters = ResolverCounters()
+        for (number, field) in ResolverCounters.named.enumerated() { counters[keyPath: field.value] = number + 1 }
+        let numbers = Mirror(reflecting: counters).children.filter { $0.value is Int }
+        #expect(numbers.compactMap(\.label).sorted() == ResolverCounters.named.map(\.key).sorted())
+        for child in numbers { #expect(counters.byName[child.label ?? ""] == child.value as? Int) }
+        #expect(ResolverCounters(byName: counters.byName) == counters)
+    }
+}

@@ -1,0 +1,84 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+/// An attacker who controls a name's servers makes the answers at the providers fail, and has the system resolver answer an
+/// address inside the network.
+@Suite("Limit of a fallback answer")
+struct FallbackLimitTests {
+    private static let inside = ["10.0.0.5", "127.0.0.1", "::1", "::ffff:10.0.0.5", "64:ff9b::a00:5", "2002:a00:5::1"]
+
+    /// A resolver whose only provider fails for every name, with a system resolver that knows `evil.test`.
+    private func fixture(
+        _ answers: [String],
+        scope: AddressScope = .public,
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        let fixture = try ResolverFixture(scope: scope, fallback: .system, change)
+        fixture.provider.say(.failure(.unavailable), about: try HostName("evil.test"))
+        fixture.system.say(.success(answers.compactMap { IPAddress($0) }), about: try HostName("evil.test"))
+        return fixture
+    }
+
+    @Test("An answer of the fallback may be no more private than the providers' answers", arguments: inside)
+    func refused(address: String) async throws {
+        let fixture = try fixture([address])
+        for _ in 0..<2 {
+            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("evil.test") }
+            #expect(error?.code == .policyRefused)
+            #expect(error?.message.contains("in place of providers") == true, "\(String(describing: error))")
+        }
+    }
+
+    @Test("Public addresses of a mixed fallback answer are used")
+    func mixed() async throws {
+        let fixture = try fixture(["10.0.0.5", "203.0.113.7", "127.0.0.1"])
+        #expect(try await fixture.resolve("evil.test").addresses == ["203.0.113.7"])
+        #expect(try fixture.immediate("evil.test")?.addresses == ["203.0.113.7"])
+    }
+
+    @Test("What the providers may answer, the fallback may answer")
+    func widened() async throws {
+        let near = try fixture(["10.0.0.5", "127.0.0.1"], scope: .private)
+        #expect(try await near.resolve("evil.test").addresses == ["10.0.0.5"])
+        let local = try fixture(["10.0.0.5", "127.0.0.1"], scope: .loopback)
+        #expect(try await local.resolve("evil.test").addresses == ["10.0.0.5", "127.0.0.1"])
+    }
+
+    @Test("The most public limit among the route's providers counts")
+    func leastOfSeveral() async throws {
+        let near = ScriptedProvider(name: "near", answerScope: .loopback, timeSource: FakeTimeSource())
+        for name in ["evil.test", "local.test"] { near.say(.failure(.unavailable), about: try HostName(name)) }
+        let fixture = try fixture(["127.0.0.1"]) {
+            $0.providers.append(near)
+            $0.routes = [
+                Route(.any, .providers(["doh", "near"], fallback: .system)),
+                Route(try HostPattern("local.test"), .providers(["near"], fallback: .system)),
+            ]
+        }
+        fixture.system.say(.success([IPAddress(v4: 127, 0, 0, 1)]), about: try HostName("local.test"))
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("evil.test") }
+        #expect(error?.code == .policyRefused)
+        #expect(try await fixture.resolve("local.test").addresses == ["127.0.0.1"])
+    }
+
+    @Test("An allowed block of the policy or of the route opens the fallback too")
+    func allowed() async throws {
+        let block = try #require(AddressBlock("10.0.0.0/8"))
+        let byPolicy = try fixture(["10.0.0.5"]) { $0.policy.allowed = [block] }
+        #expect(try await byPolicy.resolve("evil.test").addresses == ["10.0.0.5"])
+        let byRoute = try fixture(["10.0.0.5"]) { $0.routes[0].allowed = [block] }
+        #expect(try await byRoute.resolve("evil.test").addresses == ["10.0.0.5"])
+    }
+
+    @Test("A name that the system resolver answers by its own route may be private")
+    func bypassed() async throws {
+        let fixture = try fixture(["10.0.0.5"]) { $0.routes.append(Route(try HostPattern("evil.test"), .bypass)) }
+        #expect(try await fixture.resolve("evil.test").addresses == ["10.0.0.5"])
+        let asked = try self.fixture(["10.0.0.5"])
+        #expect(try await asked.resolve("evil.test") { $0.bypass = true }.addresses == ["10.0.0.5"])
+        let without = try self.fixture(["10.0.0.5"]) { $0.routes = [Route(.any, .providers([], fallback: .system))] }
+        #expect(try await without.resolve("evil.test").addresses == ["10.0.0.5"])
+    }
+}

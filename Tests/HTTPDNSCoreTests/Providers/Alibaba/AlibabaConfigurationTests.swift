@@ -1,0 +1,126 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Alibaba: settings")
+struct AlibabaConfigurationTests {
+    private static let canary = "canary5f3759df"
+
+    private func refusal(
+        _ version: AlibabaProvider.Version = .v2,
+        secret: String? = nil,
+        key: String? = nil,
+        _ settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
+    ) throws -> String? {
+        do {
+            let secretPlace = secret.map { text in Secret { text } }
+            let keyPlace = key.map { text in Secret { text } }
+            _ = try ScriptedAlibaba(version, secret: secretPlace, encryptionKey: keyPlace, settings: settings) {
+                $0.reply("")
+            }
+            return nil
+        } catch let error as ProviderConfigurationError {
+            #expect(error.provider == "ali")
+            #expect(!error.description.contains(Self.canary))
+            return error.message
+        }
+    }
+
+    @Test("plain settings of either version are taken; answers are public until the settings allow more")
+    func plain() throws {
+        for version in AlibabaProvider.Version.allCases {
+            #expect(try refusal(version) == nil)
+            let scripted = try ScriptedAlibaba(version) { $0.reply("") }
+            #expect(scripted.provider.name == "ali" && scripted.provider.answerScope == .public)
+        }
+        let near = try ScriptedAlibaba(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
+        #expect(near.provider.answerScope == .public)
+        let allowed = try ScriptedAlibaba(settings: { $0.answers = .private }) { $0.reply("") }
+        #expect(allowed.provider.answerScope == .private)
+    }
+
+    @Test(
+        "accounts that would break a URL are refused",
+        arguments: ["", "a/b", "a?b", "a b", "é", "a&b", "..%2f", String(repeating: "1", count: 129)]
+    )
+    func accounts(account: String) throws {
+        #expect(try refusal { $0.credential.account = account }?.contains("account") == true)
+    }
+
+    @Test(
+        "URLs that cannot be used are refused, with what to do",
+        arguments: [
+            ("http://192.0.2.1", "https://"), ("https://dns.example", "bootstrap"), ("https://192.0.2.1/v2/d", "path"),
+            ("https://192.0.2.1/?a=b", "path"), ("https://me:x@192.0.2.1", "user name"), ("ftp://192.0.2.1", "url"),
+        ]
+    )
+    func urls(url: String, word: String) throws {
+        #expect(try refusal { $0.url = url }?.contains(word) == true)
+    }
+
+    @Test("the region without published addresses needs some")
+    func global() throws {
+        #expect(try refusal { $0.region = .global }?.contains("bootstrap") == true)
+        #expect(
+            try refusal {
+                $0.region = .global
+                $0.bootstrap = [IPAddress(v4: 192, 0, 2, 1)]
+            } == nil
+        )
+    }
+
+    @Test(
+        "5 (8): custom parameters that the vendor would drop without a word are refused",
+        arguments: [
+            ["": "a"], ["a b": "c"], ["a": ""], ["a": "b c"], ["a": "b&s=1"], ["a": "é"], ["é": "a"], ["a.b": "c"],
+            ["sdns-a": "b"], ["a": "\"}"], ["a": String(repeating: "b", count: 1000)],
+        ]
+    )
+    func customParameters(parameters: [String: String]) throws {
+        for version in AlibabaProvider.Version.allCases {
+            #expect(try refusal(version) { $0.customParameters = parameters }?.contains("custom parameter") == true)
+        }
+        #expect(try refusal { $0.customParameters = ["a": String(repeating: "b", count: 999)] } == nil)
+    }
+
+    @Test("version 1 has no encryption; encryption and key belong together")
+    func encryption() throws {
+        #expect(try refusal(.v1) { $0.encryption = .gcm }?.contains("version 1") == true)
+        #expect(try refusal(.v1, key: ScriptedAlibaba.aesKey)?.contains("version 1") == true)
+        #expect(try refusal { $0.encryption = .gcm }?.contains("key") == true)
+        #expect(try refusal(key: ScriptedAlibaba.aesKey)?.contains("key") == true)
+    }
+
+    #if Signing
+    @Test(
+        "secrets of version 2 that are not hexadecimal are refused at once, and not repeated; version 1 takes any text",
+        arguments: [canary, "abc", "0x00", "00 11"]
+    )
+    func secrets(text: String) throws {
+        #expect(try refusal(secret: text)?.contains("hexadecimal") == true)
+        #expect(try refusal(.v1, secret: text) == nil)
+    }
+
+    @Test(
+        "encryption keys that are not 32 hexadecimal digits are refused at once",
+        arguments: [canary, "00", "abc", ScriptedAlibaba.aesKey + "0", ScriptedAlibaba.aesKey + "00"]
+    )
+    func keys(text: String) throws {
+        #expect(try refusal(key: text) { $0.encryption = .cbc }?.contains("32 hexadecimal digits") == true)
+    }
+
+    @Test("a secret that cannot be read is told with its place")
+    func missing() throws {
+        let message = try refusal(.v1) { $0.credential.secret = .file("/nowhere/ali") }
+        #expect(message?.contains("/nowhere/ali") == true)
+    }
+    #else
+    @Test("without the trait Signing a secret and an encryption are refused, with the trait's name")
+    func withoutTrait() throws {
+        #expect(try refusal(secret: "00")?.contains("trait Signing") == true)
+        #expect(try refusal(.v1, secret: "a")?.contains("trait Signing") == true)
+        #expect(try refusal(key: ScriptedAlibaba.aesKey) { $0.encryption = .gcm }?.contains("trait Signing") == true)
+    }
+    #endif
+}

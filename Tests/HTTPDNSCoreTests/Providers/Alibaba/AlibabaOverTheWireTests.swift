@@ -1,0 +1,66 @@
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCore
+
+/// The provider over its own transport, against a server that says what no real one would.
+@Suite("Alibaba: over the wire", .timeLimit(.minutes(10)))
+struct AlibabaOverTheWireTests {
+    private func provider(port: UInt16) throws -> AlibabaProvider {
+        var configuration = AlibabaProvider.Configuration(
+            name: "raw",
+            version: .v2,
+            credential: VendorCredential(account: "123456")
+        )
+        configuration.url = "http://127.0.0.1:\(port)"
+        configuration.discoversAddresses = false
+        return try AlibabaProvider(configuration)
+    }
+
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
+        try await VendorWire.error(steps, .v4, timeLimit: timeLimit, provider)
+    }
+
+    @Test("the request is one line with the parameters, and the answer is read")
+    func exchange() async throws {
+        let text = try await VendorWire.request(answered: AlibabaBody.v2, provider)
+        #expect(text.hasPrefix("GET /v2/d?id=123456&m=0&dn=www.example.com&q=4,6 HTTP/1.1\r\n"))
+    }
+
+    @Test("the code in the body of a refusal is read")
+    func refusal() async throws {
+        let body = #"{"code":"InvalidAccount"}"#
+        let error = try await error(.readHead, VendorWire.answer(body, status: "403 Forbidden"), .hang)
+        #expect(error?.code == .accountRefused && error?.message.contains("InvalidAccount") == true)
+    }
+
+    @Test("10 MB body: given up after 64 KiB; a refusal that long is one by its status")
+    func longBody() async throws {
+        let chunk = String(repeating: " ", count: 64 * 1024)
+        let length = 10 * 1024 * 1024
+        let long = try await error(.readHead, VendorWire.answer("", length: length), .repeatForever([.sendText(chunk)]))
+        #expect(long?.code == .badResponse && long?.message.contains("longer than an answer") == true)
+        let refusal = try await error(
+            .readHead,
+            VendorWire.answer("", status: "502 Bad Gateway", length: length),
+            .repeatForever([.sendText(chunk)])
+        )
+        #expect(refusal?.code == .httpStatus && refusal?.message.contains("HTTP 502") == true)
+    }
+
+    @Test("a body that breaks off, and one that stalls, are no answers")
+    func broken() async throws {
+        let cut = try await error(.readHead, VendorWire.answer(AlibabaBody.v2, length: AlibabaBody.v2.utf8.count + 1))
+        #expect(cut != nil)
+        let stalled = try await error(
+            .readHead,
+            VendorWire.answer("{", length: 100),
+            .hang,
+            timeLimit: .milliseconds(300)
+        )
+        #expect(stalled?.code == .timedOut)
+        let redirect = "HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n"
+        #expect(try await error(.readHead, .sendText(redirect), .hang)?.code == .httpStatus)
+    }
+}

@@ -1,0 +1,110 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Alibaba: what an answer of version 1 says")
+struct AlibabaV1AnswerTests {
+    private static let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
+    private static let otherV6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x20)
+
+    private func read(
+        _ text: String,
+        names: [String] = ["www.example.com"],
+        families: AddressFamilies = .both
+    ) throws -> [HostName: ProviderAnswer] {
+        let question = VendorQuestion(hosts: try names.map { try HostName($0) }, families: families)
+        return try AlibabaV1Answer.read(Array(text.utf8), question: question)
+    }
+
+    private static func addresses(_ addresses: [IPAddress], _ seconds: Int) -> FamilyAnswer {
+        .addresses(addresses, timeToLive: .seconds(seconds), canonicalName: nil)
+    }
+
+    @Test("the sample of one name lives for its ttl of 26 s, never for its origin_ttl of 300 s")
+    func sample() throws {
+        let answer = try read(AlibabaBody.v1)[HostName("www.example.com")]
+        #expect(answer?.v4 == Self.addresses([AlibabaBody.address, IPAddress(v4: 192, 0, 2, 11)], 26))
+        #expect(answer?.v6 == Self.addresses([Self.v6], 26))
+    }
+
+    @Test("origin_ttl alone is no life: 60 s")
+    func originOnly() throws {
+        let text = #"{"host":"www.example.com","ips":["192.0.2.10"],"origin_ttl":300}"#
+        #expect(
+            try read(text, families: .v4)[HostName("www.example.com")]?.v4 == Self.addresses([AlibabaBody.address], 60)
+        )
+    }
+
+    @Test("5 (12): both forms of a batch, also mixed: rows of one name are put together, those of type 28 are IPv6")
+    func batch() throws {
+        let text = """
+            {"dns":[{"host":"www.example.com","client_ip":"203.0.113.7","ips":["192.0.2.10"],"ttl":106,"origin_ttl":120},
+            {"host":"img.example.com","client_ip":"203.0.113.7","ips":["192.0.2.20"],"type":1,"ttl":46,"origin_ttl":60},
+            {"host":"img.example.com","client_ip":"203.0.113.7","ips":["2001:db8::20"],"type":28,"ttl":46}]}
+            """
+        let answers = try read(text, names: ["www.example.com", "img.example.com"])
+        let www = answers[try HostName("www.example.com")]
+        #expect(www?.v4 == Self.addresses([AlibabaBody.address], 106) && www?.v6 == .noData(timeToLive: .seconds(60)))
+        let img = answers[try HostName("img.example.com")]
+        #expect(img?.v4 == Self.addresses([IPAddress(v4: 192, 0, 2, 20)], 46))
+        #expect(img?.v6 == Self.addresses([Self.otherV6], 46))
+    }
+
+    @Test("the form with ips and ipsv6 in one element; the least life of several rows counts")
+    func oneElement() throws {
+        let text = """
+            {"dns":[{"host":"www.example.com","ips":["192.0.2.10"],"ipsv6":["2001:db8::10"],"ttl":50},
+            {"host":"www.example.com","ips":["2001:db8::20"],"type":28,"ttl":40}]}
+            """
+        let answer = try read(text)[HostName("www.example.com")]
+        #expect(answer?.v4 == Self.addresses([AlibabaBody.address], 40))
+        #expect(answer?.v6 == Self.addresses([Self.v6, Self.otherV6], 40))
+    }
+
+    @Test("5 (13): a name that the account does not have has empty lists: no data, for a minute at most")
+    func unknown() throws {
+        let text = #"{"host":"www.example.com","ips":[],"ipsv6":[],"ttl":600,"client_ip":"203.0.113.7"}"#
+        let answer = try read(text)[HostName("www.example.com")]
+        #expect(answer?.v4 == .noData(timeToLive: .seconds(60)) && answer?.v6 == .noData(timeToLive: .seconds(60)))
+    }
+
+    @Test("5 (13): one family without addresses does not touch the other")
+    func families() throws {
+        let v6Missing = try read(#"{"host":"www.example.com","ips":["192.0.2.10"],"ipsv6":[],"ttl":9}"#)
+        #expect(v6Missing.values.first?.v4 == Self.addresses([AlibabaBody.address], 9))
+        #expect(v6Missing.values.first?.v6 == .noData(timeToLive: .seconds(9)))
+        let v4Missing = try read(#"{"host":"www.example.com","ips":[],"ipsv6":["2001:db8::10"],"ttl":9}"#)
+        #expect(v4Missing.values.first?.v4 == .noData(timeToLive: .seconds(9)))
+        #expect(v4Missing.values.first?.v6 == Self.addresses([Self.v6], 9))
+        let v6Alone = try read(#"{"host":"www.example.com","ips":[],"ipsv6":["2001:db8::10"],"ttl":9}"#, families: .v6)
+        #expect(v6Alone.values.first?.v4 == nil)
+    }
+
+    @Test("5 (12): what is no address of its list's family is left out")
+    func badAddresses() throws {
+        let text =
+            #"{"host":"www.example.com","ips":["2001:db8::10","192.0.2.10","1.2.3"],"ipsv6":["192.0.2.9"],"ttl":9}"#
+        let answer = try read(text)[HostName("www.example.com")]
+        #expect(answer?.v4 == Self.addresses([AlibabaBody.address], 9))
+        guard case .failed? = answer?.v6 else {
+            Issue.record("IPv4 in the list for IPv6 is no failure")
+            return
+        }
+    }
+
+    @Test(
+        "5 (11): what is no answer is refused in one line that repeats none of it",
+        arguments: [
+            "", "null", "[]", "<html>captive</html>", "{}", #"{"host":"www.example.com"}"#, #"{"ips":["192.0.2.10"]}"#,
+            #"{"host":"captive.example","ips":["192.0.2.10"]}"#, #"{"host":"www.example.com","ips":"192.0.2.10"}"#,
+            #"{"host":["www.example.com"],"ips":["192.0.2.10"]}"#, #"{"dns":{}}"#, #"{"dns":[]}"#, #"{"dns":null}"#,
+            #"{"dns":[null,7,"captive",[],{}]}"#, #"{"host":"www.example.com","host":"b.test","ips":[]}"#,
+        ]
+    )
+    func refused(text: String) {
+        let error = #expect(throws: VendorAnswerError.self) { try read(text) }
+        #expect(error?.description.utf8.allSatisfy { (0x20...0x7e).contains($0) } == true)
+        #expect(error?.description.contains("captive") == false)
+    }
+}

@@ -1,0 +1,92 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("One family answers, the other keeps silent", .timeLimit(.minutes(10)))
+struct DoHFamilyPatienceTests {
+    /// A service that says nothing about one type of record for as long as someone waits.
+    private func provider(silentAbout silent: DNSRecordType, on time: FakeTimeSource) throws -> DoHProvider {
+        let exchange = ScriptedExchange { sent in
+            guard sent.question.type == silent else { return .loopback(to: sent) }
+            try await FakeTimeSource().sleep(until: MonotonicTime(nanoseconds: .max))
+            throw CancellationError()
+        }
+        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
+        configuration.answers = .loopback
+        return try DoHProvider(configuration, exchange: exchange, time: time)
+    }
+
+    @Test(
+        "the silent family is given up soon, and the answer that is there is not lost",
+        arguments: [.a, .aaaa] as [DNSRecordType]
+    )
+    func givesUp(silent: DNSRecordType) async throws {
+        let time = FakeTimeSource()
+        let provider = try provider(silentAbout: silent, on: time)
+        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        async let answer = provider.resolve(query)
+        await time.sleepers(atLeast: 1)
+        time.advance(by: .milliseconds(500))
+        let (missing, found) =
+            silent == .a ? (try await answer.v4, try await answer.v6) : (try await answer.v6, try await answer.v4)
+        guard case .addresses = found, case .failed(let error) = missing else {
+            Issue.record("\(try await answer)")
+            return
+        }
+        #expect(error.code == .timedOut)
+    }
+
+    @Test("through a resolver the addresses arrive long before its time limit")
+    func resolves() async throws {
+        let time = FakeTimeSource()
+        var configuration = ResolverConfiguration()
+        configuration.providers = [try provider(silentAbout: .aaaa, on: time)]
+        configuration.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+        configuration.timeSource = time
+        let resolver = try Resolver(configuration)
+        let host = Host.name(try HostName("one.test"))
+        async let resolution = resolver.resolve(ResolutionQuestion(host, port: 443))
+        // The flight's end, the query's limit, and the patience with the silent family.
+        await time.sleepers(atLeast: 3)
+        time.advance(by: .milliseconds(500))
+        #expect(try await resolution.endpoints.map(\.address) == [IPAddress(v4: 127, 0, 0, 2)])
+        while time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test("without an address the other family is waited for until the time limit")
+    func keepsWaiting() async throws {
+        let time = FakeTimeSource()
+        let gate = Meeting(of: 2)
+        let exchange = ScriptedExchange { sent in
+            guard sent.question.type == .aaaa else { return .message(to: sent) }
+            await gate.arrive()
+            return .loopback(to: sent)
+        }
+        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
+        let provider = try DoHProvider(configuration, exchange: exchange, time: time)
+        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        async let answer = provider.resolve(query)
+        time.advance(by: .seconds(2))
+        await gate.arrive()
+        guard case .addresses = try await answer.v6, case .noData = try await answer.v4 else {
+            Issue.record("\(try await answer)")
+            return
+        }
+        #expect(time.sleeperCount == 0)
+    }
+
+    @Test("a cancellation while the silent family is waited for is one")
+    func cancels() async throws {
+        let time = FakeTimeSource()
+        let provider = try provider(silentAbout: .aaaa, on: time)
+        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        let task = Task { try await provider.resolve(query) }
+        await time.sleepers(atLeast: 1)
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+}

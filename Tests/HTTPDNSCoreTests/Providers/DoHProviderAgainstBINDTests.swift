@@ -1,0 +1,186 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// The provider over its own transport against a real DoH server: TLS, HTTP/2, wire format, nothing scripted.
+@Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
+struct DoHProviderAgainstBINDTests {
+    private static let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+    private static let wild = IPAddress(v4: 127, 0, 0, 4)
+
+    private func provider(
+        _ rig: ServerRig,
+        method: DoHProvider.Method = .get,
+        url: String? = nil,
+        bootstrap: [IPAddress] = [IPAddress(v4: 127, 0, 0, 1)],
+        authorities: String? = nil
+    ) throws -> DoHProvider {
+        var configuration = DoHProvider.Configuration(name: "bind", url: url ?? rig.dohURL, bootstrap: bootstrap)
+        configuration.method = method
+        configuration.trustRoots = .file(authorities ?? rig.certificateAuthorityFile)
+        return try DoHProvider(configuration)
+    }
+
+    private func ask(
+        _ provider: DoHProvider,
+        _ name: String,
+        _ families: AddressFamilies = .both,
+        timeLimit: Duration = .seconds(30)
+    ) async throws -> ProviderAnswer {
+        try await provider.resolve(
+            ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        )
+    }
+
+    @Test("one A and one AAAA query reach the server, by GET and by POST", arguments: DoHProvider.Method.allCases)
+    func bothFamilies(method: DoHProvider.Method) async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig, method: method)
+        let name = "doh-\(method.rawValue).wild.test"
+        let mark = rig.bindLogMark()
+        let answer = try await ask(provider, name)
+        #expect(answer.v4 == .addresses([Self.wild], timeToLive: .seconds(60), canonicalName: nil))
+        #expect(answer.v6 == .noData(timeToLive: .seconds(5)))
+        try await rig.awaitBindLog(contains: "query: \(name) IN A", count: 2, since: mark)
+        #expect(try rig.queryCount(of: name, type: "A", since: mark) == 1)
+        #expect(try rig.queryCount(of: name, type: "AAAA", since: mark) == 1)
+        await provider.shutdown()
+    }
+
+    @Test(
+        "what the zone has comes back",
+        arguments: [
+            (
+                "dual.test",
+                .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
+                .addresses([IPAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
+            ),
+            (
+                "c1.test",
+                .addresses(
+                    [loopback2, IPAddress(v4: 127, 0, 0, 3)],
+                    timeToLive: .seconds(3),
+                    canonicalName: try? HostName("one.test")
+                ),
+                .noData(timeToLive: .seconds(3))
+            ),
+            (
+                "ttl0.test", .addresses([loopback2], timeToLive: .zero, canonicalName: nil),
+                .noData(timeToLive: .seconds(5))
+            ),
+            (
+                "maxttl.test", .addresses([loopback2], timeToLive: .seconds(604_800), canonicalName: nil),
+                .noData(timeToLive: .seconds(5))
+            ),
+            ("nosuch.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
+            ("dangling.test", .nameError(timeToLive: .seconds(5)), .nameError(timeToLive: .seconds(5))),
+            ("outside.test", .noData(timeToLive: nil), .noData(timeToLive: nil)),
+            (
+                "xn--bcher-kva.test", .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
+                .noData(timeToLive: .seconds(5))
+            ),
+        ] as [(String, FamilyAnswer, FamilyAnswer)]
+    )
+    func answers(name: String, v4: FamilyAnswer, v6: FamilyAnswer) async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig)
+        let answer = try await ask(provider, name)
+        #expect(answer == ProviderAnswer(v4: v4, v6: v6))
+        await provider.shutdown()
+    }
+
+    @Test("SERVFAIL and REFUSED are outcomes of their families")
+    func failures() async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig)
+        for (name, code) in [("loop1.test", ProviderError.Code.serverFailure), ("elsewhere.invalid", .refused)] {
+            let answer = try await ask(provider, name)
+            for family in [answer.v4, answer.v6] {
+                guard case .failed(let error) = family else {
+                    Issue.record("\(name): \(answer)")
+                    continue
+                }
+                #expect(error.code == code, "\(error)")
+            }
+        }
+        await provider.shutdown()
+    }
+
+    @Test("a first address that refuses is left for the next")
+    func bootstrapFailover() async throws {
+        let rig = try await ServerRig.shared()
+        // BIND listens on 127.0.0.1 alone; the kernel refuses for 127.0.0.9.
+        let provider = try provider(
+            rig,
+            bootstrap: [IPAddress(v4: 127, 0, 0, 9), IPAddress(v4: 127, 0, 0, 1)]
+        )
+        let answer = try await ask(provider, "dual.test", .v4)
+        #expect(answer.v4 == .addresses([Self.loopback2], timeToLive: .seconds(60), canonicalName: nil))
+        await provider.shutdown()
+    }
+
+    @Test("the address may stand in the URL, and the certificate must be for it")
+    func literal() async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig, url: rig.dohURLByAddress, bootstrap: [])
+        #expect(try await ask(provider, "dual.test", .v4).v4 != nil)
+        await provider.shutdown()
+    }
+
+    @Test("(31) a certificate that does not prove the service's name is refused, and no query is sent")
+    func wrongCertificate() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let wrongName = try provider(rig, url: "https://somebody.test:\(rig.dohPort)/dns-query")
+        let wrongAuthority = try provider(rig, authorities: rig.otherCertificateAuthorityFile)
+        for provider in [wrongName, wrongAuthority] {
+            let error = await #expect(throws: ProviderError.self) {
+                try await ask(provider, "doh-unproven.wild.test")
+            }
+            #expect(error?.code == .unreachable)
+            #expect(error?.message.contains("certificate") == true, "\(String(describing: error))")
+            await provider.shutdown()
+        }
+        // A query that is proven comes later in the same log.
+        let good = try provider(rig)
+        _ = try await ask(good, "doh-proven.wild.test", .v4)
+        try await rig.awaitBindLog(contains: "query: doh-proven.wild.test IN A", since: mark)
+        #expect(try rig.queryCount(of: "doh-unproven.wild.test", since: mark) == 0)
+        await good.shutdown()
+    }
+
+    @Test("a path that is not the service's is an HTTP error that says so")
+    func wrongPath() async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig, url: "https://doh.test:\(rig.dohPort)/elsewhere")
+        let error = await #expect(throws: ProviderError.self) { try await ask(provider, "one.test") }
+        #expect(error?.code == .httpStatus)
+        #expect(
+            error?.message
+                == "HTTP 404 from 127.0.0.1:\(rig.dohPort): there is no DoH service at this path; check the url"
+        )
+        await provider.shutdown()
+    }
+
+    @Test("a hundred questions at once are all answered, each with its own addresses")
+    func many() async throws {
+        let rig = try await ServerRig.shared()
+        let provider = try provider(rig)
+        try await withThrowingTaskGroup(of: (Int, ProviderAnswer).self) { group in
+            for index in 0..<100 {
+                group.addTask {
+                    let name = index.isMultiple(of: 2) ? "two.test" : "three.test"
+                    return (index, try await ask(provider, name, .v4))
+                }
+            }
+            for try await (index, answer) in group {
+                let expected = IPAddress(v4: 127, 0, 0, index.isMultiple(of: 2) ? 3 : 4)
+                #expect(answer.v4 == .addresses([expected], timeToLive: .seconds(60), canonicalName: nil))
+            }
+        }
+        await provider.shutdown()
+        await #expect(throws: ProviderError.self) { try await ask(provider, "two.test") }
+    }
+}

@@ -1,0 +1,192 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+private let loopback6 = IPAddress(family: .v6, high: 0, low: 1)
+
+@Suite("DoH provider: requests and answers")
+struct DoHProviderTests {
+    @Test("both families are asked for, each in a request of its own, and both are answered")
+    func bothFamilies() async throws {
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
+        let answer = try await scripted.resolve()
+        #expect(answer.v4 == .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil))
+        #expect(answer.v6 == .addresses([loopback6], timeToLive: .seconds(60), canonicalName: nil))
+        #expect(Set(scripted.exchange.sent.map(\.question)) == [.a("one.test"), .aaaa("one.test")])
+        #expect(scripted.exchange.sent.count == 2)
+    }
+
+    @Test("only the families of the query are asked for", arguments: [AddressFamilies.v4, .v6])
+    func oneFamily(families: AddressFamilies) async throws {
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
+        let answer = try await scripted.resolve("one.test", families)
+        #expect(scripted.exchange.sent.map(\.question.type) == [families == .v4 ? .a : .aaaa])
+        #expect((answer.v4 == nil) == (families == .v6))
+        #expect((answer.v6 == nil) == (families == .v4))
+    }
+
+    @Test("the families are asked for at the same time")
+    func concurrent() async throws {
+        // Each request is answered only once the other was sent too.
+        let meeting = Meeting(of: 2)
+        let scripted = try ScriptedDoHService { sent in
+            await meeting.arrive()
+            return .loopback(to: sent)
+        }
+        let answer = try await scripted.resolve()
+        #expect(answer.v4 != nil && answer.v6 != nil)
+    }
+
+    @Test("GET has the query as base64url without padding in the URL, and the fields of RFC 8484")
+    func get() async throws {
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
+        _ = try await scripted.resolve("one.test", .v4)
+        let request = try #require(scripted.exchange.sent.first).request
+        #expect(request.method == .get)
+        #expect(request.body == nil)
+        #expect(request.headerFields[.accept] == "application/dns-message")
+        #expect(request.headerFields[.contentType] == nil)
+        let parameter = try #require(request.dnsParameter)
+        #expect(request.url.target == "/dns-query?dns=\(parameter)")
+        #expect(parameter.allSatisfy { $0.isASCII && ($0.isLetter || $0.isNumber || $0 == "-" || $0 == "_") })
+        #expect(ScriptedExchange.decodeBase64URL(parameter) == DNSQuery.encoded(.a("one.test")))
+    }
+
+    @Test("POST has the query as the body, and its type")
+    func post() async throws {
+        let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
+        _ = try await scripted.resolve("one.test", .v4)
+        let request = try #require(scripted.exchange.sent.first).request
+        #expect(request.method == .post)
+        #expect(request.url.target == "/dns-query")
+        #expect(request.headerFields[.accept] == "application/dns-message")
+        #expect(request.headerFields[.contentType] == "application/dns-message")
+        #expect(request.body == DNSQuery.encoded(.a("one.test")))
+    }
+
+    @Test(
+        "the template form is read, and a query of the URL's own is kept",
+        arguments: [
+            ("https://doh.test/q{?dns}", "/q?dns="), ("https://doh.test/q?key=1", "/q?key=1&dns="),
+            ("https://doh.test/q?key=1{&dns}", "/q?key=1&dns="), ("https://doh.test/{?dns}", "/?dns="),
+            ("https://doh.test", "/?dns="),
+        ]
+    )
+    func template(url: String, prefix: String) async throws {
+        let scripted = try ScriptedDoHService(url: url) { .loopback(to: $0) }
+        _ = try await scripted.resolve("one.test", .v4)
+        let target = try #require(scripted.exchange.sent.first).request.url.target
+        #expect(target.hasPrefix(prefix))
+        #expect(target.dropFirst(prefix.count).allSatisfy { $0 != "=" && $0 != "?" && $0 != "&" })
+    }
+
+    @Test("a family that fails does not fail the other", arguments: [DNSRecordType.a, .aaaa])
+    func partialFailure(failing: DNSRecordType) async throws {
+        let scripted = try ScriptedDoHService { sent in
+            guard sent.question.type == failing else { return .loopback(to: sent) }
+            throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        }
+        let answer = try await scripted.resolve()
+        let (failed, good) = failing == .a ? (answer.v4, answer.v6) : (answer.v6, answer.v4)
+        guard case .failed(let error) = failed, case .addresses = good else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == .unreachable)
+    }
+
+    @Test("when every request fails, the query throws")
+    func totalFailure() async throws {
+        let scripted = try ScriptedDoHService { _ in
+            throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        }
+        let error = try #require(await scripted.error())
+        #expect(error.code == .unreachable)
+        #expect(error.message == "192.0.2.1:443: refused")
+    }
+
+    @Test(
+        "an error code inside a message is the family's own outcome",
+        arguments: [(2, .serverFailure), (5, .refused), (4, .serverFailure), (9, .serverFailure)]
+            as [(UInt16, ProviderError.Code)]
+    )
+    func responseCode(code: UInt16, expected: ProviderError.Code) async throws {
+        let scripted = try ScriptedDoHService { sent in .message(to: sent) { $0.responseCode = code } }
+        let answer = try await scripted.resolve()
+        for family in [answer.v4, answer.v6] {
+            guard case .failed(let error) = family else {
+                Issue.record("\(answer)")
+                return
+            }
+            #expect(error.code == expected)
+            #expect(error.message.hasPrefix("\(DNSResponseCode(number: code)) from 192.0.2.1:443 for one.test."))
+        }
+    }
+
+    @Test("NXDOMAIN and no data are told apart, with their time to live or without")
+    func negative() async throws {
+        let scripted = try ScriptedDoHService { sent in
+            .message(to: sent) { builder in
+                if sent.question.type == .a {
+                    builder.responseCode = 3
+                    builder.startOfAuthority("test", timeToLive: 9, minimum: 5)
+                }
+            }
+        }
+        let answer = try await scripted.resolve()
+        #expect(answer.v4 == .nameError(timeToLive: .seconds(5)))
+        #expect(answer.v6 == .noData(timeToLive: nil))
+    }
+
+    @Test("cancelling the task throws CancellationError")
+    func cancellation() async throws {
+        let started = Meeting(of: 3)
+        let scripted = try ScriptedDoHService { sent in
+            await started.arrive()
+            while !Task.isCancelled { await Task.yield() }
+            throw CancellationError()
+        }
+        let task = Task { try await scripted.resolve() }
+        await started.arrive()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+    }
+
+    @Test("after shutdown nothing is sent, and queries throw shutDown")
+    func shutdown() async throws {
+        let scripted = try ScriptedDoHService { .loopback(to: $0) }
+        await scripted.provider.shutdown()
+        await scripted.provider.shutdown()
+        #expect(scripted.exchange.isShutDown)
+        #expect(try await scripted.error()?.code == .shutDown)
+        #expect(scripted.exchange.sent.isEmpty)
+    }
+}
+
+/// Lets tasks wait until so many have arrived.
+final class Meeting: Sendable {
+    private struct State {
+        var missing: Int
+        var waiting: [CheckedContinuation<Void, Never>] = []
+    }
+
+    private let state: Lock<State>
+
+    init(of count: Int) { state = Lock(State(missing: count)) }
+
+    func arrive() async {
+        await withCheckedContinuation { continuation in
+            let everyone = state.withLock { state -> [CheckedContinuation<Void, Never>] in
+                state.missing -= 1
+                state.waiting.append(continuation)
+                guard state.missing <= 0 else { return [] }
+                defer { state.waiting = [] }
+                return state.waiting
+            }
+            for one in everyone { one.resume() }
+        }
+    }
+}

@@ -1,0 +1,203 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// HTTPS records and client subnets over the provider's own transport against a real server.
+@Suite("Services and client subnets from BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
+struct DoHServicesAgainstBINDTests {
+    private func resolve(
+        _ name: String,
+        on rig: ServerRig,
+        families: AddressFamilies = .v4,
+        clientSubnet: AddressBlock? = nil
+    ) async throws -> ProviderAnswer {
+        var configuration = DoHProvider.Configuration(
+            name: "bind",
+            url: rig.dohURL,
+            bootstrap: [IPAddress(v4: 127, 0, 0, 1)]
+        )
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        let provider = try DoHProvider(configuration)
+        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(30))
+        query.wantsServices = true
+        query.clientSubnet = clientSubnet
+        let answer: ProviderAnswer
+        do {
+            answer = try await provider.resolve(query)
+        } catch {
+            await provider.shutdown()
+            throw error
+        }
+        await provider.shutdown()
+        return answer
+    }
+
+    private static func name(_ text: String) -> HostName? { try? HostName(text) }
+
+    @Test(
+        "what the zone's HTTPS records say comes back",
+        arguments: [
+            ("svc-alias.test", name("svc-pool.test").map { .alias($0, timeToLive: .seconds(30)) }),
+            (
+                "svc-pool.test",
+                .bindings(
+                    [ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"], port: 8443)],
+                    timeToLive: .seconds(20)
+                )
+            ),
+            (
+                "svc-hints.test",
+                .bindings(
+                    [
+                        ServiceBinding(
+                            priority: 1,
+                            target: name("svc-target.test"),
+                            applicationProtocols: ["h2", "h3", "http/1.1"],
+                            v4Hints: [IPAddress(v4: 127, 0, 0, 4), IPAddress(v4: 127, 0, 0, 3)],
+                            v6Hints: [IPAddress(family: .v6, high: 0, low: 1)]
+                        )
+                    ],
+                    timeToLive: .seconds(60)
+                )
+            ),
+            (
+                "svc-order.test",
+                .bindings(
+                    [
+                        ServiceBinding(priority: 1, target: name("three.test"), applicationProtocols: ["http/1.1"]),
+                        ServiceBinding(
+                            priority: 2,
+                            target: name("two.test"),
+                            applicationProtocols: ["h2", "http/1.1"]
+                        ),
+                        ServiceBinding(priority: 3, applicationProtocols: ["h3"]),
+                    ],
+                    timeToLive: .seconds(60)
+                )
+            ),
+            (
+                "svc-mandatory.test",
+                .bindings(
+                    [
+                        ServiceBinding(
+                            priority: 2,
+                            target: name("two.test"),
+                            applicationProtocols: ["h2", "http/1.1"],
+                            port: 8444
+                        )
+                    ],
+                    timeToLive: .seconds(60)
+                )
+            ),
+            (
+                "svc-ech.test",
+                .bindings(
+                    [encrypted(ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"]))],
+                    timeToLive: .seconds(60)
+                )
+            ),
+            ("svc-gone.test", .unavailable(timeToLive: .seconds(60))),
+            (
+                "svc-cname.test",
+                .bindings(
+                    [
+                        ServiceBinding(
+                            priority: 1,
+                            target: name("svc-pool.test"),
+                            applicationProtocols: ["h2", "http/1.1"],
+                            port: 8443
+                        )
+                    ],
+                    timeToLive: .seconds(10)
+                )
+            ),
+            ("two.test", .none(timeToLive: .seconds(5))),
+        ] as [(String, ServiceAnswer?)]
+    )
+    func answers(name: String, expected: ServiceAnswer?) async throws {
+        let rig = try await ServerRig.shared()
+        #expect(try await resolve(name, on: rig).services == expected)
+    }
+
+    private static func encrypted(_ binding: ServiceBinding) -> ServiceBinding {
+        var binding = binding
+        binding.offersEncryptedHello = true
+        return binding
+    }
+
+    @Test("a name without services and without existence is none, and one that nobody may ask about failed")
+    func absence() async throws {
+        let rig = try await ServerRig.shared()
+        let missing = try await resolve("nosuch.test", on: rig)
+        #expect(missing.services == .some(.none(timeToLive: .seconds(5))))
+        #expect(missing.v4 == .nameError(timeToLive: .seconds(5)))
+        guard case .failed(let error) = try await resolve("elsewhere.invalid", on: rig).services else {
+            Issue.record("REFUSED is a failure")
+            return
+        }
+        #expect(error.code == .refused)
+    }
+
+    @Test("one HTTPS query reaches the server beside A and AAAA, with the client's network cut short")
+    func queries() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        let block = AddressBlock("203.0.113.77/32")
+        let answer = try await resolve("ecs.wild.test", on: rig, families: .both, clientSubnet: block)
+        #expect(
+            answer.v4 == .addresses([IPAddress(v4: 127, 0, 0, 4)], timeToLive: .seconds(60), canonicalName: nil)
+        )
+        #expect(answer.services == .some(.none(timeToLive: .seconds(5))))
+        let lines = try await rig.awaitBindLog(contains: "query: ecs.wild.test IN ", count: 3, since: mark)
+        #expect(lines.count == 3)
+        #expect(try rig.queryCount(of: "ecs.wild.test", type: "HTTPS", since: mark) == 1)
+        #expect(lines.allSatisfy { $0.contains("[ECS 203.0.113.0/24/0]") }, "\(lines)")
+    }
+
+    @Test("an IPv6 network is understood too")
+    func v6Subnet() async throws {
+        let rig = try await ServerRig.shared()
+        let mark = rig.bindLogMark()
+        _ = try await resolve("ecs6.wild.test", on: rig, clientSubnet: AddressBlock("2001:db8:1:2::/64"))
+        let lines = try await rig.awaitBindLog(contains: "query: ecs6.wild.test IN ", count: 2, since: mark)
+        #expect(lines.allSatisfy { $0.contains("[ECS 2001:db8:1::/56/0]") }, "\(lines)")
+    }
+
+    @Test(
+        "followed to the end, the zone's records lead to these endpoints",
+        arguments: [
+            ("svc-alias.test", ["127.0.0.3:8443", "127.0.0.3", "127.0.0.2"]),
+            ("svc-pool.test", ["127.0.0.3:8443", "127.0.0.3"]),
+            ("svc-hints.test", ["127.0.0.4"]),
+            ("svc-order.test", ["127.0.0.4", "127.0.0.3", "127.0.0.2"]),
+            ("svc-mandatory.test", ["127.0.0.3:8444", "127.0.0.2"]),
+            ("svc-cname.test", ["127.0.0.3:8443", "127.0.0.3"]),
+            ("svc-h3.test", ["plain noRecord"]),
+            ("two.test", ["plain noRecord"]),
+            ("svc-gone.test", ["unavailable"]),
+            ("svc-loop1.test", ["plain aliasLoop(svc-loop1.test)"]),
+        ]
+    )
+    func followed(name: String, expected: [String]) async throws {
+        let rig = try await ServerRig.shared()
+        let host = try HostName(name)
+        var selection = ServiceSelection(host: host, families: .v4)
+        var generator = SystemRandomNumberGenerator()
+        var actions = [ServiceSelection.Action.ask(host, families: .v4, services: true)]
+        var end: [String]?
+        while !actions.isEmpty {
+            switch actions.removeFirst() {
+            case .ask(let name, _, _):
+                let answer = try await resolve(name.description, on: rig)
+                actions += selection.received(answer, about: name, using: &generator)
+            case .done(.plain(let reason)): end = ["plain \(reason)"]
+            case .done(.candidates(let candidates)):
+                end = candidates.endpoints.map { "\($0.address)" + ($0.port.map { ":\($0)" } ?? "") }
+            case .failed: end = ["unavailable"]
+            }
+        }
+        #expect(end == expected)
+    }
+}

@@ -1,0 +1,279 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCore
+
+private let address = IPAddress(v4: 127, 0, 0, 2)
+
+@Suite("DoH provider: services and client subnets", .timeLimit(.minutes(10)))
+struct DoHServicesTests {
+    /// A service that answers addresses, and about services what `build` makes.
+    private func scripted(
+        fields: HTTPFields = [.contentType: "application/dns-message"],
+        _ build: @escaping @Sendable (inout DNSMessageBuilder) -> Void
+    ) throws -> ScriptedDoHService {
+        try ScriptedDoHService { sent in
+            guard sent.question.type == .https else { return .loopback(to: sent) }
+            return .message(to: sent, fields: fields, build)
+        }
+    }
+
+    private func query(_ families: AddressFamilies = .both) throws -> ProviderQuery {
+        var query = ProviderQuery(host: try HostName("one.test"), families: families, timeLimit: .seconds(3))
+        query.wantsServices = true
+        return query
+    }
+
+    @Test("services are a third request at the same time")
+    func concurrent() async throws {
+        let meeting = Meeting(of: 3)
+        let scripted = try ScriptedDoHService { sent in
+            await meeting.arrive()
+            guard sent.question.type == .https else { return .loopback(to: sent) }
+            return .message(to: sent) { $0.service(target: "two.test", timeToLive: 40) }
+        }
+        let answer = try await scripted.provider.resolve(query())
+        let expected = ServiceBinding(priority: 1, target: try HostName("two.test"))
+        #expect(answer.services == .bindings([expected], timeToLive: .seconds(40)))
+        #expect(answer.v4 != nil && answer.v6 != nil)
+        #expect(scripted.exchange.sent.count == 3)
+    }
+
+    @Test("nobody asks for services unasked")
+    func notWanted() async throws {
+        let scripted = try scripted { $0.service() }
+        #expect(try await scripted.resolve().services == nil)
+        #expect(scripted.exchange.sent.count == 2)
+    }
+
+    @Test(
+        "what the records say comes out, less the age of the response",
+        arguments: [
+            (
+                records { $0.service(priority: 0, target: "two.test") },
+                .alias(HostName(canonical: "two.test"), timeToLive: .seconds(50))
+            ),
+            (records { $0.service(priority: 0) }, .unavailable(timeToLive: .seconds(50))),
+            (records { $0.service(parameters: [(3, [1])]) }, .none(timeToLive: .seconds(50))),
+            (records { _ in }, .none(timeToLive: nil)),
+            (
+                records { $0.startOfAuthority("test", timeToLive: 60, minimum: 15) },
+                .none(timeToLive: .seconds(5))
+            ),
+            (
+                records { $0.service(priority: 7) },
+                .bindings([ServiceBinding(priority: 7)], timeToLive: .seconds(50))
+            ),
+        ] as [(DNSMessageBuilder, ServiceAnswer)]
+    )
+    func outcomes(records: DNSMessageBuilder, expected: ServiceAnswer) async throws {
+        let scripted = try scripted(fields: [.contentType: "application/dns-message", .age: "10"]) { $0 = records }
+        #expect(try await scripted.provider.resolve(query()).services == expected)
+    }
+
+    private static func records(_ build: (inout DNSMessageBuilder) -> Void) -> DNSMessageBuilder {
+        var builder = DNSMessageBuilder(to: .https("one.test"))
+        build(&builder)
+        return builder
+    }
+
+    @Test("of several aliases one is picked at random")
+    func aliases() throws {
+        let question = DNSQuestion.https("one.test")
+        var builder = DNSMessageBuilder(to: question)
+        for index in 0..<4 { builder.service(priority: 0, target: "n\(index).test") }
+        let reply = ServiceReply(
+            status: 200,
+            headerFields: [.contentType: "application/dns-message"],
+            body: builder.octets,
+            endpoint: Endpoint(address: address, port: 443)
+        )
+        var generator = SeededGenerator()
+        let picked = try (0..<64).map { _ in
+            try reply.messageServices(for: question, clientSubnet: nil, using: &generator)
+        }
+        #expect(Set(picked).count == 4)
+    }
+
+    @Test(
+        "their failure leaves the addresses good",
+        arguments: [(503, 0, .httpStatus), (200, 2, .serverFailure), (200, 5, .refused), (200, 3, .badResponse)]
+            as [(Int, UInt16, ProviderError.Code)]
+    )
+    func failure(status: Int, responseCode: UInt16, code: ProviderError.Code) async throws {
+        let scripted = try ScriptedDoHService { sent in
+            guard sent.question.type == .https else { return .loopback(to: sent) }
+            guard status == 200 else { return .status(status, to: sent) }
+            // With NXDOMAIN it contradicts itself.
+            return .message(to: sent) {
+                $0.responseCode = responseCode
+                $0.service()
+            }
+        }
+        let answer = try await scripted.provider.resolve(query())
+        #expect(answer.v4 == .addresses([address], timeToLive: .seconds(60), canonicalName: nil))
+        guard case .failed(let error) = answer.services else {
+            Issue.record("\(answer)")
+            return
+        }
+        #expect(error.code == code)
+    }
+
+    @Test("services alone are no answer: without a message about addresses the query fails")
+    func addressesFail() async throws {
+        let scripted = try ScriptedDoHService { sent in
+            sent.question.type == .https ? .message(to: sent) { $0.service() } : .status(503, to: sent)
+        }
+        let query = try query()
+        await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(query) }
+    }
+
+    @Test("silence about services costs 50 ms where the addresses came at once, and not the time limit")
+    func silence() async throws {
+        let time = FakeTimeSource()
+        let exchange = ScriptedExchange { sent in
+            guard sent.question.type == .https else { return .loopback(to: sent) }
+            try await FakeTimeSource().sleep(until: MonotonicTime(nanoseconds: .max))
+            throw CancellationError()
+        }
+        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        configuration.bootstrap = [address]
+        let provider = try DoHProvider(configuration, exchange: exchange, time: time)
+        let query = try query(.v4)
+        async let answer = provider.resolve(query)
+        await time.sleepers(atLeast: 1)
+        time.advance(by: .milliseconds(50))
+        guard case .addresses = try await answer.v4, case .failed(let error) = try await answer.services else {
+            Issue.record("\(try await answer)")
+            return
+        }
+        #expect(error == ProviderError(code: .timedOut, message: "no answer within 50 ms of the addresses"))
+    }
+
+    @Test("every question has the client's network, cut to 24 bits")
+    func clientSubnet() async throws {
+        let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
+        var query = try query()
+        query.clientSubnet = AddressBlock("203.0.113.77/32")
+        _ = try await scripted.provider.resolve(query)
+        #expect(scripted.exchange.sent.count == 3)
+        let subnet = DNSClientSubnet(try #require(AddressBlock("203.0.113.0/24")))
+        for sent in scripted.exchange.sent {
+            #expect(sent.request.body == DNSQuery.encoded(sent.question, clientSubnet: subnet))
+            #expect(sent.request.body != DNSQuery.encoded(sent.question))
+        }
+    }
+
+    @Test(
+        "an answer holds for all clients when the scope of every family is 0",
+        arguments: [([0, 0], true), ([0, 24], false), ([24, 0], false), ([0, nil], false), ([nil, nil], false)]
+            as [([UInt8?], Bool)]
+    )
+    func scope(scopes: [UInt8?], expected: Bool) async throws {
+        let scripted = try ScriptedDoHService { sent in
+            .message(to: sent) {
+                $0.address("one.test", sent.question.type == .a ? [127, 0, 0, 2] : Array(repeating: 1, count: 16))
+                if let scope = scopes[sent.question.type == .a ? 0 : 1] {
+                    $0.options(data: [0, 8, 0, 7, 0, 1, 24, scope, 203, 0, 113])
+                }
+            }
+        }
+        let answer = try await scripted.resolve(clientSubnet: AddressBlock("203.0.113.0/24"))
+        #expect(answer.holdsForAllClients == expected)
+        #expect(try await scripted.resolve().holdsForAllClients == false)
+    }
+
+    @Test("an answer for another network is a bad response")
+    func foreignSubnet() async throws {
+        let scripted = try ScriptedDoHService { sent in
+            .message(to: sent) {
+                $0.address("one.test", [127, 0, 0, 2])
+                $0.options(data: [0, 8, 0, 7, 0, 1, 24, 0, 198, 51, 100])
+            }
+        }
+        var query = try query(.v4)
+        query.clientSubnet = AddressBlock("203.0.113.0/24")
+        let asked = query
+        let error = await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(asked) }
+        #expect(error?.code == .badResponse)
+        #expect(error?.message.contains("client subnet option") == true)
+    }
+}
+
+@Suite("How long a query's questions are waited for")
+struct QuestionGatheringTests {
+    private static let start = MonotonicTime(nanoseconds: 1_000_000_000)
+    private static let found = QuestionGathering.Outcome.addresses(
+        .addresses([address], timeToLive: .seconds(60), canonicalName: nil)
+    )
+    private static let empty = QuestionGathering.Outcome.addresses(.noData(timeToLive: nil))
+
+    private func gathering(
+        _ families: AddressFamilies = .both,
+        limit: Duration = .seconds(3)
+    ) throws -> QuestionGathering {
+        QuestionGathering(families: families, wantsServices: true, since: Self.start, deadline: Self.start + limit)
+    }
+
+    @Test(
+        "services have as long again as the addresses took, 50 ms at least, 500 ms at most, half of what is left",
+        arguments: [(0, 50), (20, 50), (80, 80), (499, 499), (900, 500), (2_800, 100)]
+    )
+    func services(took: Int, patience: Int) throws {
+        var gathering = try gathering(.v4)
+        let now = Self.start + .milliseconds(took)
+        let action = gathering.received(.outcome(.v4, Self.found), at: now)
+        #expect(action == .wait(until: now + .milliseconds(patience)))
+    }
+
+    @Test("services are waited for no longer where the name has no address, or its families failed")
+    func withoutAddresses() throws {
+        for outcome in [Self.empty, .failure(ProviderError(code: .timedOut, message: "late"))] {
+            var gathering = try gathering(.v4)
+            let action = gathering.received(.outcome(.v4, outcome), at: Self.start)
+            #expect(action == .wait(until: Self.start + .milliseconds(50)))
+        }
+    }
+
+    @Test("services that come first start no patience: without addresses they are worth nothing")
+    func servicesFirst() throws {
+        var gathering = try gathering()
+        #expect(
+            gathering.received(.outcome(.services, .services(.none(timeToLive: nil))), at: Self.start) == .keepWaiting
+        )
+        #expect(gathering.received(.outcome(.v4, Self.empty), at: Self.start) == .keepWaiting)
+        #expect(gathering.received(.outcome(.v6, Self.empty), at: Self.start) == .keepWaiting)
+        #expect(gathering.isComplete)
+    }
+
+    @Test("what was given up is a time-out, and what was cancelled from outside is a cancellation")
+    func givenUp() throws {
+        var gathering = try gathering(.v4)
+        _ = gathering.received(.outcome(.v4, Self.found), at: Self.start)
+        var cancelled = gathering
+        #expect(gathering.received(.patienceEnded, at: Self.start) == .giveUp)
+        _ = gathering.received(.outcome(.services, .cancelled), at: Self.start)
+        guard case .failed(let error) = try gathering.answer().services else {
+            Issue.record("\(try gathering.answer())")
+            return
+        }
+        #expect(error.code == .timedOut)
+        _ = cancelled.received(.outcome(.services, .cancelled), at: Self.start)
+        #expect(throws: CancellationError.self) { try cancelled.answer() }
+    }
+}
+
+/// The numbers of SplitMix64 from the same seed, so that a test gives the same in each run.
+struct SeededGenerator: RandomNumberGenerator {
+    private var state: UInt64 = 0
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9e37_79b9_7f4a_7c15
+        var number = state
+        number = (number ^ (number >> 30)) &* 0xbf58_476d_1ce4_e5b9
+        number = (number ^ (number >> 27)) &* 0x94d0_49bb_1331_11eb
+        return number ^ (number >> 31)
+    }
+}

@@ -1,0 +1,120 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@Suite("Alidns on an account")
+struct AlidnsSignatureTests {
+    private static let canary = "canary-topsecret"
+
+    #if Signing
+    private func scripted(
+        secret: Secret,
+        account: String = "9999",
+        accessKey: String = "test",
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply = { .jsonLoopback(to: $0) }
+    ) throws -> ScriptedJSONService {
+        try ScriptedJSONService(
+            service: .alidns(account: account, accessKey: accessKey, secret: secret),
+            clock: WallClock { 1_614_927_253_000 },
+            answer
+        )
+    }
+
+    @Test("the query carries account, access key, time, and the SHA-256 over them, the secret and the name")
+    func signature() async throws {
+        let scripted = try scripted(secret: Secret { "topsecret" })
+        _ = try await scripted.resolve("www.taobao.com", .v4)
+        let sent = try #require(scripted.exchange.sent.first)
+        #expect(sent.endpoint.description == "223.5.5.5:443")
+        #expect(
+            sent.request.url.target
+                == "/resolve?name=www.taobao.com&type=1&uid=9999&ak=test&ts=1614927253"
+                + "&key=2f6398a1dab29e5bd6f2fd9a3e3ddca5b2a5f8309c3fb4522db3aa563586f0ed"
+        )
+    }
+
+    @Test("canary: neither secret nor signature stands in any error of a query that fails")
+    func canary() async throws {
+        let failures: [@Sendable (ScriptedExchange.Sent) async throws -> ServiceReply] = [
+            { .status(403, to: $0) }, { .status(400, to: $0) }, { .status(200, to: $0, body: Array("<html>".utf8)) },
+            { .json(to: $0, #""Status":5"#) },
+            // Whatever repeats the request, wherever messages quote something.
+            { .status(200, to: $0, fields: [.contentType: $0.request.url.target], body: Array("<html>".utf8)) },
+            { .json(to: $0, #""Status":5,"Comment":"\#($0.request.url.target)""#) },
+            { .json(to: $0, #""Status":2,"Comment":["\#($0.request.parameters["key"] ?? "")"]"#) },
+            { sent in
+                let name = (sent.request.parameters["key"] ?? "").prefix(60)
+                let text = #"{"Status":0,"Question":{"name":"\#(name).test","type":1}}"#
+                return .status(200, to: sent, body: Array(text.utf8))
+            },
+            { sent in
+                let name = (sent.request.parameters["key"] ?? "").prefix(60)
+                let alias = #"{"name":"one.test","type":5,"TTL":1,"data":"\#(name).test"}"#
+                let back = #"{"name":"\#(name).test","type":5,"TTL":1,"data":"one.test"}"#
+                return .json(to: sent, #""Status":0,"Answer":[\#(alias),\#(back)]"#)
+            },
+            { _ in throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused") },
+            { _ in throw TransferFailure(code: .certificateRefused, phase: .tls, message: "no") },
+            { _ in throw CanaryFailure() },
+        ]
+        for failure in failures {
+            let scripted = try scripted(secret: Secret { Self.canary }, failure)
+            var texts: [String] = []
+            do {
+                texts.append("\(try await scripted.resolve("one.test", .v4))")
+            } catch {
+                texts.append("\(error)")
+                dump(error, to: &texts[0])
+            }
+            dump(scripted.provider, to: &texts[0])
+            let key = try #require(scripted.exchange.sent.first?.request.parameters["key"])
+            #expect(key.count == 64)
+            for text in texts {
+                #expect(!text.contains(Self.canary) && !text.contains(key.prefix(60)) && !text.contains("key="))
+            }
+        }
+    }
+
+    @Test("a secret that is gone fails the query with its place, and nothing is sent")
+    func goneSecret() async throws {
+        let isThere = Lock(true)
+        let secret = Secret {
+            guard isThere.withLock({ $0 }) else { throw CanaryFailure() }
+            return Self.canary
+        }
+        let scripted = try scripted(secret: secret)
+        isThere.withLock { $0 = false }
+        let error = try #require(await scripted.error(.v4))
+        #expect(error.code == .notConfigured && error.message.contains("from a closure"))
+        #expect(scripted.exchange.sent.isEmpty)
+    }
+
+    @Test("identifiers that would break the query, and a secret that is not there, are refused at once")
+    func settings() {
+        for (account, key) in [("", "a"), ("a&b", "a"), ("a", "b c"), ("a", "é")] {
+            #expect(throws: ProviderConfigurationError.self) {
+                try scripted(secret: Secret { Self.canary }, account: account, accessKey: key)
+            }
+        }
+        let error = #expect(throws: ProviderConfigurationError.self) {
+            try scripted(secret: .file("/nowhere/secret"))
+        }
+        #expect(error?.message.contains("/nowhere/secret") == true)
+    }
+
+    private struct CanaryFailure: Error {}
+    #else
+    @Test("without the trait Signing an account is refused, with the trait's name")
+    func withoutTrait() {
+        let error = #expect(throws: ProviderConfigurationError.self) {
+            try ScriptedJSONService(
+                service: .alidns(account: "9999", accessKey: "test", secret: Secret { Self.canary })
+            ) { .jsonLoopback(to: $0) }
+        }
+        #expect(error?.message.contains("trait Signing") == true)
+        #expect(error?.description.contains(Self.canary) == false)
+    }
+    #endif
+}

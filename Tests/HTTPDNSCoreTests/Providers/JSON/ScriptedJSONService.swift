@@ -1,0 +1,59 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// A JSON DNS provider whose service answers with the texts of a function.
+struct ScriptedJSONService: ScriptedService {
+    let provider: any Provider
+    let exchange: ScriptedExchange
+
+    init(
+        service: JSONDNSProvider.Service = .google,
+        url: String? = nil,
+        bootstrap: [IPAddress]? = nil,
+        clock: WallClock = .system,
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
+    ) throws {
+        exchange = ScriptedExchange(answer)
+        provider = try JSONDNSProvider(
+            .init(name: "json", service: service, url: url, bootstrap: bootstrap),
+            exchange: exchange,
+            time: StoppedTime(),
+            clock: clock
+        )
+    }
+
+    /// A service that says the same text to every question.
+    init(text: String, fields: HTTPFields = [.contentType: "application/json"]) throws {
+        try self.init { .status(200, to: $0, fields: fields, body: Array(text.utf8)) }
+    }
+}
+
+extension ServiceReply {
+    /// A good answer with `members` beside the question.
+    static func json(
+        to sent: ScriptedExchange.Sent,
+        fields: HTTPFields = [.contentType: "application/json"],
+        _ members: String
+    ) -> ServiceReply {
+        .status(200, to: sent, fields: fields, body: Array(JSONText.answer(to: sent.question, members).utf8))
+    }
+
+    /// 127.0.0.2 to A, ::1 to AAAA, for a minute.
+    static func jsonLoopback(to sent: ScriptedExchange.Sent, fields: HTTPFields = [:]) -> ServiceReply {
+        let address = sent.question.type == .a ? "127.0.0.2" : "::1"
+        return .json(to: sent, fields: fields, #""Status":0,"Answer":[\#(JSONText.record(sent.question, address))]"#)
+    }
+}
+
+enum JSONText {
+    /// An answer that repeats the question.
+    static func answer(to question: DNSQuestion, _ members: String) -> String {
+        #"{"Question":[{"name":"\#(question.name)","type":\#(question.type.number)}],\#(members)}"#
+    }
+
+    /// A record of the question's name and type.
+    static func record(_ question: DNSQuestion, _ data: String, timeToLive: String = "60") -> String {
+        #"{"name":"\#(question.name)","type":\#(question.type.number),"TTL":\#(timeToLive),"data":"\#(data)"}"#
+    }
+}

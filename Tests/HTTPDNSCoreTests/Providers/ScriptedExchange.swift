@@ -1,0 +1,177 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// Carries requests to a function in place of a service, and keeps them.
+final class ScriptedExchange: ServiceExchanging {
+    struct Sent: Sendable {
+        let request: ServiceRequest
+        let endpoint: Endpoint
+        let deadline: MonotonicTime
+        let question: DNSQuestion
+    }
+
+    private struct State {
+        var sent: [Sent] = []
+        var isShutDown = false
+    }
+
+    private let state = Lock(State())
+    private let answer: @Sendable (Sent) async throws -> ServiceReply
+
+    init(_ answer: @escaping @Sendable (Sent) async throws -> ServiceReply) {
+        self.answer = answer
+    }
+
+    var sent: [Sent] { state.withLock { $0.sent } }
+    var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
+        let sent = Sent(
+            request: request,
+            endpoint: endpoint,
+            deadline: deadline,
+            question: try Self.question(of: request)
+        )
+        state.withLock { $0.sent.append(sent) }
+        return try await answer(sent)
+    }
+
+    func shutdown() async {
+        state.withLock { $0.isShutDown = true }
+    }
+
+    /// Reads the question as a server does: from the parameters of JSON DNS, or from a message.
+    private static func question(of request: ServiceRequest) throws -> DNSQuestion {
+        if let name = request.parameters["name"], let type = request.parameters["type"].flatMap(UInt16.init) {
+            return DNSQuestion(try HostName(name), type: DNSRecordType(number: type))
+        }
+        var reader = DNSMessageReader(request.body ?? Self.decodeBase64URL(request.dnsParameter ?? ""))
+        _ = try reader.readOctets(12)
+        return DNSQuestion(name: try reader.readName(), type: DNSRecordType(number: try reader.readUInt16()))
+    }
+
+    /// Decodes by bits, so that the encoder is not measured by itself.
+    static func decodeBase64URL(_ text: String) -> [UInt8] {
+        let alphabet = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_")
+        let bits = text.flatMap { character -> [Int] in
+            let value = alphabet.firstIndex(of: character) ?? 0
+            return (0..<6).map { value >> (5 - $0) & 1 }
+        }
+        return stride(from: 0, to: bits.count / 8 * 8, by: 8).map { start in
+            bits[start..<start + 8].reduce(0) { $0 << 1 | UInt8($1) }
+        }
+    }
+}
+
+extension ServiceRequest {
+    /// The value of the `dns` parameter in the URL.
+    var dnsParameter: String? { parameters["dns"] }
+
+    /// The parameters of the URL; the first of several equal ones.
+    var parameters: [String: String] {
+        let query = url.target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+        let pairs = query.split(separator: "&").map { $0.split(separator: "=", maxSplits: 1).map(String.init) }
+        return Dictionary(pairs.map { ($0[0], $0.count > 1 ? $0[1] : "") }, uniquingKeysWith: { first, _ in first })
+    }
+}
+
+extension ServiceReply {
+    /// A good response with the message that `build` makes.
+    static func message(
+        to sent: ScriptedExchange.Sent,
+        fields: HTTPFields = [.contentType: "application/dns-message"],
+        _ build: (inout DNSMessageBuilder) -> Void = { _ in }
+    ) -> ServiceReply {
+        var builder = DNSMessageBuilder(to: sent.question)
+        build(&builder)
+        return ServiceReply(status: 200, headerFields: fields, body: builder.octets, endpoint: sent.endpoint)
+    }
+
+    static func status(
+        _ status: Int,
+        to sent: ScriptedExchange.Sent,
+        fields: HTTPFields = [:],
+        body: [UInt8] = []
+    ) -> ServiceReply {
+        ServiceReply(status: status, headerFields: fields, body: body, endpoint: sent.endpoint)
+    }
+
+    /// 127.0.0.2 to A, ::1 to AAAA.
+    static func loopback(
+        to sent: ScriptedExchange.Sent,
+        timeToLive: UInt32 = 60,
+        fields: HTTPFields = [.contentType: "application/dns-message"]
+    ) -> ServiceReply {
+        .message(to: sent, fields: fields) { builder in
+            let octets: [UInt8] = sent.question.type == .a ? [127, 0, 0, 2] : [UInt8](repeating: 0, count: 15) + [1]
+            builder.address("one.test", octets, timeToLive: timeToLive)
+        }
+    }
+}
+
+/// A clock that stands still until it is moved.
+final class StoppedTime: TimeSource {
+    private let moment = Lock(MonotonicTime(nanoseconds: 1_000_000_000))
+
+    func now() -> MonotonicTime { moment.withLock { $0 } }
+
+    func advance(by duration: Duration) { moment.withLock { $0 = $0 + duration } }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        while now() < deadline {
+            try Task.checkCancellation()
+            await Task.yield()
+        }
+    }
+}
+
+/// A provider whose exchange with its service is scripted.
+protocol ScriptedService {
+    var provider: any Provider { get }
+}
+
+/// A DoH provider with a service at `addresses`.
+struct ScriptedDoHService: ScriptedService {
+    let provider: any Provider
+    let exchange: ScriptedExchange
+    let time = StoppedTime()
+
+    init(
+        url: String = "https://doh.test/dns-query",
+        addresses: [IPAddress] = [IPAddress(v4: 192, 0, 2, 1)],
+        method: DoHProvider.Method = .get,
+        _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
+    ) throws {
+        var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
+        configuration.method = method
+        exchange = ScriptedExchange(answer)
+        provider = try DoHProvider(configuration, exchange: exchange, time: time)
+    }
+}
+
+extension ScriptedService {
+    func resolve(
+        _ name: String = "one.test",
+        _ families: AddressFamilies = .both,
+        timeLimit: Duration = .seconds(3),
+        clientSubnet: AddressBlock? = nil
+    ) async throws -> ProviderAnswer {
+        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        query.clientSubnet = clientSubnet
+        return try await provider.resolve(query)
+    }
+
+    /// The error that the whole query throws; nil when it gives an answer.
+    func error(_ families: AddressFamilies = .both) async throws -> ProviderError? {
+        do {
+            _ = try await resolve("one.test", families)
+            return nil
+        } catch let error as ProviderError {
+            return error
+        }
+    }
+}

@@ -1,0 +1,113 @@
+import Foundation
+import HTTPDNSCore
+import Testing
+
+@Suite("Secrets")
+struct SecretTests {
+    private static let canary = "canary-2718"
+    private struct Leaky: Error, CustomStringConvertible { let description = canary }
+
+    private func file(_ octets: [UInt8]) throws -> String {
+        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        try Data(octets).write(to: URL(fileURLWithPath: path))
+        try setMode(0o600, path)
+        return path
+    }
+
+    private func setMode(_ mode: Int, _ path: String) throws {
+        try FileManager.default.setAttributes([.posixPermissions: mode], ofItemAtPath: path)
+    }
+
+    @Test("a file is read at each use, without line ends at its end")
+    func rotates() throws {
+        let path = try file(Array("\(Self.canary)\r\n\n".utf8))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let secret = Secret.file(path)
+        #expect(try secret.read() == Self.canary)
+        try Data("next".utf8).write(to: URL(fileURLWithPath: path))
+        try setMode(0o640, path)
+        #expect(try secret.read() == "next")
+    }
+
+    @Test(
+        "a file that others may read or write is refused, with its mode and what to do",
+        arguments: [
+            (0o600, true), (0o400, true), (0o640, true), (0o440, true), (0o644, false), (0o660, false), (0o602, false),
+        ]
+    )
+    func mode(mode: Int, isTaken: Bool) throws {
+        let path = try file(Array(Self.canary.utf8))
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try setMode(mode, path)
+        guard !isTaken else {
+            #expect(try Secret.file(path).read() == Self.canary)
+            return
+        }
+        let error = #expect(throws: SecretError.self) { try Secret.file(path).read() }
+        #expect(error?.description.contains("its mode is \(String(mode, radix: 8))") == true)
+        #expect(error?.description.contains("chmod 600") == true)
+    }
+
+    @Test("a file system that hangs holds up neither other tasks nor other secrets")
+    func hangs() async throws {
+        let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
+        try #require(mkfifo(path, 0o600) == 0)
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        let secret = Secret.file(path)
+        // More than there are threads for tasks.
+        let waiting = (0..<64).map { _ in Task.detached { try await secret.current() } }
+        let other = try file(Array(Self.canary.utf8))
+        defer { try? FileManager.default.removeItem(atPath: other) }
+        #expect(try await Secret.file(other).current() == Self.canary)
+        waiting[0].cancel()
+        await #expect(throws: CancellationError.self) { try await waiting[0].value }
+        // A writer lets the reading end.
+        var writer: Int32 = -1
+        while writer < 0 {
+            await Task.yield()
+            writer = open(path, O_WRONLY | O_NONBLOCK)
+        }
+        _ = Array(Self.canary.utf8).withUnsafeBytes { write(writer, $0.baseAddress, $0.count) }
+        close(writer)
+        for task in waiting.dropFirst() { #expect(try await task.value == Self.canary) }
+    }
+
+    @Test("an environment variable and a closure give theirs")
+    func others() throws {
+        setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
+        #expect(try Secret.environment("HTTPDNS_SECRET_TEST").read() == Self.canary)
+        #expect(try Secret { Self.canary }.read() == Self.canary)
+    }
+
+    @Test("what cannot be read says where it is and why, never what it is")
+    func unreadable() throws {
+        let empty = try file(Array("\n".utf8))
+        let binary = try file(Array(Self.canary.utf8) + [0xff])
+        let long = try file([UInt8](repeating: 0x61, count: 4097))
+        defer { for path in [empty, binary, long] { try? FileManager.default.removeItem(atPath: path) } }
+        let cases: [(Secret, String)] = [
+            (.file("/nowhere/secret"), "in the file /nowhere/secret cannot be read: No such file"),
+            (.file("/"), "Is a directory"), (.file(empty), "is empty"), (.file(binary), "not UTF-8"),
+            (.file(long), "more than 4096"),
+            (.environment("HTTPDNS_NOT_SET"), "HTTPDNS_NOT_SET cannot be read: it is not"),
+            (Secret { throw Leaky() }, "the closure threw an error"), (Secret { "" }, "is empty"),
+        ]
+        for (secret, reason) in cases {
+            let error = #expect(throws: SecretError.self) { try secret.read() }
+            #expect(error?.description.contains(reason) == true, "\(String(describing: error))")
+            #expect(error?.description.contains(Self.canary) == false)
+        }
+    }
+
+    @Test("no text of a secret has it inside")
+    func redacted() {
+        let secret = Secret { Self.canary }
+        var dumped = ""
+        dump(secret, to: &dumped)
+        dump(JSONDNSProvider.Service.alidns(account: "a", accessKey: "b", secret: secret), to: &dumped)
+        for text in ["\(secret)", String(reflecting: secret), dumped, "\([secret])", "\(Optional(secret) as Any)"] {
+            #expect(!text.contains(Self.canary), "\(text)")
+        }
+        #expect("\(secret)" == "a secret from a closure")
+    }
+}

@@ -1,0 +1,114 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Tencent: settings")
+struct TencentConfigurationTests {
+    private static let canary = "canary 5f3759df canary"
+
+    private func refusal(
+        _ access: ScriptedTencent.Access = .token,
+        secret: String? = nil,
+        _ settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+    ) throws -> String? {
+        do {
+            _ = try ScriptedTencent(access, secret: secret.map { text in Secret { text } }, settings: settings) {
+                $0.reply("")
+            }
+            return nil
+        } catch let error as ProviderConfigurationError {
+            #expect(error.provider == "tencent" && !error.description.contains(Self.canary))
+            return error.message
+        }
+    }
+
+    @Test("plain settings of either kind are taken; answers are public until the settings allow more")
+    func plain() throws {
+        for access in ScriptedTencent.Access.allCases {
+            #expect(try refusal(access) == nil)
+            let scripted = try ScriptedTencent(access) { $0.reply("") }
+            #expect(scripted.provider.name == "tencent" && scripted.provider.kind == "tencent")
+            #expect(scripted.provider.answerScope == .public)
+        }
+        let near = try ScriptedTencent(settings: { $0.url = "http://127.0.0.1:8053" }) { $0.reply("") }
+        #expect(near.provider.answerScope == .public)
+        let allowed = try ScriptedTencent(settings: { $0.answers = .private }) { $0.reply("") }
+        #expect(allowed.provider.answerScope == .private)
+    }
+
+    @Test("5 (47): the defaults are those of the documentation")
+    func defaults() {
+        let credential = VendorCredential(account: "1")
+        let settings = TencentProvider.Configuration(name: "a", credential: credential)
+        #expect(settings.region == .mainlandChina && settings.url == nil && settings.bootstrap.isEmpty)
+        #expect(settings.sendsExpiry && settings.encryptsClientSubnet && settings.discoversAddresses)
+        #expect(settings.accountRefusalStatuses.isEmpty && settings.addressStore == nil)
+    }
+
+    @Test("one of token and key is needed, and not both")
+    func secrets() throws {
+        let word = "one of two"
+        #expect(try refusal { $0.credential = VendorCredential(account: "1") }?.contains(word) == true)
+        #expect(try refusal { $0.credential.encryptionKey = Secret { "a" } }?.contains(word) == true)
+    }
+
+    @Test(
+        "URLs that cannot be used are refused, with what to do; the vendor's entry in clear is one",
+        arguments: [
+            ("http://119.29.29.98", "https://"), ("https://dns.example", "bootstrap"), ("https://192.0.2.1/d", "path"),
+            ("https://192.0.2.1/?a=b", "path"), ("https://me:x@192.0.2.1", "user name"), ("ftp://192.0.2.1", "url"),
+        ]
+    )
+    func urls(url: String, word: String) throws {
+        for access in ScriptedTencent.Access.allCases {
+            #expect(try refusal(access) { $0.url = url }?.contains(word) == true)
+        }
+    }
+
+    @Test(
+        "tokens that would break a URL are refused at once, and not repeated",
+        arguments: [canary, "a&b", "a?", "é", "%41"]
+    )
+    func tokens(text: String) throws {
+        #expect(try refusal(secret: text)?.contains("token") == true)
+    }
+
+    @Test("a secret that cannot be read is told with its place")
+    func missing() throws {
+        #expect(try refusal { $0.credential.secret = .file("/nowhere/tc") }?.contains("/nowhere/tc") == true)
+    }
+
+    @Test(
+        "statuses that pass by themselves cannot refuse an account",
+        arguments: [200, 302, 399, 408, 429, 500, 501, 0, -1]
+    )
+    func statuses(status: Int) throws {
+        let message = try refusal { $0.accountRefusalStatuses = [401, status] }
+        #expect(message?.contains("status \(status) ") == true)
+        #expect(try refusal { $0.accountRefusalStatuses = [400, 401, 403, 499] } == nil)
+    }
+
+    #if Signing
+    @Test("keys of more than 16 octets are refused at once, and not repeated", arguments: [canary, "éééééééée"])
+    func keys(text: String) throws {
+        #expect(try refusal(.aes, secret: text)?.contains("1 to 16 octets") == true)
+    }
+
+    @Test(
+        "the account of encrypted queries is a number; with a token it is not sent",
+        arguments: ["", "a", "1&b", "12345678901"]
+    )
+    func accounts(account: String) throws {
+        #expect(try refusal(.aes) { $0.credential.account = account }?.contains("not a number") == true)
+        #expect(try refusal(.token) { $0.credential.account = account } == nil)
+    }
+    #else
+    @Test("without the trait Signing an encryption key is refused, with the trait's name; a token is taken")
+    func withoutTrait() throws {
+        let credential = VendorCredential(account: "1", encryptionKey: Secret { "dnspodpass" })
+        #expect(try refusal { $0.credential = credential }?.contains("trait Signing") == true)
+        #expect(try refusal() == nil)
+    }
+    #endif
+}

@@ -1,0 +1,118 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Tencent: the contract of providers", .timeLimit(.minutes(10)))
+struct TencentContractTests {
+    /// Answers as the service does, about four names; about one of them it keeps silent.
+    private final class Service: ServiceExchanging {
+        private let access: ScriptedTencent.Access
+        private let silence = Silence()
+
+        init(_ access: ScriptedTencent.Access) { self.access = access }
+
+        func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+            -> ServiceReply
+        {
+            try silence.checkShutdown()
+            let sent = ScriptedVendorExchange.Sent(request: request, endpoint: endpoint, deadline: deadline)
+            let asked = try TencentBody.asked(sent).split(separator: ";")[0]
+            let names = asked.split(separator: ",").map(String.init)
+            if names.contains("silent.test") { throw try await silence.keep(until: deadline) }
+            let lines = names.map { "\($0).:\(lists($0, sent.parameters["type"]))" }.joined(separator: "\n")
+            return sent.reply(try TencentBody.written("\(lines)|203.0.113.7", access))
+        }
+
+        func shutdown() async { silence.shutdown() }
+
+        private func lists(_ name: String, _ type: String?) -> String {
+            let v4 = name == "nowhere.test" ? "0" : "192.0.2.10,60"
+            let v6 = name == "dual.test" ? "2001:db8::10,60" : "0"
+            switch type {
+            case nil: return v4
+            case "aaaa"?: return v6
+            default: return "\(v4)-\(v6)"
+            }
+        }
+    }
+
+    private func configuration(_ access: ScriptedTencent.Access) -> TencentProvider.Configuration {
+        var configuration = TencentProvider.Configuration(
+            name: "tencent",
+            credential: VendorCredential(
+                account: "100000",
+                secret: access == .token ? Secret { ScriptedTencent.token } : nil,
+                encryptionKey: access == .token ? nil : Secret { ScriptedTencent.key }
+            )
+        )
+        configuration.discoversAddresses = false
+        return configuration
+    }
+
+    @Test("it keeps the contract, alone and in batches", arguments: ScriptedTencent.Access.allCases)
+    func compatibility(access: ScriptedTencent.Access) async throws {
+        var fixture = ProviderCompatibility.Fixture(
+            dualStackName: try HostName("dual.test"),
+            dualStackAddresses: [TencentBody.address, TencentBody.address6],
+            v4OnlyName: try HostName("v4only.test"),
+            unknownName: try HostName("nowhere.test"),
+            silentName: try HostName("silent.test")
+        ) {
+            try TencentProvider(configuration(access), exchange: Service(access))
+        }
+        // The protocol has no word for a name that does not exist.
+        fixture.tellsNameErrors = false
+        fixture.timeLimit = .seconds(30)
+        fixture.patience = .seconds(30)
+        let violations = await ProviderCompatibility(fixture).violations()
+        #expect(violations.isEmpty, "\(violations)")
+    }
+
+    @Test("a provider whose account is refused stands aside for the next one: requests go on, and one warning is told")
+    func refusedAccount() async throws {
+        let scripted = try ScriptedTencent(settings: { $0.accountRefusalStatuses = [403] }) {
+            $0.reply("", status: 403)
+        }
+        let told = try await VendorWarnings.told(about: scripted.provider)
+        // However often it is tried whether it is back, the service hears of one query.
+        #expect(scripted.exchange.sent.count == 1)
+        #expect(told.count == 1)
+        #expect(told.first?.contains("HTTP 403") == true && told.first?.contains("account-refused") == true)
+    }
+
+    @Test("by a 401 that the settings do not call final requests go on too, and the service is asked again")
+    func notAllowed() async throws {
+        let scripted = try ScriptedTencent { $0.reply("", status: 401) }
+        let told = try await VendorWarnings.told(about: scripted.provider)
+        #expect(scripted.exchange.sent.count > 1 && told.count <= 1)
+    }
+
+    @Test("5 (7): twenty names are warmed with three queries, the fewest that the vendor allows")
+    func warming() async throws {
+        for access in ScriptedTencent.Access.allCases {
+            let service = Service(access)
+            let exchange = ScriptedVendorExchange { sent in
+                try await service.exchange(sent.request, with: sent.endpoint, deadline: sent.deadline)
+            }
+            var settings = ResolverConfiguration()
+            settings.providers = [try TencentProvider(configuration(access), exchange: exchange)]
+            settings.routes = [Route(.any, .providers(["tencent"], fallback: .none))]
+            // A busy machine must not turn a batch into single names.
+            settings.timeLimit = .seconds(60)
+            settings.attemptLimit = .seconds(60)
+            let resolver = try Resolver(settings)
+            let names = try (1...20).map { try HostName("h\($0).example.com") }
+            #expect(await resolver.preresolve(names).isEmpty)
+            #expect(exchange.sent.count == 3)
+            for name in names {
+                let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                #expect(resolution.isCached && resolution.endpoints.map(\.address) == [TencentBody.address])
+            }
+            #expect(exchange.sent.count == 3)
+            await resolver.shutdown()
+        }
+    }
+}

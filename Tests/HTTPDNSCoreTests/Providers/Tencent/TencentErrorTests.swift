@@ -1,0 +1,178 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Tencent: errors")
+struct TencentErrorTests {
+    private static let other = IPAddress(v4: 192, 0, 2, 2)
+    private static let third = IPAddress(v4: 192, 0, 2, 3)
+    /// One more than a query tries.
+    private static let fourth = IPAddress(v4: 192, 0, 2, 4)
+
+    private func scripted(
+        _ access: ScriptedTencent.Access = .token,
+        seconds: Int64 = 1_700_000_000,
+        refusals: Set<Int> = [],
+        secret: Secret? = nil,
+        _ answer: @escaping ScriptedTencent.Answer
+    ) throws -> ScriptedTencent {
+        try ScriptedTencent(
+            access,
+            secret: secret,
+            seconds: { seconds },
+            settings: {
+                $0.bootstrap = [Self.other, Self.third, Self.fourth]
+                $0.accountRefusalStatuses = refusals
+            },
+            answer
+        )
+    }
+
+    /// What each status does: the kind of error, how many addresses one query asks, and whether they rest after it.
+    static let table: [(status: Int, error: ProviderError.Code, addresses: Int, rests: Bool)] = [
+        (400, .httpStatus, 1, false), (401, .refused, 1, false), (403, .refused, 1, false),
+        (404, .httpStatus, 1, false),
+        (408, .httpStatus, 3, true), (429, .rateLimited, 1, false), (500, .httpStatus, 3, true),
+        (501, .refused, 1, false), (502, .httpStatus, 3, true), (302, .httpStatus, 1, false),
+        (204, .httpStatus, 1, false),
+    ]
+
+    @Test(
+        "5 (32), (36): the table of statuses: kind, other address, rest",
+        arguments: ScriptedTencent.Access.allCases,
+        table
+    )
+    func statuses(
+        access: ScriptedTencent.Access,
+        row: (status: Int, error: ProviderError.Code, addresses: Int, rests: Bool)
+    ) async throws {
+        let isBad = Lock(true)
+        let scripted = try scripted(access) { sent in
+            isBad.withLock { $0 }
+                ? sent.reply("HTTP error of a stranger", status: row.status)
+                : sent.reply(try TencentBody.written(TencentBody.both, access))
+        }
+        let error = try #require(try await scripted.error())
+        #expect(error.code == row.error && error.message.contains("HTTP \(row.status)"))
+        #expect(!error.message.contains("stranger"))
+        #expect(scripted.exchange.sent.count == row.addresses)
+        #expect(Set(scripted.exchange.sent.map(\.endpoint)).count == row.addresses)
+        let first = row.rests ? Self.fourth : scripted.exchange.sent[0].endpoint.address
+        #expect(scripted.provider.exchange.addresses.attempts().first?.address == first)
+        isBad.withLock { $0 = false }
+        #expect(try await scripted.error() == nil)
+        #expect(scripted.exchange.sent.last?.endpoint.address == first)
+    }
+
+    @Test("a rate limit has the service's Retry-After", arguments: [("30", Duration.seconds(30)), ("soon", nil)])
+    func rateLimit(value: String, wait: Duration?) async throws {
+        let scripted = try scripted { $0.reply("", status: 429, fields: [.retryAfter: value]) }
+        let error = try #require(try await scripted.error())
+        #expect(error.code == .rateLimited && error.retryAfter == wait)
+    }
+
+    @Test("5 (30), (32): an address that does not answer, or fails by itself, is passed over for five minutes")
+    func failover() async throws {
+        let failures: [@Sendable (ScriptedVendorExchange.Sent) throws -> ServiceReply] = [
+            { _ in throw ScriptedVendorExchange.failure(.connectFailed) },
+            { _ in throw ScriptedVendorExchange.failure(.timedOut) },
+            { _ in throw ScriptedVendorExchange.failure(.certificateRefused) }, { $0.reply("", status: 502) },
+        ]
+        for failure in failures {
+            let first = IPAddress(v4: 119, 29, 29, 99)
+            let scripted = try scripted { sent in
+                sent.endpoint.address == first ? try failure(sent) : sent.reply(TencentBody.both)
+            }
+            #expect(try await scripted.error() == nil)
+            #expect(try await scripted.error() == nil)
+            #expect(scripted.exchange.sent.map(\.endpoint.address) == [first, Self.other, Self.other])
+        }
+    }
+
+    @Test("A status that the settings call a refusal of the account stops all queries for a while")
+    func account() async throws {
+        let scripted = try scripted(refusals: [401, 418]) { $0.reply("", status: 418) }
+        let first = try #require(try await scripted.error())
+        #expect(first.code == .accountRefused && first.message.contains("asked again after 5 minutes"))
+        for _ in 0..<10 { #expect(try await scripted.error("b.test", .v4) == first) }
+        await #expect(throws: first) { try await scripted.batch(["a.test", "b.test"]) }
+        #expect(scripted.exchange.sent.count == 1)
+    }
+
+    @Test("a new token takes a refused account up again; the old one does not")
+    func newToken() async throws {
+        let token = Lock("1")
+        let scripted = try scripted(refusals: [401], secret: Secret { token.withLock { $0 } }) { sent in
+            sent.parameters["token"] == "1" ? sent.reply("", status: 401) : sent.reply(TencentBody.both)
+        }
+        #expect(try await scripted.error()?.code == .accountRefused)
+        #expect(try await scripted.error()?.code == .accountRefused)
+        #expect(scripted.exchange.sent.count == 1)
+        token.withLock { $0 = "2" }
+        #expect(try await scripted.error() == nil)
+        #expect(scripted.exchange.sent.count == 2)
+    }
+
+    @Test(
+        "5 (2): a query that had expired by the service's clock is made once more by that clock",
+        arguments: ScriptedTencent.Access.allCases,
+        [401, 403]
+    )
+    func clock(access: ScriptedTencent.Access, status: Int) async throws {
+        // The machine is two hours behind the service, where it is 22:13:20.
+        let expiries = Lock<[Int64]>([])
+        let scripted = try scripted(access, seconds: 1_700_000_000 - 7200) { sent in
+            let expiry = Int64(try TencentBody.asked(sent).split(separator: ";").last ?? "") ?? 0
+            expiries.withLock { $0.append(expiry) }
+            return expiry > 1_700_000_000
+                ? sent.reply(try TencentBody.written(TencentBody.both, access))
+                : sent.reply("", status: status, fields: [.date: "Tue, 14 Nov 2023 22:13:20 GMT"])
+        }
+        #expect(try await scripted.error() == nil)
+        #expect(try await scripted.error() == nil)
+        #expect(expiries.withLock { $0 } == [1_699_993_400, 1_700_000_600, 1_700_000_600])
+        #expect(Set(scripted.exchange.sent.map(\.endpoint)).count == 1)
+    }
+
+    @Test("a service that refuses every time is asked twice by one query, and no more; with an equal clock once")
+    func clockOnce() async throws {
+        for (seconds, count) in [(Int64(1_600_000_000), 2), (1_700_000_000, 1)] {
+            let scripted = try scripted(seconds: seconds) {
+                $0.reply("", status: 401, fields: [.date: "Tue, 14 Nov 2023 22:13:20 GMT"])
+            }
+            let error = try #require(try await scripted.error())
+            #expect(error.code == .refused && error.message.contains("clock"))
+            #expect(scripted.exchange.sent.count == count)
+        }
+    }
+
+    @Test("expired, wherever the service says so by an empty body: no answer, and no absence")
+    func emptyBody() async throws {
+        for access in ScriptedTencent.Access.allCases {
+            let scripted = try scripted(access) { $0.reply("") }
+            #expect(try await scripted.error()?.code == .badResponse)
+        }
+    }
+
+    @Test("a secret that is gone, or no token any more, fails the query, and nothing is sent; once back, all is well")
+    func goneSecret() async throws {
+        struct Gone: Error {}
+        let token = Lock<String?>("1")
+        let secret = Secret {
+            guard let text = token.withLock({ $0 }) else { throw Gone() }
+            return text
+        }
+        let scripted = try scripted(secret: secret) { $0.reply(TencentBody.both) }
+        for text in [nil, "canary&id=1", "can ary"] as [String?] {
+            token.withLock { $0 = text }
+            let error = try #require(try await scripted.error())
+            #expect(error.code == .notConfigured && !error.message.contains("ary"))
+        }
+        #expect(scripted.exchange.sent.isEmpty)
+        token.withLock { $0 = "1" }
+        #expect(try await scripted.error() == nil)
+    }
+}

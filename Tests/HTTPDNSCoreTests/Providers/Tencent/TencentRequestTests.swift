@@ -1,0 +1,147 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Tencent: requests")
+struct TencentRequestTests {
+    private static let flags = "&ttl=1&clientip=1&query=1"
+
+    private func sent(
+        _ access: ScriptedTencent.Access = .token,
+        names: [String] = ["www.example.com"],
+        families: AddressFamilies = .v4,
+        clientSubnet: AddressBlock? = nil,
+        settings: (inout TencentProvider.Configuration) -> Void = { _ in }
+    ) async throws -> ScriptedVendorExchange.Sent {
+        let scripted = try ScriptedTencent(access, settings: settings) { $0.reply("", status: 404) }
+        var query = ProviderQuery(host: try HostName(names[0]), families: families, timeLimit: .seconds(3))
+        query.clientSubnet = clientSubnet
+        let hosts = try names.map { try HostName($0) }
+        await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(query, batch: hosts) }
+        return try #require(scripted.exchange.sent.first)
+    }
+
+    @Test(
+        "5 (5), (7): with a token names go in clear, with their expiry, for one family, the other, both",
+        arguments: [(AddressFamilies.v4, ""), (.v6, "&type=aaaa"), (.both, "&type=addrs")]
+    )
+    func families(families: AddressFamilies, type: String) async throws {
+        let request = try await sent(families: families).request
+        #expect(request.url.target == "/d?dn=www.example.com;1700000600&token=800900\(type)\(Self.flags)")
+        #expect(request.method == .get && request.body == nil && request.headerFields.isEmpty)
+    }
+
+    @Test("5 (7): eight names are one request; nine are refused, an empty batch asks nothing, a name is asked once")
+    func batches() async throws {
+        let eight = (1...8).map { "h\($0).test" }
+        let target = try await sent(names: eight).request.url.target
+        #expect(target == "/d?dn=\(eight.joined(separator: ","));1700000600&token=800900\(Self.flags)")
+        let scripted = try ScriptedTencent { $0.reply(TencentBody.both) }
+        #expect(scripted.provider.batchLimit == 8)
+        let error = await #expect(throws: ProviderError.self) { try await scripted.batch(eight + ["h9.test"]) }
+        #expect(error?.code == .refused && error?.message.contains("9 names") == true)
+        #expect(try await scripted.batch([]) == [:])
+        #expect(scripted.exchange.sent.isEmpty)
+        _ = try await scripted.batch(["www.example.com", "WWW.example.com."])
+        #expect(scripted.exchange.sent.map { $0.parameters["dn"] } == ["www.example.com;1700000600"])
+    }
+
+    @Test("without an expiry names stand alone")
+    func noExpiry() async throws {
+        let target = try await sent(settings: { $0.sendsExpiry = false }).request.url.target
+        #expect(target == "/d?dn=www.example.com&token=800900\(Self.flags)")
+    }
+
+    @Test("a client subnet is cut, and its address passed on in clear beside names in clear")
+    func clientSubnets() async throws {
+        let v4 = try await sent(clientSubnet: AddressBlock("203.0.113.7/32"))
+        #expect(v4.parameters["ip"] == "203.0.113.0")
+        let v6 = try await sent(clientSubnet: AddressBlock("2001:db8:1:2:3::/80"))
+        #expect(v6.parameters["ip"] == "2001:db8:1::")
+    }
+
+    @Test("5 (9), (37): a region's entry is asked by its address, and its certificate must be for that")
+    func regions() async throws {
+        for (region, address) in [
+            (TencentProvider.Region.mainlandChina, "119.29.29.99"), (.international, "43.132.55.56"),
+        ] {
+            let sent = try await sent(settings: { $0.region = region })
+            #expect(sent.endpoint.description == "\(address):443" && sent.request.url.authority == address)
+            #expect(sent.request.url.scheme == .https)
+        }
+        #expect(TencentProvider.Region.all.map(\.identifier) == ["cn", "intl"])
+    }
+
+    @Test("5 (9): with an address in the URL each one goes by its own; with a name all go by the name")
+    func endpoints() async throws {
+        let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
+        for (url, hosts) in [
+            ("https://192.0.2.1:8443", ["192.0.2.1:8443", "[2001:db8::1]:8443"]),
+            ("https://dns.example:8443", ["dns.example:8443", "dns.example:8443"]),
+        ] {
+            let scripted = try ScriptedTencent(settings: {
+                $0.url = url
+                $0.bootstrap = [IPAddress(v4: 192, 0, 2, 1), v6]
+            }) { sent in
+                guard sent.endpoint.address == v6 else { throw ScriptedVendorExchange.failure(.connectFailed) }
+                return sent.reply(TencentBody.both)
+            }
+            _ = try await scripted.resolve()
+            #expect(scripted.exchange.sent.map(\.endpoint.description) == ["192.0.2.1:8443", "[2001:db8::1]:8443"])
+            #expect(scripted.exchange.sent.map(\.request.url.authority) == hosts)
+            #expect(scripted.exchange.sent.allSatisfy { $0.path == "/d" && $0.parameters["type"] == "addrs" })
+        }
+    }
+
+    @Test("5 (48): a token that was changed goes with the next query")
+    func rotation() async throws {
+        let token = Lock("1")
+        let scripted = try ScriptedTencent(secret: Secret { token.withLock { $0 } }) { $0.reply(TencentBody.both) }
+        _ = try await scripted.resolve()
+        token.withLock { $0 = "2" }
+        _ = try await scripted.resolve()
+        #expect(scripted.exchange.sent.map { $0.parameters["token"] } == ["1", "2"])
+    }
+
+    #if Signing
+    @Test("5 (5): encrypted queries have id and cipher, and neither name nor token; the sample's text is inside")
+    func encrypted() async throws {
+        let sent = try await sent(.aes, names: ["www.dnspod.cn"], families: .both)
+        #expect(
+            sent.request.url.target == "/d?dn=000102030405060708090a0b0c0d0e0f"
+                + "37dba7425433d12f3ae4669933b86c913d98e35f35e836b754ea73725619566b"
+                + "&id=100000&alg=aes&type=addrs\(Self.flags)"
+        )
+        let several = try await self.sent(.aes, names: ["a.test", "b.test"])
+        #expect(try TencentBody.asked(several) == "a.test,b.test;1700000600")
+    }
+
+    @Test("a client subnet is encrypted as names are, or goes in clear where the settings say so")
+    func encryptedClientSubnet() async throws {
+        let subnet = AddressBlock("203.0.113.7/32")
+        let hidden = try await sent(.aes, clientSubnet: subnet)
+        let octets = try TencentCipher(key: ScriptedTencent.key) { _ in [] }
+            .decrypted(Array((hidden.parameters["ip"] ?? "").utf8))
+        #expect(octets == Array("203.0.113.0".utf8))
+        let plain = try await sent(.aes, clientSubnet: subnet, settings: { $0.encryptsClientSubnet = false })
+        #expect(plain.parameters["ip"] == "203.0.113.0")
+    }
+
+    @Test("no two encrypted texts have the same vector")
+    func vectors() async throws {
+        let scripted = try ScriptedTencent(
+            .aes,
+            randomOctets: { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
+        ) { $0.reply("", status: 404) }
+        let subnet = AddressBlock("203.0.113.7/32")
+        for _ in 0..<20 {
+            await #expect(throws: ProviderError.self) { try await scripted.resolve(clientSubnet: subnet) }
+        }
+        let texts = scripted.exchange.sent.flatMap { [$0.parameters["dn"], $0.parameters["ip"]] }
+        #expect(Set(texts.map { ($0 ?? "").prefix(32) }).count == 40)
+    }
+    #endif
+}

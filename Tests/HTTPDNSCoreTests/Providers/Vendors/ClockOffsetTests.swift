@@ -1,0 +1,64 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Vendors: their clock")
+struct ClockOffsetTests {
+    private let endpoint = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
+
+    private func reply(_ date: String?) -> ServiceReply {
+        var fields = HTTPFields()
+        fields[.date] = date
+        return ServiceReply(status: 403, headerFields: fields, body: [], endpoint: endpoint)
+    }
+
+    @Test(
+        "dates of HTTP are read, leap days and the ends of years and centuries too",
+        arguments: [
+            ("Thu, 01 Jan 1970 00:00:00 GMT", 0), ("Sun, 06 Nov 1994 08:49:37 GMT", 784_111_777),
+            ("Tue, 29 Feb 2000 12:00:00 GMT", 951_825_600), ("Wed, 01 Mar 2000 00:00:00 GMT", 951_868_800),
+            ("Tue, 14 Nov 2023 22:13:20 GMT", 1_700_000_000), ("Thu, 29 Feb 2024 23:59:59 GMT", 1_709_251_199),
+            ("Sun, 28 Feb 2100 00:00:00 GMT", 4_107_456_000), ("Mon, 01 Mar 2100 00:00:00 GMT", 4_107_542_400),
+            ("Fri, 31 Dec 9999 23:59:60 GMT", 253_402_300_800),
+        ] as [(String, Int64)]
+    )
+    func dates(text: String, seconds: Int64) {
+        #expect(HTTPDate.seconds(text) == seconds)
+    }
+
+    @Test(
+        "other forms are not read",
+        arguments: [
+            "", "1700000000", "Sunday, 06-Nov-94 08:49:37 GMT", "Sun Nov  6 08:49:37 1994",
+            "Sun, 06 Nov 1994 08:49:37 CET", "Sun, 06 Nov 1994 24:00:00 GMT", "Sun, 6 Nov 1994 08:49:37 GMT",
+            "Sun, 06 nov 1994 08:49:37 GMT", "Sun, 00 Nov 1994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49 GMT",
+            "Sun, 06 Nov 1994 08:60:37 GMT", "Sun, 06 Nov -994 08:49:37 GMT", "Sun, 06 Nov 1994 08:49:37 GMT ",
+        ]
+    )
+    func otherDates(text: String) {
+        #expect(HTTPDate.seconds(text) == nil)
+    }
+
+    @Test("5 (2): an offset that was learnt moves the time; a clock that is set right later takes it back")
+    func offset() {
+        let wall = Lock<Int64>(1_600_000_000_000)
+        let clock = ClockOffset(WallClock { wall.withLock { $0 } })
+        #expect(clock.seconds() == 1_600_000_000)
+        #expect(clock.learn(from: reply("Tue, 14 Nov 2023 22:13:20 GMT"), signedAt: 1_600_000_000))
+        #expect(clock.seconds() == 1_700_000_000)
+        wall.withLock { $0 = 1_700_000_100_000 }
+        #expect(clock.learn(from: reply("Tue, 14 Nov 2023 22:15:00 GMT"), signedAt: clock.seconds()))
+        #expect(clock.seconds() == 1_700_000_100)
+    }
+
+    @Test("a time that is the vendor's own, none, or one that cannot be read gives no reason to ask again")
+    func nothingLearnt() {
+        let clock = ClockOffset(WallClock { 1_700_000_000_000 })
+        #expect(!clock.learn(from: reply("Tue, 14 Nov 2023 22:13:21 GMT"), signedAt: 1_700_000_000))
+        #expect(!clock.learn(from: reply(nil), signedAt: 1_700_000_000))
+        #expect(!clock.learn(from: reply("yesterday"), signedAt: 1_700_000_000))
+        #expect(clock.seconds() == 1_700_000_000)
+    }
+}

@@ -1,0 +1,76 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("A secret that is wrong for a while", .timeLimit(.minutes(10)))
+final class CorrectedSecretTests: Sendable {
+    private struct Missing: Error {}
+
+    /// The state of the secret.
+    private enum Word: Sendable, CaseIterable {
+        case good, missing, refused
+    }
+
+    private let word = Lock(Word.good)
+    private let time = FakeTimeSource()
+
+    private func scripted() throws -> ScriptedTencent {
+        let secret = Secret { [self] in
+            switch word.withLock({ $0 }) {
+            case .good: return "good"
+            case .refused: return "bad"
+            case .missing: throw Missing()
+            }
+        }
+        return try ScriptedTencent(secret: secret, settings: { $0.accountRefusalStatuses = [418] }) { sent in
+            sent.parameters["token"] == "good"
+                ? sent.reply("\(sent.parameters["dn"]?.prefix { $0 != ";" } ?? "").:203.0.113.7,60-0|203.0.113.7")
+                : sent.reply("", status: 418)
+        }
+    }
+
+    private func resolver(_ scripted: ScriptedTencent, _ fallback: Route.Fallback) throws -> Resolver {
+        var settings = ResolverConfiguration()
+        settings.providers = [scripted.provider]
+        settings.routes = [Route(.any, .providers(["tencent"], fallback: fallback))]
+        settings.timeSource = time
+        return try Resolver(settings, systemResolver: ScriptedSystemResolver())
+    }
+
+    private func question(_ name: String = "www.example.com") throws -> ResolutionQuestion {
+        ResolutionQuestion(.name(try HostName(name)), port: 443)
+    }
+
+    @Test(
+        "after the correction the next question asks at once, also about a failed name",
+        arguments: [true, false]
+    )
+    func corrected(isMissing: Bool) async throws {
+        let scripted = try scripted()
+        let resolver = try resolver(scripted, .none)
+        word.withLock { $0 = isMissing ? .missing : .refused }
+        for _ in 0..<3 {
+            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question()) }
+            #expect(error?.code == .providersFailed)
+        }
+        #expect(scripted.exchange.sent.count == (isMissing ? 0 : 1))
+        word.withLock { $0 = .good }
+        #expect(try await resolver.resolve(question()).source == .provider)
+        #expect(try await resolver.resolve(question("other.example.com")).source == .provider)
+        await resolver.shutdown()
+    }
+
+    @Test("a stale answer serves meanwhile, and the pauses between the tries are kept")
+    func stale() async throws {
+        let scripted = try scripted()
+        let resolver = try resolver(scripted, .none)
+        _ = try await resolver.resolve(question())
+        time.advance(by: .seconds(61))
+        word.withLock { $0 = .missing }
+        for _ in 0..<3 { #expect(try await resolver.resolve(question()).isStale) }
+        #expect(resolver.counters.providers["tencent"]?.failures[.notConfigured] == 1)
+        await resolver.shutdown()
+    }
+}

@@ -1,0 +1,50 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPTypes
+
+@testable import HTTPDNSCore
+
+/// Carries requests to a function in place of a vendor's service, and keeps them.
+final class ScriptedVendorExchange: ServiceExchanging {
+    struct Sent: Sendable {
+        let request: ServiceRequest
+        let endpoint: Endpoint
+        let deadline: MonotonicTime
+
+        var path: String { String(request.url.target.prefix { $0 != "?" }) }
+        var parameters: [String: String] { request.parameters }
+        var isDiscovery: Bool { path.hasSuffix("/ss") || path == "/conf" }
+
+        func reply(_ text: String, status: Int = 200, fields: HTTPFields = [:]) -> ServiceReply {
+            ServiceReply(status: status, headerFields: fields, body: Array(text.utf8), endpoint: endpoint)
+        }
+
+        func refusal(_ code: String, status: Int = 403, fields: HTTPFields = [:]) -> ServiceReply {
+            reply(#"{"code":"\#(code)"}"#, status: status, fields: fields)
+        }
+    }
+
+    private let state = Lock<(sent: [Sent], isShutDown: Bool)>(([], false))
+    private let answer: @Sendable (Sent) async throws -> ServiceReply
+
+    init(_ answer: @escaping @Sendable (Sent) async throws -> ServiceReply) { self.answer = answer }
+
+    var sent: [Sent] { state.withLock { $0.sent } }
+    var queries: [Sent] { sent.filter { !$0.isDiscovery } }
+    var discoveries: [Sent] { sent.filter(\.isDiscovery) }
+    var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        -> ServiceReply
+    {
+        let sent = Sent(request: request, endpoint: endpoint, deadline: deadline)
+        state.withLock { $0.sent.append(sent) }
+        return try await answer(sent)
+    }
+
+    func shutdown() async { state.withLock { $0.isShutDown = true } }
+
+    static func failure(_ code: TransferFailure.Code) -> TransferFailure {
+        TransferFailure(code: code, phase: .connect, message: "\(code)")
+    }
+}

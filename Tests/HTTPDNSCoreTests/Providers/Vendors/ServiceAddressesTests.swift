@@ -1,0 +1,222 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Vendors: discovery and storage of addresses")
+struct ServiceAddressesTests {
+    private static let bootstrap = [Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)]
+    private static let found = Endpoint(address: IPAddress(v4: 198, 51, 100, 7), port: 8443)
+
+    /// A store in memory.
+    private final class MemoryStore: ResolutionStore {
+        private let kept: Lock<[StoredResolution]>
+        let fails: Bool
+
+        init(_ resolutions: [StoredResolution] = [], fails: Bool = false) {
+            kept = Lock(resolutions)
+            self.fails = fails
+        }
+
+        var contents: [StoredResolution] { kept.withLock { $0 } }
+
+        func load() async throws -> [StoredResolution] {
+            if fails { throw CancellationError() }
+            return contents
+        }
+
+        func save(_ resolutions: [StoredResolution]) async throws {
+            if fails { throw CancellationError() }
+            kept.withLock { $0 = resolutions }
+        }
+    }
+
+    private final class Count: Sendable {
+        let value = Lock(0)
+    }
+
+    private func addresses(
+        scope: AddressScope = .public,
+        store: MemoryStore? = nil,
+        key: String = "https://a.test/ cn",
+        time: StoppedTime = StoppedTime(),
+        wall: Int64 = 1_700_000_000_000
+    ) -> ServiceAddresses {
+        ServiceAddresses(
+            bootstrap: Self.bootstrap,
+            scope: scope,
+            storage: store.map { ServiceAddresses.Storage(store: $0, key: key, provider: "ali") },
+            time: time,
+            wallClock: WallClock { wall }
+        )
+    }
+
+    /// Lets a discovery happen if one is due, and returns whether one did.
+    private func discovers(_ addresses: ServiceAddresses, _ discovery: ServiceDiscovery? = nil) async -> Bool {
+        let asked = Lock(0)
+        addresses.refreshIfDue { _ in
+            asked.withLock { $0 += 1 }
+            guard let discovery else { throw ProviderError(code: .unreachable, message: "no") }
+            return discovery
+        }
+        await addresses.settled()
+        return asked.withLock { $0 } == 1
+    }
+
+    @Test("5 (40): of many queries at once one begins a discovery")
+    func single() async {
+        let addresses = addresses()
+        let asked = Count()
+        let gate = OneShot<Void>()
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<50 {
+                group.addTask {
+                    addresses.refreshIfDue { _ in
+                        asked.value.withLock { $0 += 1 }
+                        await gate.value()
+                        return ServiceDiscovery(endpoints: [Self.found])
+                    }
+                }
+            }
+        }
+        #expect(addresses.attempts() == Self.bootstrap)
+        gate.deliver(())
+        await addresses.settled()
+        #expect(asked.value.withLock { $0 } == 1)
+        #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
+    }
+
+    @Test("a discovery that fails leaves everything as it was, and is tried again after five minutes")
+    func failure() async {
+        let time = StoppedTime()
+        let addresses = addresses(time: time)
+        #expect(await discovers(addresses))
+        #expect(addresses.attempts() == Self.bootstrap)
+        time.advance(by: .seconds(299))
+        #expect(await !discovers(addresses))
+        time.advance(by: .seconds(1))
+        #expect(await discovers(addresses, ServiceDiscovery(endpoints: [Self.found])))
+        #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
+    }
+
+    @Test(
+        "the service may not send queries to more private addresses than its own, nor to special ones",
+        arguments: [(AddressScope.public, 0), (.private, 1), (.loopback, 2)]
+    )
+    func scopes(scope: AddressScope, count: Int) async {
+        let addresses = addresses(scope: scope)
+        let named = [IPAddress(v4: 10, 0, 0, 1), IPAddress(v4: 127, 0, 0, 1), IPAddress(v4: 169, 254, 169, 254)]
+        let endpoints = named.map { Endpoint(address: $0, port: 443) }
+        #expect(await discovers(addresses, ServiceDiscovery(endpoints: endpoints)))
+        #expect(addresses.attempts() == Array(endpoints.prefix(count)) + Self.bootstrap)
+    }
+
+    @Test("5 (23), (38): addresses with their ports are there after a restart, and no discovery is due")
+    func restart() async {
+        let store = MemoryStore()
+        let other = Endpoint(address: IPAddress(v4: 198, 51, 100, 8), port: 443)
+        #expect(await discovers(addresses(store: store), ServiceDiscovery(endpoints: [Self.found, other])))
+        #expect(store.contents.count == 2)
+        let later = addresses(store: store, wall: 1_700_000_000_000 + 3_600_000)
+        #expect(await !discovers(later))
+        #expect(Set(later.attempts()) == Set([Self.found, other] + Self.bootstrap))
+    }
+
+    @Test("a list that the vendor gave a life of its own is as old after a restart, and not used when it has run out")
+    func shortLife() async {
+        let store = MemoryStore()
+        let discovery = ServiceDiscovery(endpoints: [Self.found], lifetime: .seconds(3600))
+        #expect(await discovers(addresses(store: store), discovery))
+        let time = StoppedTime()
+        let later = addresses(store: store, time: time, wall: 1_700_000_000_000 + 3_000_000)
+        #expect(await !discovers(later))
+        #expect(later.attempts() == [Self.found] + Self.bootstrap)
+        time.advance(by: .seconds(599))
+        #expect(await !discovers(later))
+        time.advance(by: .seconds(1))
+        #expect(await discovers(later, discovery))
+        let late = addresses(store: store, wall: 1_700_000_000_000 + 3_000_000 + 3_600_000)
+        #expect(await discovers(late))
+        #expect(late.attempts() == Self.bootstrap)
+    }
+
+    @Test("5 (23), (42): those of another region, of a day ago, or of a time to come are not used")
+    func foreign() async {
+        let store = MemoryStore()
+        #expect(await discovers(addresses(store: store), ServiceDiscovery(endpoints: [Self.found])))
+        let strangers = [
+            addresses(store: store, key: "https://a.test/ hk"), addresses(store: store, key: "https://b.test/ cn"),
+            addresses(store: store, key: "https://a.test/"),
+            addresses(store: store, wall: 1_700_000_000_000 + 24 * 3_600_000),
+            addresses(store: store, wall: 1_600_000_000_000),
+        ]
+        for stranger in strangers {
+            stranger.refreshIfDue { _ in throw CancellationError() }
+            await stranger.settled()
+            #expect(stranger.attempts() == Self.bootstrap)
+        }
+    }
+
+    @Test("a store that was damaged has no time that brings the process down", arguments: [Int64.min, -1, .max])
+    func damagedTime(receivedAt: Int64) async {
+        let store = MemoryStore([
+            StoredResolution(
+                host: HostName(canonical: "service-addresses.invalid"),
+                families: .both,
+                route: "https://a.test/ cn 443",
+                addresses: [IPAddress(v4: 198, 51, 100, 9)],
+                provider: "ali",
+                receivedAt: receivedAt,
+                timeToLive: .seconds(60)
+            )
+        ])
+        let addresses = addresses(store: store)
+        #expect(await discovers(addresses, ServiceDiscovery(endpoints: [Self.found])))
+        #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
+    }
+
+    @Test("what is stored is checked as what is discovered: no private address comes in through the store")
+    func storedScopes() async {
+        let store = MemoryStore([
+            StoredResolution(
+                host: HostName(canonical: "service-addresses.invalid"),
+                families: .both,
+                route: "https://a.test/ cn 443",
+                addresses: [IPAddress(v4: 169, 254, 169, 254), IPAddress(v4: 10, 0, 0, 1)],
+                provider: "ali",
+                receivedAt: 1_700_000_000_000,
+                timeToLive: .seconds(60)
+            )
+        ])
+        let addresses = addresses(store: store)
+        #expect(await discovers(addresses, ServiceDiscovery(endpoints: [Self.found])))
+        #expect(addresses.attempts() == [Self.found] + Self.bootstrap)
+    }
+
+    @Test("a store that fails costs nothing but itself; a service that is switched off is not stored")
+    func brokenStore() async {
+        let broken = addresses(store: MemoryStore(fails: true))
+        #expect(await discovers(broken, ServiceDiscovery(endpoints: [Self.found])))
+        #expect(broken.attempts() == [Self.found] + Self.bootstrap)
+        let store = MemoryStore()
+        let disabled = addresses(store: store)
+        #expect(await discovers(disabled, ServiceDiscovery(endpoints: [Self.found], isDisabled: true)))
+        #expect(disabled.isDisabled && store.contents.isEmpty)
+    }
+
+    @Test("a shutdown ends a discovery, and begins no other")
+    func shutdown() async {
+        let addresses = addresses()
+        let started = OneShot<Void>()
+        addresses.refreshIfDue { _ in
+            started.deliver(())
+            try await Task.sleep(for: .seconds(3600))
+            return ServiceDiscovery(endpoints: [Self.found])
+        }
+        await started.value()
+        addresses.shutdown()
+        await addresses.settled()
+        #expect(addresses.attempts() == Self.bootstrap)
+        #expect(await !discovers(addresses, ServiceDiscovery(endpoints: [Self.found])))
+    }
+}

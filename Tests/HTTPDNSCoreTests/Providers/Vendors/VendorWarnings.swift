@@ -1,0 +1,37 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Logging
+import Testing
+
+@testable import HTTPDNSCore
+
+enum VendorWarnings {
+    /// What is warned of while twenty questions, forty seconds apart, are answered by another provider after `provider`.
+    static func told(about provider: any Provider) async throws -> [String] {
+        let host = try HostName("www.example.com")
+        let address = IPAddress(v4: 198, 51, 100, 99)
+        let time = FakeTimeSource()
+        let good = ScriptedProvider(
+            name: "good",
+            scripts: [
+                host: .answer(ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(9), canonicalName: nil)))
+            ],
+            timeSource: time
+        )
+        let log = CollectedLog()
+        var configuration = ResolverConfiguration()
+        configuration.providers = [provider, good]
+        configuration.routes = [Route(.any, .providers([provider.name, "good"], fallback: .none), families: .v4)]
+        configuration.logger = log.logger(.warning)
+        configuration.timeSource = time
+        let resolver = try Resolver(configuration)
+        for _ in 0..<20 {
+            resolver.removeAllCached()
+            let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))
+            #expect(resolution.endpoints.map(\.address) == [address])
+            time.advance(by: .seconds(40))
+        }
+        await resolver.shutdown()
+        return log.lines
+    }
+}

@@ -1,0 +1,139 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+private typealias Table = FlightTable<String, Int, String>
+
+extension FlightTable {
+    fileprivate mutating func join(_ key: Key, _ waiter: Waiter) -> (seat: Seat, starts: Bool)? {
+        join(key, waiter, at: start, mayStart: { true })
+    }
+}
+
+private let start = MonotonicTime(nanoseconds: 0)
+
+@Suite("State of flights")
+struct FlightTableTests {
+
+    @Test("the first who asks starts the flight, the others take a place in it")
+    func joins() {
+        var table = Table()
+        let first = table.join("a", 1)!
+        let second = table.join("a", 2)!
+        let other = table.join("b", 3)!
+        #expect(first.starts && !second.starts && other.starts)
+        #expect(first.seat.flight == second.seat.flight)
+        let landing = table.land(first.seat.flight)
+        #expect(landing?.waiters.sorted() == [1, 2])
+        #expect(landing?.isCurrent == true)
+        #expect(table.count == 1)
+        #expect(table.join("a", 4)!.starts)
+    }
+
+    @Test("only the last who leaves ends the work, and its key is free")
+    func leaves() {
+        var table = Table()
+        let first = table.join("a", 1)!
+        let second = table.join("a", 2)!
+        #expect(table.attach("work", to: first.seat.flight) == nil)
+        #expect(table.leave(first.seat).work == nil)
+        #expect(table.leave(first.seat).work == nil)
+        #expect(table.leave(second.seat) == (true, "work"))
+        #expect(table.leave(second.seat) == (false, nil))
+        #expect(table.land(first.seat.flight) == nil)
+        #expect(table.join("a", 3)!.starts)
+    }
+
+    @Test("100,000 who join and leave one flight take time proportional to their number", .timeLimit(.minutes(10)))
+    func leavesFast() {
+        var table = Table()
+        let start = ContinuousClock.now
+        let seats = (0..<100_000).map { table.join("a", $0)!.seat }
+        for seat in seats { _ = table.leave(seat) }
+        #expect(table.count == 0)
+        // A copy of all waiters for each who joins takes 30 s and more, in place it is less than one.
+        #expect(ContinuousClock.now - start < .seconds(10))
+    }
+
+    @Test("work that is attached when all have left is given back to be cancelled")
+    func attachesLate() {
+        var table = Table()
+        let seat = table.join("a", 1)!.seat
+        #expect(table.leave(seat) == (true, nil))
+        #expect(table.attach("work", to: seat.flight) == "work")
+        #expect(table.count == 0)
+    }
+
+    @Test("a superseded flight serves its own, is joined by nobody, and frees no key but its own")
+    func supersedes() {
+        var table = Table()
+        let old = table.join("a", 1)!.seat
+        table.supersedeAll()
+        let new = table.join("a", 2)!
+        #expect(new.starts)
+        #expect(table.land(old.flight)?.isCurrent == false)
+        #expect(!table.join("a", 3)!.starts)
+        #expect(table.land(new.seat.flight)?.isCurrent == true)
+    }
+
+    @Test("one flight too many is refused, and one more who shares a flight is not")
+    func boundsFlights() throws {
+        var table = Table()
+        let budget = FlightBudget(2)
+        let first = table.join("a", 1, at: start, mayStart: budget.take)!
+        _ = table.join("b", 2, at: start, mayStart: budget.take)!
+        #expect(table.join("c", 3, at: start, mayStart: budget.take) == nil)
+        #expect(table.join("a", 4, at: start, mayStart: budget.take)?.starts == false)
+        _ = table.land(first.seat.flight)
+        budget.giveBack(1)
+        #expect(table.join("c", 5, at: start, mayStart: budget.take)?.starts == true)
+    }
+
+    @Test("a flight that is let land goes on when all have left, and is joined")
+    func landsWithoutWaiters() {
+        var table = Table()
+        let seat = table.join("a", 1)!.seat
+        _ = table.attach("work", to: seat.flight)
+        #expect(table.leave(seat, letsItLand: true) == (false, nil))
+        #expect(table.join("a", 2)!.starts == false)
+        #expect(table.land(seat.flight)?.waiters == [2])
+    }
+
+    @Test("a flight that nobody waits for holds its key, is joined, and goes on when those have left")
+    func opens() {
+        var table = Table()
+        let flight = table.open("a", at: start, mayStart: { true })!
+        #expect(table.open("a", at: start, mayStart: { true }) == nil)
+        #expect(table.open("b", at: start, mayStart: { false }) == nil)
+        #expect(!table.hasWaiters(flight))
+        let joined = table.join("a", 1)!
+        #expect(!joined.starts && table.hasWaiters(flight))
+        #expect(table.leave(joined.seat) == (false, nil))
+        #expect(table.isUnderWay("a"))
+        #expect(table.land(flight)?.waiters == [])
+        #expect(!table.isUnderWay("a"))
+    }
+
+    @Test("a question that needs a whole answer joins no flight that completes one")
+    func partial() {
+        var table = Table()
+        let flight = table.open("a", isPartial: true, at: start, mayStart: { true })!
+        #expect(table.startTime("a", epoch: 0) == nil)
+        #expect(table.join("a", 1)!.starts)
+        #expect(table.land(flight)?.isCurrent == false)
+    }
+
+    @Test("ending everything gives back all who wait and all work")
+    func removesAll() {
+        var table = Table()
+        let seat = table.join("a", 1)!.seat
+        _ = table.join("b", 2)!
+        _ = table.attach("work", to: seat.flight)
+        let (waiters, work) = table.removeAll()
+        #expect(waiters.sorted() == [1, 2])
+        #expect(work == ["work"])
+        #expect(table.count == 0)
+        #expect(table.leave(seat) == (false, nil))
+    }
+}

@@ -1,0 +1,105 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Names of the inside of a network", .timeLimit(.minutes(10)))
+struct InternalNameTests {
+    @Test(
+        "an internal name goes to a provider only by a route for it or its zone",
+        arguments: [
+            ("redis.default", nil), ("redis.default.svc", nil), ("db.corp", nil), ("a.corp.shop.example", nil),
+            ("corp.shop.example", nil), ("img.shop.example", "*.shop.example"), ("a.lab", "*.lab"),
+            ("x.dev.corp.shop.example", "*.dev.corp.shop.example"), ("exact.svc", "exact.svc"), ("img.test", "*"),
+            ("img.com", "*"), ("img.xn--p1ai", "*"), ("img.example", "*"), ("a.onion", nil), ("a.invalid", nil),
+            ("a.alt", "*.alt"), ("shop.example.", "*"),
+        ]
+    )
+    func routes(host: String, pattern: String?) throws {
+        let fixture = try ResolverFixture { configuration in
+            configuration.internalZones = [try HostName("corp.shop.example")]
+            configuration.routes = try [
+                "*", "*.shop.example", "*.lab", "*.dev.corp.shop.example", "exact.svc", "*.alt",
+            ]
+            .map { Route(try HostPattern($0), .providers(["doh"], fallback: .none)) }
+        }
+        #expect(try fixture.resolver.route(for: HostName(host))?.pattern.description == pattern)
+    }
+
+    @Test("names outside DNS are answered without a lookup, unless a route names them")
+    func outsideDNS() async throws {
+        let fixture = try ResolverFixture {
+            $0.routes.append(Route(try HostPattern("*.alt"), .providers(["doh"], fallback: .none)))
+            $0.mappings = [try MappingKey("map.onion"): .addresses(["203.0.113.9"])]
+        }
+        for host in ["a.onion", "onion", "a.b.invalid"] {
+            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve(host) }
+            #expect(error?.code == .nameNotFound)
+            #expect(error?.message.contains("was not looked up") == true)
+            let bypassed = await #expect(throws: ResolutionError.self) {
+                try await fixture.resolve(host) { $0.bypass = true }
+            }
+            #expect(bypassed?.code == .nameNotFound)
+        }
+        #expect(fixture.system.questions.isEmpty && fixture.provider.queries.isEmpty)
+        try fixture.say(["203.0.113.1"], about: "a.alt")
+        #expect(try await fixture.resolve("a.alt").addresses == ["203.0.113.1"])
+        #expect(try await fixture.resolve("map.onion").addresses == ["203.0.113.9"])
+    }
+
+    @Test("a reload that makes a zone internal takes the providers' answers out of use")
+    func reload() async throws {
+        let fixture = try ResolverFixture()
+        try fixture.say(["203.0.113.1"], about: "a.corp.test")
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: HostName("a.corp.test"))
+        #expect(try await fixture.resolve("a.corp.test").source == .provider)
+        var settings = fixture.settings
+        settings.internalZones = [try HostName("corp.test")]
+        _ = try fixture.resolver.reload(settings)
+        #expect(try await fixture.resolve("a.corp.test").source == .system)
+    }
+
+    @Test("the list of top-level domains is whole")
+    func rootZone() {
+        #expect(RootZone.names.count == 1437)
+        #expect(["com", "de", "cn", "arpa", "dev", "zip", "xn--fiqs8s", "zw"].allSatisfy { RootZone.contains($0) })
+        #expect(
+            !["local", "svc", "default", "corp", "home", "lan", "onion", "COM", ""].contains { RootZone.contains($0) }
+        )
+    }
+
+    @Test("a trailing dot is kept for the system resolver, and makes no other difference")
+    func trailingDot() async throws {
+        let plain = try HostName("img.shop.example")
+        for text in ["img.shop.example.", "IMG.Shop.Example.", "img.shop.example\u{3002}"] {
+            let dotted = try HostName(text)
+            #expect(dotted == plain && dotted.hashValue == plain.hashValue && dotted.description == plain.description)
+            #expect(AddressInfoLookUp.nodeName(of: dotted) == "img.shop.example.")
+        }
+        #expect(AddressInfoLookUp.nodeName(of: plain) == "img.shop.example")
+
+        let fixture = try ResolverFixture { $0.routes = [] }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: plain)
+        for host in ["img.shop.example", "img.shop.example."] {
+            _ = try await fixture.resolve(host)
+            #expect(try fixture.immediate(host)?.isCached == true)
+        }
+        #expect(fixture.system.questions.map(\.isAbsolute) == [false, true])
+    }
+
+    @Test("addresses of the system resolver live as long as the settings say", arguments: [5, 30, 300] as [Int64])
+    func systemTimeToLive(seconds: Int64) async throws {
+        let fixture = try ResolverFixture {
+            $0.routes = []
+            $0.cache.refreshesAhead = false
+            $0.cache.systemTimeToLive = .seconds(seconds)
+        }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: HostName("img.test"))
+        #expect(try await fixture.resolve("img.test").timeToLive == .seconds(seconds))
+        fixture.time.advance(by: .seconds(seconds) - .nanoseconds(1))
+        #expect(try fixture.immediate("img.test")?.isStale == false)
+        fixture.time.advance(by: .nanoseconds(1))
+        #expect(try fixture.immediate("img.test") == nil)
+    }
+}

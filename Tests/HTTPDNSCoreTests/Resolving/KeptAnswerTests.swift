@@ -1,0 +1,56 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("What a failure may not take away", .timeLimit(.minutes(10)))
+struct KeptAnswerTests {
+    @Test("a refresh that fails leaves the provider's fresh answer where it is, also with the system as fallback")
+    func keepsFreshAnswer() async throws {
+        let fixture = try ResolverFixture(fallback: .system)
+        try fixture.say(["203.0.113.1"], timeToLive: .seconds(100), about: "img.test")
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("img.test"))
+        _ = try await fixture.resolve("img.test")
+        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        fixture.time.advance(by: .seconds(95))
+        var events = fixture.resolver.events.makeAsyncIterator()
+        #expect(try fixture.immediate("img.test")?.isStale == false)
+        while let event = await events.next(), event.kind != .refreshFailed {}
+        let resolution = try #require(try fixture.immediate("img.test"))
+        #expect(resolution.addresses == ["203.0.113.1"])
+        #expect(resolution.source == .provider && !resolution.isStale)
+        #expect(fixture.system.questions.isEmpty)
+    }
+
+    @Test("an answer for one use is not called stale by those who waited for it")
+    func answerForOneUse() async throws {
+        let fixture = try ResolverFixture()
+        try fixture.say(["203.0.113.1"], timeToLive: .zero, about: "img.test")
+        #expect(try await fixture.resolve("img.test").isStale == false)
+    }
+
+    @Test("a question without a family is refused, and spoils nobody's answer")
+    func noFamily() async throws {
+        let fixture = try ResolverFixture()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        let error = await #expect(throws: ResolutionError.self) {
+            try await fixture.resolve("img.test") { $0.families = [] }
+        }
+        #expect(error?.code == .noAddresses)
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
+    }
+
+    @Test("a stale answer that is about to end does not shorten the wait for a new one")
+    func lastOfStale() async throws {
+        let fixture = try ResolverFixture { $0.cache.staleLimit = .milliseconds(200) }
+        try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        fixture.time.advance(by: .seconds(10))
+        fixture.provider.hold()
+        async let next = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(350))
+        fixture.provider.release()
+        #expect(try await next.isStale == false)
+    }
+}

@@ -1,0 +1,116 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Addresses of last resort", .timeLimit(.minutes(10)))
+struct LastResortTests {
+    private func fixture(
+        fallback: Route.Fallback = .system,
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        try ResolverFixture(fallback: fallback) {
+            $0.mappings = [
+                try MappingKey("pay.test"): HostMapping(
+                    .lastResort([
+                        .init(IPAddress(v4: 203, 0, 113, 20)), .init(IPAddress(v4: 203, 0, 113, 21), port: 8443),
+                    ]),
+                    timeToLive: .seconds(5)
+                ),
+                try MappingKey("alias.test"): .via("pay.test"),
+            ]
+            try change(&$0)
+        }
+    }
+
+    @Test("while a source has addresses, it is as if there were no rule")
+    func silent() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1"], about: "pay.test")
+        let resolution = try await fixture.resolve("pay.test")
+        #expect(resolution.addresses == ["203.0.113.1"] && resolution.source == .provider)
+        #expect(resolution.rule == nil && resolution.timeToLive == .seconds(60))
+        #expect(fixture.resolver.counters.lastResort == 0)
+    }
+
+    @Test("they come after providers, stale answers and the system, and make way as soon as a source answers")
+    func order() async throws {
+        let fixture = try fixture { $0.cache.staleLimit = .seconds(30) }
+        try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "pay.test")
+        _ = try await fixture.resolve("pay.test")
+        fixture.provider.say(.failure(.unavailable), about: try HostName("pay.test"))
+        fixture.time.advance(by: .seconds(20))
+        #expect(try await fixture.resolve("pay.test").isStale, "a stale answer is better")
+        fixture.time.advance(by: .seconds(60))
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("pay.test"))
+        #expect(try await fixture.resolve("pay.test").source == .system, "so is the system's")
+        fixture.time.advance(by: .seconds(60))
+        try fixture.system.say(
+            .failure(SystemResolverError(code: .failed, message: "down")),
+            about: HostName("pay.test")
+        )
+
+        let resolution = try await fixture.resolve("pay.test")
+        #expect(resolution.endpoints.map(\.description) == ["203.0.113.20:443", "203.0.113.21:8443"])
+        #expect(resolution.source == .lastResort && resolution.source.description == "last-resort")
+        #expect(resolution.timeToLive == .seconds(1))
+        #expect(resolution.rule?.key.description == "pay.test" && resolution.rule?.targets.count == 2)
+        #expect(!resolution.failedAttempts.isEmpty)
+        #expect(try fixture.immediate("pay.test")?.source == .lastResort, "while nobody is asked, at once")
+        #expect(fixture.resolver.counters.lastResort == 2)
+
+        try fixture.say(["203.0.113.2"], about: "pay.test")
+        fixture.time.advance(by: .seconds(31))
+        #expect(try await fixture.resolve("pay.test").addresses == ["203.0.113.2"])
+    }
+
+    @Test("they stand in for a definite no, and behind via rules")
+    func definite() async throws {
+        let fixture = try fixture(fallback: .none)
+        #expect(try await fixture.resolve("pay.test").source == .lastResort)
+        #expect(fixture.system.questions.isEmpty, "a route without fallback asks the system for nothing")
+        let alias = try await fixture.resolve("alias.test")
+        #expect(alias.source == .lastResort && alias.rule?.key.description == "alias.test")
+        #expect(fixture.resolver.counters.answers[.lastResort] == 2)
+    }
+
+    @Test("the policy holds for them, and when it leaves none the failure is that of the sources")
+    func policy() async throws {
+        let fixture = try ResolverFixture {
+            $0.mappings = [try MappingKey("pay.test"): .lastResort(["169.254.169.254"])]
+        }
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        #expect(error?.code == .nameNotFound)
+    }
+
+    @Test("they do not serve what is switched off, nor after shutdown")
+    func off() async throws {
+        let fixture = try fixture()
+        fixture.resolver.killSwitch.turnOff()
+        #expect(
+            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .nameNotFound
+        )
+        fixture.resolver.killSwitch.turnOn()
+        await fixture.resolver.shutdown()
+        #expect(
+            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .shutDown
+        )
+    }
+
+    @Test("a rule of last resort without an address is refused")
+    func empty() {
+        #expect(throws: ResolverConfigurationError.self) {
+            try ResolverFixture { $0.mappings = [try MappingKey("pay.test"): .lastResort([])] }
+        }
+    }
+
+    @Test("their serving after a wait is told")
+    func event() async throws {
+        let fixture = try fixture()
+        var listener = fixture.resolver.listener
+        _ = try await fixture.resolve("pay.test")
+        let event = await listener.wait(for: .lastResort)
+        #expect(event?.host?.description == "pay.test" && event?.addresses.count == 2)
+        #expect(event?.code == "providers-failed" || event?.code == "name-not-found")
+    }
+}

@@ -1,0 +1,154 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Resolving before anybody asks", .timeLimit(.minutes(10)))
+struct PreresolvingTests {
+    private func names(_ count: Int) throws -> [HostName] { try (0..<count).map { try HostName("n\($0).test") } }
+
+    @Test("twenty names at a provider that takes five at once are four queries, and first requests add none")
+    func batches() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(20)
+        for name in names { try fixture.say(["203.0.113.1"], about: name.description) }
+        #expect(await fixture.resolver.preresolve(names + names).isEmpty)
+        #expect(fixture.provider.batches.map(\.count) == [5, 5, 5, 5])
+        #expect(Set(fixture.provider.batches.flatMap { $0 }) == Set(names))
+        #expect(fixture.provider.queries.count == 4)
+        for name in names { #expect(try fixture.immediate(name.description)?.addresses == ["203.0.113.1"]) }
+        // What is known is not asked for again.
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
+        #expect(fixture.provider.queries.count == 4)
+    }
+
+    @Test("names that could not be resolved come back with their reasons, and the others are known")
+    func failures() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(5)
+        for name in names.dropFirst(2) { try fixture.say(["203.0.113.1"], about: name.description) }
+        fixture.provider.say(.failure(.unavailable), about: names[0])
+        let failures = await fixture.resolver.preresolve(names)
+        #expect(failures.mapValues(\.code) == [names[0]: .providersFailed, names[1]: .nameNotFound])
+        for name in names.dropFirst(2) { #expect(try fixture.immediate(name.description) != nil) }
+    }
+
+    @Test("names without a route are asked of the system, and of no provider")
+    func bypassed() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5) {
+            $0.routes = [Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none))]
+        }
+        let names = try ["a.shop.test", "b.shop.test", "c.test", "db"].map { try HostName($0) }
+        for name in names.prefix(2) { try fixture.say(["203.0.113.1"], about: name.description) }
+        for name in names.dropFirst(2) { fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: name) }
+        #expect(await fixture.resolver.preresolve(names).isEmpty)
+        #expect(fixture.provider.batches.count == 1)
+        #expect(Set(fixture.system.questions) == Set(names.dropFirst(2)))
+        #expect(try fixture.immediate("db")?.source == .system)
+    }
+
+    @Test("a question for a name that is on its way in a batch shares its answer")
+    func shared() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(5)
+        for name in names { try fixture.say(["203.0.113.1"], about: name.description) }
+        fixture.provider.hold()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        async let one = fixture.resolve("n3.test")
+        while fixture.resolver.counters.joined < 1, !Task.isCancelled { await Task.yield() }
+        fixture.provider.release()
+        #expect(try await one.addresses == ["203.0.113.1"])
+        #expect(await failures.isEmpty)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    /// A batch at a provider that keeps silent, on a route with `fallback: system`; the system knows the names.
+    private func silentBatch() throws -> (ResolverFixture, [HostName]) {
+        let fixture = try ResolverFixture(batchLimit: 5, fallback: .system)
+        let names = try names(5)
+        for name in names {
+            fixture.provider.say(.silence, about: name)
+            fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: name)
+        }
+        return (fixture, names)
+    }
+
+    @Test(
+        "A call for a name of a batch reaches the system resolver after half of its limit",
+        .timeLimit(.minutes(1)),
+        arguments: [.seconds(1), nil] as [Duration?]
+    )
+    func joinsSilentBatch(limit: Duration?) async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        async let one = fixture.resolve("n3.test") { $0.timeLimit = limit }
+        await fixture.time.sleepers(atLeast: 3)
+        let half = (limit ?? .seconds(3)) / 2
+        fixture.time.advance(by: half)
+        let resolution = try await one
+        #expect(resolution.source == .system && resolution.elapsed == half)
+        fixture.time.advance(by: .seconds(1))
+        fixture.time.advance(by: .seconds(2))
+        #expect(await failures.isEmpty)
+    }
+
+    @Test("A call for a name of a batch is not delayed by a provider in quarantine", .timeLimit(.minutes(1)))
+    func joinsBatchInQuarantine() async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("other.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HostName("other.test"))
+        #expect(try await fixture.resolve("other.test").source == .system)
+        let resolution = try await fixture.resolve("n3.test")
+        #expect(resolution.source == .system && resolution.elapsed == .zero)
+        fixture.time.advance(by: .seconds(1))
+        fixture.time.advance(by: .seconds(2))
+        #expect(await failures.isEmpty)
+    }
+
+    @Test("A batch leaves the system resolver its share of the time", .timeLimit(.minutes(1)))
+    func batchDeadline() async throws {
+        let (fixture, names) = try silentBatch()
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 1)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(1500))
+        #expect(await failures.isEmpty)
+        #expect(Set(fixture.system.questions) == Set(names))
+    }
+
+    @Test("the names of the settings are resolved from the start on")
+    func atStart() async throws {
+        let names = try names(3)
+        let fixture = try ResolverFixture(batchLimit: 5) { $0.preresolve = names }
+        for name in names { try fixture.say(["203.0.113.1"], about: name.description) }
+        var listener = fixture.resolver.listener
+        await fixture.resolver.start()
+        for _ in names { await listener.wait(for: .answered) }
+        for name in names { #expect(try fixture.immediate(name.description) != nil) }
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("each name of a batch is known as soon as its own query is answered")
+    func oneBatchAtATime() async throws {
+        let fixture = try ResolverFixture(batchLimit: 5)
+        let names = try names(10)
+        for name in names {
+            try fixture.say(["203.0.113.1"], about: name.description)
+            fixture.provider.hold(name)
+        }
+        var listener = fixture.resolver.listener
+        async let failures = fixture.resolver.preresolve(names)
+        await fixture.provider.queries(atLeast: 2)
+        let batches = fixture.provider.batches
+        fixture.provider.release(fixture.provider.queries[0].host)
+        for _ in batches[0] { await listener.wait(for: .answered) }
+        for name in batches[0] { #expect(try fixture.immediate(name.description) != nil) }
+        for name in batches[1] { #expect(try fixture.immediate(name.description) == nil) }
+        for name in names { fixture.provider.release(name) }
+        #expect(await failures.isEmpty)
+    }
+}

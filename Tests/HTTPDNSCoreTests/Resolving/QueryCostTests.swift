@@ -1,0 +1,108 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Queries that a name in use costs", .timeLimit(.minutes(10)))
+struct QueryCostTests {
+    /// Uses a name each ten seconds, and waits for what a use started.
+    private func use(_ host: String, for time: Duration, _ fixture: ResolverFixture) async throws {
+        var listener = fixture.resolver.listener
+        var known = fixture.resolver.counters.refreshesStarted
+        for _ in 0..<Int(time / .seconds(10)) {
+            fixture.time.advance(by: .seconds(10))
+            #expect(try fixture.immediate(host)?.isStale == false)
+            guard fixture.resolver.counters.refreshesStarted > known else { continue }
+            known = fixture.resolver.counters.refreshesStarted
+            while let event = await listener.next() {
+                if event.kind == .refreshed || event.kind == .refreshFailed { break }
+            }
+        }
+    }
+
+    @Test(
+        "a name with IPv4 addresses alone is asked for as often as its time to live says",
+        arguments: [(600, 6...7), (3600, 2...2), (300, 13...14)] as [(Int64, ClosedRange<Int>)]
+    )
+    func absentFamily(timeToLive: Int64, expected: ClosedRange<Int>) async throws {
+        let fixture = try ResolverFixture(ticket: 1000)
+        let answer = ProviderAnswer(
+            v4: .addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(timeToLive), canonicalName: nil),
+            v6: .noData(timeToLive: .seconds(60))
+        )
+        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        _ = try await fixture.resolve("img.test")
+        try await use("img.test", for: .seconds(3600), fixture)
+        #expect(expected.contains(fixture.provider.queries.count), "\(fixture.provider.queries.count)")
+    }
+
+    @Test("a family that failed is asked for alone, and each time after a longer pause")
+    func failedFamily() async throws {
+        let fixture = try ResolverFixture(ticket: 1000)
+        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
+        answer.v6 = .failed(.unavailable)
+        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        _ = try await fixture.resolve("img.test")
+        try await use("img.test", for: .seconds(520), fixture)
+        // After 10, 20, 40, 80, 160 and 320 s.
+        #expect(fixture.provider.queries.map(\.families) == [.both] + Array(repeating: .v6, count: 6))
+        #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(80))
+        try await use("img.test", for: .seconds(20), fixture)
+        #expect(fixture.provider.queries.last?.families == .both)
+    }
+
+    @Test("the absence of a family that failed before is not asked about again")
+    func failedThenAbsent() async throws {
+        let fixture = try ResolverFixture(ticket: 1000)
+        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
+        answer.v6 = .failed(.unavailable)
+        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        _ = try await fixture.resolve("img.test")
+        answer.v6 = .noData(timeToLive: .seconds(60))
+        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try await use("img.test", for: .seconds(530), fixture)
+        #expect(fixture.provider.queries.map(\.families) == [.both, .v6])
+        #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.1"])
+    }
+
+    @Test("IPv6 addresses are asked for only while the machine has a route to some")
+    func noRoute() async throws {
+        let hasRoute = Lock(false)
+        let fixture = try ResolverFixture {
+            $0.hasIPv6Route = { hasRoute.withLock { $0 } }
+            $0.routes.append(
+                Route(.exact(try HostName("both.test")), .providers(["doh"], fallback: .none), families: .both)
+            )
+        }
+        for name in ["img.test", "both.test", "later.test"] {
+            try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(60), about: name)
+        }
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
+        #expect(try await fixture.resolve("both.test").addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(try await fixture.resolve("img.test") { $0.families = .both }.addresses.count == 2)
+        #expect(fixture.provider.queries.map(\.families) == [.v4, .both, .both])
+        hasRoute.withLock { $0 = true }
+        fixture.time.advance(by: .seconds(10))
+        #expect(try await fixture.resolve("later.test").addresses == ["203.0.113.1", "2001:db8::1"])
+    }
+
+    @Test("with a setting for both families the machine's routes say nothing")
+    func explicitFamilies() async throws {
+        let fixture = try ResolverFixture {
+            $0.hasIPv6Route = { false }
+            $0.families = .both
+        }
+        _ = try? await fixture.resolve("img.test")
+        #expect(fixture.provider.queries.map(\.families) == [.both])
+    }
+
+    @Test("the system resolver is asked for both families on every machine")
+    func systemFamilies() async throws {
+        let fixture = try ResolverFixture {
+            $0.hasIPv6Route = { false }
+            $0.routes = []
+        }
+        try fixture.system.say(.success([IPAddress("::1")!]), about: HostName("img.test"))
+        #expect(try await fixture.resolve("img.test").addresses == ["::1"])
+    }
+}

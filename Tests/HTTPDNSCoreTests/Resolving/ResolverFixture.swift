@@ -1,0 +1,108 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+
+/// A resolver on a hand-driven clock, with scripted sources.
+struct ResolverFixture {
+    let time = FakeTimeSource()
+    let system = ScriptedSystemResolver()
+    let providers: [ScriptedProvider]
+    let resolver: Resolver
+    /// The settings that it was made from.
+    let settings: ResolverConfiguration
+
+    /// - Parameters:
+    ///   - ticket: What chance draws, as far as there are so many tickets.
+    ///   - change: Further settings; it finds one route, "*" to all providers without fallback.
+    init(
+        providers names: [String] = ["doh"],
+        scope: AddressScope = .public,
+        isStubborn: Bool = false,
+        batchLimit: Int = 1,
+        fallback: Route.Fallback = .none,
+        ticket: UInt64 = 0,
+        maximumFlights: Int = Resolver.maximumFlights,
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws {
+        // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
+        providers = names.map {
+            ScriptedProvider(
+                name: $0,
+                answerScope: scope,
+                isStubborn: isStubborn,
+                batchLimit: batchLimit,
+                timeSource: FakeTimeSource()
+            )
+        }
+        var configuration = ResolverConfiguration()
+        configuration.providers = providers
+        configuration.routes = [Route(.any, .providers(names, fallback: fallback))]
+        configuration.timeSource = time
+        configuration.hasIPv6Route = { true }
+        try change(&configuration)
+        settings = configuration
+        resolver = try Resolver(
+            configuration,
+            systemResolver: system,
+            maximumFlights: maximumFlights,
+            random: { min(ticket, $0 - 1) }
+        )
+    }
+
+    var provider: ScriptedProvider { providers[0] }
+
+    func resolve(
+        _ host: String,
+        port: UInt16 = 443,
+        _ change: (inout ResolutionQuestion) throws -> Void = { _ in }
+    ) async throws -> Resolution {
+        try await resolver.resolve(question(host, port: port, change))
+    }
+
+    func immediate(
+        _ host: String,
+        port: UInt16 = 443,
+        _ change: (inout ResolutionQuestion) throws -> Void = { _ in }
+    ) throws -> Resolution? {
+        try resolver.immediateResolution(for: question(host, port: port, change))
+    }
+
+    private func question(
+        _ host: String,
+        port: UInt16,
+        _ change: (inout ResolutionQuestion) throws -> Void
+    ) throws -> ResolutionQuestion {
+        let host = try IPAddress(host).map(Host.address) ?? .name(HostName(host))
+        var question = ResolutionQuestion(host, port: port)
+        try change(&question)
+        return question
+    }
+
+    /// Scripts addresses for a name at a provider.
+    func say(_ addresses: [String], timeToLive: Duration = .seconds(60), about host: String, at index: Int = 0) throws {
+        let answer = ProviderAnswer.addresses(addresses.compactMap { IPAddress($0) }, timeToLive: timeToLive)
+        try providers[index].say(.answer(answer), about: HostName(host))
+    }
+}
+
+extension Resolver {
+    /// Listens from now on; see ``ResolverEvents/Iterator/wait(for:)``.
+    var listener: ResolverEvents.Iterator { events.buffered(upTo: 100_000).makeAsyncIterator() }
+}
+
+extension ResolverEvents.Iterator {
+    /// Returns with the next event of a kind, however many others come before it.
+    @discardableResult
+    mutating func wait(for kind: ResolverEvent.Kind) async -> ResolverEvent? {
+        while let event = await next() { if event.kind == kind { return event } }
+        return nil
+    }
+}
+
+extension Resolution {
+    var addresses: [String] { endpoints.map(\.address.description) }
+}
+
+extension ProviderError {
+    static let unavailable = ProviderError(code: .httpStatus, message: "503")
+}

@@ -1,0 +1,101 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Synchronization
+import Testing
+
+#if canImport(Glibc)
+import Glibc
+#elseif canImport(Musl)
+import Musl
+#else
+import Darwin
+#endif
+
+private final class Tally: Sendable {
+    let count = Atomic(0)
+}
+
+/// Everything at once on the real clock, for the thread sanitizer: `make sanitize`.
+@Suite("A resolver under everything at once", .timeLimit(.minutes(10)))
+struct ResolverStressTests {
+    private static let names = 50
+    private static let tasks = 200
+
+    /// How long it goes on: `HTTPDNS_STRESS_SECONDS`, else half a second.
+    private static var length: Duration {
+        getenv("HTTPDNS_STRESS_SECONDS").flatMap { Double(String(cString: $0)) }.map { .seconds($0) }
+            ?? .milliseconds(500)
+    }
+
+    @Test(
+        "200 tasks x 50 names, with mappings changed, the cache cleared and callers cancelled all the time: all are answered"
+    )
+    func everythingAtOnce() async throws {
+        let hosts = try (0..<Self.names).map { try HostName("n\($0).shop.test") }
+        let provider = ScriptedProvider(name: "doh")
+        for (number, host) in hosts.enumerated() {
+            let address = IPAddress(v4: 203, 0, 113, UInt8(number))
+            // From a life of nothing to one that outlasts the test.
+            let life = Duration.milliseconds([0, 1, 5, 20, 100, 60_000][number % 6])
+            provider.say(.answer(.addresses([address], timeToLive: life)), about: host)
+        }
+        var configuration = ResolverConfiguration()
+        configuration.providers = [provider]
+        configuration.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+        configuration.cache.entries = 40
+        let resolver = try Resolver(configuration)
+        let clock = ContinuousClock()
+        let end = clock.now + Self.length
+        let answered = Tally()
+        let listener = Task {
+            var count = 0
+            for await _ in resolver.events { count += 1 }
+            return count
+        }
+
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for task in 0..<Self.tasks {
+                group.addTask {
+                    var number = task % Self.names
+                    repeat {
+                        number = (number &* 31 &+ 7) % Self.names
+                        let question = ResolutionQuestion(.name(hosts[number]), port: number % 2 == 0 ? 443 : 8443)
+                        if number % 11 == 3 {
+                            let hasty = Task { try await resolver.resolve(question) }
+                            hasty.cancel()
+                            _ = await hasty.result
+                            continue
+                        }
+                        let resolution = try await resolver.resolve(question)
+                        #expect(!resolution.endpoints.isEmpty)
+                        answered.count.add(1, ordering: .relaxed)
+                    } while clock.now < end
+                }
+            }
+            group.addTask {
+                var round = 0
+                while clock.now < end {
+                    round += 1
+                    let host = hosts[round % Self.names]
+                    try resolver.mappings.apply { rules in
+                        let key = MappingKey(.exact(host))
+                        rules[key] =
+                            rules[key] == nil ? HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, 250))])) : nil
+                    }
+                    if round % 16 == 0 { resolver.removeAllCached() }
+                    if round % 32 == 0 { await resolver.preresolve(hosts) }
+                    _ = resolver.counters
+                    _ = resolver.providerHealth
+                    await Task.yield()
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(answered.count.load(ordering: .relaxed) > Self.tasks / 2)
+        let counters = resolver.counters
+        #expect(counters.cacheEntries <= 40)
+        await resolver.shutdown()
+        #expect(await listener.value > 0)
+    }
+}

@@ -1,0 +1,401 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Resolving with a store", .timeLimit(.minutes(10)))
+struct RestoringTests {
+    /// A store in memory, as good or bad as a test wants it.
+    private final class MemoryStore: ResolutionStore {
+        struct Broken: Error {}
+
+        private struct State {
+            var kept: [StoredResolution] = []
+            var saves: [MonotonicTime] = []
+            var fails = false
+        }
+
+        private let state = Lock(State())
+        private let time: @Sendable () -> MonotonicTime
+        private let gate: OneShot<Void>?
+        private let reading = OneShot<Void>()
+
+        init(gate: OneShot<Void>? = nil, time: @escaping @Sendable () -> MonotonicTime = { .init(nanoseconds: 0) }) {
+            self.gate = gate
+            self.time = time
+        }
+
+        var kept: [StoredResolution] {
+            get { state.withLock { $0.kept } }
+            set { state.withLock { $0.kept = newValue } }
+        }
+        var saves: [MonotonicTime] { state.withLock { $0.saves } }
+        func breakDown() { state.withLock { $0.fails = true } }
+        func mend() { state.withLock { $0.fails = false } }
+
+        /// Returns once somebody is about to read.
+        func isRead() async { await reading.value() }
+
+        func load() async throws -> [StoredResolution] {
+            reading.deliver(())
+            await gate?.value()
+            return try state.withLock { state in
+                if state.fails { throw Broken() }
+                return state.kept
+            }
+        }
+
+        func save(_ resolutions: [StoredResolution]) async throws {
+            let now = time()
+            try state.withLock { state in
+                state.saves.append(now)
+                if state.fails { throw Broken() }
+                state.kept = resolutions
+            }
+        }
+    }
+
+    /// A calendar that a test sets.
+    private final class Calendar: Sendable {
+        private let milliseconds = Lock<Int64>(1_800_000_000_000)
+
+        var clock: WallClock { WallClock { self.milliseconds.withLock { $0 } } }
+        func move(by difference: Int64) { milliseconds.withLock { $0 += difference } }
+    }
+
+    private let calendar = Calendar()
+
+    private func fixture(
+        _ store: any ResolutionStore,
+        providers: [String] = ["doh"],
+        scope: AddressScope = .public,
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        return try ResolverFixture(providers: providers, scope: scope) {
+            $0.store = store
+            $0.wallClock = calendar.clock
+            try change(&$0)
+        }
+    }
+
+    /// A store with an answer of 60 s that a resolver got just before it was shut down.
+    private func filled(
+        _ addresses: [String] = ["203.0.113.1", "2001:db8::1"],
+        scope: AddressScope = .public
+    ) async throws -> MemoryStore {
+        let store = MemoryStore()
+        let fixture = try fixture(store, scope: scope)
+        try fixture.say(addresses, about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        await fixture.resolver.shutdown()
+        #expect(store.kept.count == 1)
+        return store
+    }
+
+    @Test("what was known at the shutdown is known at the next start: the first question asks nobody")
+    func survives() async throws {
+        let store = try await filled()
+        calendar.move(by: 20_000)
+        let fixture = try fixture(store)
+        await fixture.resolver.start()
+        let first = try #require(try fixture.immediate("img.test"))
+        #expect(first.addresses == ["203.0.113.1", "2001:db8::1"] && first.isCached && !first.isStale)
+        #expect(first.age == .seconds(20) && first.timeToLive == .seconds(40))
+        #expect(first.provider == "doh")
+        #expect(fixture.provider.queries.isEmpty)
+        #expect(fixture.resolver.counters.restored == 1)
+    }
+
+    @Test(
+        "past its life an answer of the store serves as a stale one, and past the stale limit not at all",
+        arguments: [(Int64(59_999), "fresh"), (60_000, "stale"), (119_999, "stale"), (120_000, "none")]
+    )
+    func ages(milliseconds: Int64, expected: String) async throws {
+        let store = try await filled()
+        calendar.move(by: milliseconds)
+        let fixture = try fixture(store) { $0.cache.staleLimit = .seconds(60) }
+        await fixture.resolver.start()
+        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        let resolution = try? await fixture.resolve("img.test")
+        #expect(resolution.map { $0.isStale ? "stale" : "fresh" } ?? "none" == expected)
+    }
+
+    @Test(
+        "(39) the calendar a day off at the restart makes no answer younger than it can be",
+        arguments: [Int64(86_400_000), -86_400_000]
+    )
+    func dayOff(milliseconds: Int64) async throws {
+        let store = try await filled()
+        calendar.move(by: milliseconds)
+        let fixture = try fixture(store)
+        await fixture.resolver.start()
+        #expect(try fixture.immediate("img.test") == nil)
+        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        let resolution = try? await fixture.resolve("img.test")
+        // A day ahead it is older than the hour of the stale limit; from the future it can only be called stale.
+        #expect(resolution?.isStale == (milliseconds > 0 ? nil : true))
+    }
+
+    @Test("answers of a route or provider that the settings no longer have are not used")
+    func otherSettings() async throws {
+        let store = try await filled()
+        for change in [
+            { $0.routes = [Route(.suffix(try HostName("test")), .providers(["doh"], fallback: .none))] },
+            { $0.routes = [Route(.any, .providers(["other"], fallback: .none))] },
+            { $0.routes = [Route(.any, .bypass)] },
+            { $0.families = .v4 },
+        ] as [(inout ResolverConfiguration) throws -> Void] {
+            let fixture = try fixture(store, providers: ["doh", "other"]) {
+                $0.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+                try change(&$0)
+            }
+            await fixture.resolver.start()
+            #expect(try fixture.immediate("img.test") == nil)
+            #expect(fixture.resolver.counters.restored == 0)
+        }
+    }
+
+    @Test("invariant 16: an answer of the store passes the policy of today, fresh and stale")
+    func policy() async throws {
+        let store = try await filled(["10.0.0.1", "203.0.113.1"], scope: .private)
+        for age in [Int64(0), 60_000] {
+            calendar.move(by: age)
+            let today = try fixture(store)
+            await today.resolver.start()
+            try today.provider.say(.failure(.unavailable), about: HostName("img.test"))
+            let resolution = try await today.resolve("img.test")
+            #expect(resolution.isStale == (age > 0))
+            #expect(resolution.addresses == ["203.0.113.1"])
+        }
+    }
+
+    @Test("invariant 10: what was learnt before the store answered is not overwritten by it")
+    func newerWins() async throws {
+        let store = try await filled()
+        let fixture = try fixture(store)
+        try fixture.say(["203.0.113.9"], about: "img.test")
+        let kept = store.kept
+        store.kept = []
+        _ = try await fixture.resolve("img.test")
+        store.kept = kept
+        await fixture.resolver.restore()
+        #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.9"])
+    }
+
+    @Test("a resolver without a client loads its store with the first question")
+    func loadsByItself() async throws {
+        let store = try await filled()
+        calendar.move(by: 20_000)
+        let fixture = try fixture(store)
+        let first = try await fixture.resolve("img.test")
+        #expect(first.isCached && first.addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(fixture.provider.queries.isEmpty && fixture.resolver.counters.restored == 1)
+    }
+
+    @Test("the first question waits for a store that hangs no longer than its own limit")
+    func hangingStore() async throws {
+        let gate = OneShot<Void>()
+        let store = MemoryStore(gate: gate)
+        let fixture = try fixture(store)
+        let pending = Task { try await fixture.resolve("img.test") { $0.timeLimit = .milliseconds(200) } }
+        await store.isRead()
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(200))
+        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        #expect(error?.code == .timedOut)
+        gate.deliver(())
+        await fixture.resolver.shutdown()
+    }
+
+    @Test(
+        "a resolver without a client resolves ahead from the first question or start()",
+        arguments: [true, false]
+    )
+    func resolvesAhead(starts: Bool) async throws {
+        let fixture = try ResolverFixture { $0.preresolve = [try HostName("img.test")] }
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        if starts { await fixture.resolver.start() } else { _ = try? await fixture.resolve("other.test") }
+        await fixture.provider.queries(atLeast: starts ? 1 : 2)
+        #expect(fixture.provider.queries.contains { $0.host.description == "img.test" })
+    }
+
+    @Test(
+        "a snapshot of an absurd age ends no process, whatever the limits",
+        arguments: [Int64.min, .max, 0],
+        [Int64.max, 60]
+    )
+    func absurdAge(receivedAt: Int64, timeToLive: Int64) async throws {
+        let store = try await filled()
+        store.kept = store.kept.map {
+            var kept = $0
+            kept.receivedAt = receivedAt
+            kept.timeToLive = .seconds(timeToLive)
+            return kept
+        }
+        let fixture = try fixture(store) {
+            $0.cache.staleLimit = .seconds(Int64.max)
+            $0.cache.maximumTimeToLive = .seconds(Int64.max)
+        }
+        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        for _ in 0..<2 {
+            let answer = try? await fixture.resolve("img.test")
+            #expect((answer?.age ?? .zero) >= .zero)
+            #expect(answer != nil || receivedAt == .min)
+        }
+    }
+
+    @Test("a change is saved 30 s later, and not once for each answer")
+    func savesLater() async throws {
+        let time = FakeTimeSource()
+        let store = MemoryStore { time.now() }
+        let fixture = try fixture(store) { $0.timeSource = time }
+        var listener = fixture.resolver.listener
+        let started = time.now()
+        for number in 0..<5 {
+            try fixture.say(["203.0.113.1"], about: "n\(number).test")
+            _ = try await fixture.resolve("n\(number).test")
+        }
+        time.advance(by: .seconds(30) - .nanoseconds(1))
+        #expect(store.saves.isEmpty)
+        time.advance(by: .nanoseconds(1))
+        #expect(await listener.wait(for: .snapshotSaved)?.count == 5)
+        #expect(store.saves == [started + .seconds(30)])
+        await fixture.resolver.shutdown()
+        #expect(store.saves.count == 1)
+    }
+
+    @Test("negative answers, failures and the system's answers are not kept")
+    func keepsProvidersAnswers() async throws {
+        let store = MemoryStore()
+        let fixture = try fixture(store) {
+            $0.routes.append(Route(.exact(try HostName("system.test")), .bypass))
+        }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("system.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HostName("bad.test"))
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        for name in ["img.test", "system.test", "gone.test", "bad.test"] { _ = try? await fixture.resolve(name) }
+        await fixture.resolver.shutdown()
+        #expect(store.kept.map(\.host.description) == ["img.test"])
+    }
+
+    @Test("a store that fails costs an event each time, and nothing else")
+    func broken() async throws {
+        let store = MemoryStore()
+        store.breakDown()
+        let fixture = try fixture(store)
+        var listener = fixture.resolver.listener
+        await fixture.resolver.start()
+        #expect(await listener.wait(for: .storeFailed)?.message?.hasPrefix("loading failed") == true)
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
+        await fixture.resolver.shutdown()
+        #expect(await listener.wait(for: .storeFailed)?.message?.hasPrefix("saving failed") == true)
+        #expect(await listener.wait(for: .storeFailed) == nil)
+    }
+
+    @Test("a store that does not answer is waited for no longer than a second")
+    func silent() async throws {
+        let gate = OneShot<Void>()
+        let fixture = try fixture(MemoryStore(gate: gate))
+        async let started: Void = fixture.resolver.start()
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(1))
+        await started
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
+        gate.deliver(())
+    }
+
+    @Test("a snapshot on disk carries the answers of one resolver to the next; a damaged one costs an event")
+    func disk() async throws {
+        let folder = try StoreFolder()
+        func fixture() throws -> ResolverFixture {
+            try ResolverFixture {
+                $0.snapshotPath = folder.file
+                $0.wallClock = calendar.clock
+            }
+        }
+        let before = try fixture()
+        await before.resolver.start()
+        for number in 0..<50 {
+            try before.say(["203.0.113.\(number)"], about: "n\(number).test")
+            _ = try await before.resolve("n\(number).test")
+        }
+        await before.resolver.shutdown()
+
+        let after = try fixture()
+        await after.resolver.start()
+        for number in 0..<50 {
+            #expect(try after.immediate("n\(number).test")?.addresses == ["203.0.113.\(number)"])
+        }
+        #expect(after.provider.queries.isEmpty)
+
+        try folder.write(try folder.contents.dropLast(3))
+        let damaged = try fixture()
+        var listener = damaged.resolver.listener
+        await damaged.resolver.start()
+        #expect(await listener.wait(for: .storeFailed)?.message?.contains(folder.file) == true)
+        #expect(try damaged.immediate("n1.test") == nil)
+    }
+
+    @Test("what could not be saved is saved with the next answer")
+    func savesAgain() async throws {
+        let store = MemoryStore()
+        let fixture = try fixture(store)
+        await fixture.resolver.start()
+        var listener = fixture.resolver.listener
+        store.breakDown()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        await listener.wait(for: .storeFailed)
+        store.mend()
+        try fixture.say(["203.0.113.2"], about: "pay.test")
+        _ = try await fixture.resolve("pay.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        #expect(await listener.wait(for: .snapshotSaved)?.count == 2)
+    }
+
+    @Test("what could not be saved is saved at the shutdown, also when nothing new came")
+    func savesAtTheEnd() async throws {
+        let store = MemoryStore()
+        let fixture = try fixture(store)
+        var listener = fixture.resolver.listener
+        store.breakDown()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(30))
+        await listener.wait(for: .storeFailed)
+        store.mend()
+        await fixture.resolver.shutdown()
+        #expect(store.kept.map(\.host.description) == ["img.test"])
+    }
+
+    @Test("what was forgotten while a slow store was read does not come back out of it")
+    func forgottenMeanwhile() async throws {
+        let filled = try await filled()
+        let gate = OneShot<Void>()
+        let slow = MemoryStore(gate: gate)
+        slow.kept = filled.kept
+        let fixture = try fixture(slow)
+        async let restored = fixture.resolver.restore()
+        await slow.isRead()
+        fixture.resolver.removeAllCached()
+        gate.deliver(())
+        #expect(await restored == 0)
+        #expect(try fixture.immediate("img.test") == nil)
+    }
+
+    @Test("of a stored answer with too many addresses, or with repeated ones, as many are used as of any other answer")
+    func tooManyAddresses() async throws {
+        let store = try await filled()
+        store.kept[0].addresses = (1...40).flatMap { [IPAddress(v4: 203, 0, 113, $0), IPAddress(v4: 203, 0, 113, $0)] }
+        let fixture = try fixture(store)
+        await fixture.resolver.start()
+        let expected = (1...16).map { "203.0.113.\($0)" }
+        #expect(try fixture.immediate("img.test")?.addresses == expected)
+    }
+}

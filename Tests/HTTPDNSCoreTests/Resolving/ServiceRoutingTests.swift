@@ -1,0 +1,175 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("HTTPS records through the resolver", .timeLimit(.minutes(10)))
+struct ServiceRoutingTests {
+    private func fixture(_ change: (inout ResolverConfiguration) throws -> Void = { _ in }) throws -> ResolverFixture {
+        try ResolverFixture {
+            $0.routes[0].usesServices = true
+            $0.families = .v4
+            try change(&$0)
+        }
+    }
+
+    private func say(
+        _ services: ServiceAnswer?,
+        _ last: UInt8? = 1,
+        about host: String,
+        in fixture: ResolverFixture
+    ) throws {
+        let v4: FamilyAnswer =
+            last.map {
+                .addresses([IPAddress(v4: 203, 0, 113, $0)], timeToLive: .seconds(60), canonicalName: nil)
+            } ?? .noData(timeToLive: .seconds(60))
+        var answer = ProviderAnswer(v4: v4)
+        answer.services = services
+        try fixture.provider.say(.answer(answer), about: HostName(host))
+    }
+
+    private func texts(_ resolution: Resolution?) -> [String] { resolution?.endpoints.map(\.description) ?? [] }
+
+    @Test("a record's port and protocols hold for port 443; other ports use the name's plain addresses")
+    func port() async throws {
+        let fixture = try fixture()
+        let binding = ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"], port: 8443)
+        try say(.bindings([binding], timeToLive: .seconds(20)), about: "one.test", in: fixture)
+        let resolution = try await fixture.resolve("one.test")
+        #expect(texts(resolution) == ["203.0.113.1:8443", "203.0.113.1:443"])
+        #expect(resolution.applicationProtocols == ["h2", "http/1.1"])
+        #expect(resolution.timeToLive == .seconds(20))
+        let plain = try #require(try fixture.immediate("one.test", port: 8080))
+        #expect(texts(plain) == ["203.0.113.1:8080"])
+        #expect(plain.applicationProtocols.isEmpty)
+        #expect(fixture.provider.queries.count == 1)
+        #expect(fixture.provider.queries[0].wantsServices)
+    }
+
+    @Test("an alias and a target lead to another name's addresses, and the identity stays", arguments: [true, false])
+    func elsewhere(isAlias: Bool) async throws {
+        let fixture = try fixture()
+        let edge = try HostName("edge.test")
+        let services: ServiceAnswer =
+            isAlias
+            ? .alias(edge, timeToLive: .seconds(30))
+            : .bindings([ServiceBinding(priority: 1, target: edge)], timeToLive: .seconds(30))
+        try say(services, about: "one.test", in: fixture)
+        try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
+        let resolution = try await fixture.resolve("one.test")
+        #expect(texts(resolution) == ["203.0.113.2:443", "203.0.113.1:443"])
+        #expect(resolution.identity == nil)
+        #expect(fixture.provider.queries.map(\.host.description) == ["one.test", "edge.test"])
+        #expect(texts(try fixture.immediate("one.test", port: 80)) == ["203.0.113.1:80"])
+    }
+
+    @Test("(13) aliases in a circle leave the name its own addresses")
+    func circle() async throws {
+        let fixture = try fixture()
+        try say(.alias(try HostName("two.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try say(.alias(try HostName("one.test"), timeToLive: .seconds(30)), 2, about: "two.test", in: fixture)
+        #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
+    }
+
+    @Test("a service that its owner calls unavailable is an error at port 443, and at no other port")
+    func unavailable() async throws {
+        let fixture = try fixture()
+        try say(.unavailable(timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("one.test") }
+        #expect(error?.code == .noAddresses)
+        #expect(error?.message.contains("not available") == true)
+        #expect(try await texts(fixture.resolve("one.test", port: 8080)) == ["203.0.113.1:8080"])
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test(
+        "(21), invariant 16: hints pass the address policy and the route's blocks like any address",
+        arguments: [
+            ("10.0.0.1", [], []), ("169.254.169.254", [], []), ("127.0.0.1", [], []),
+            ("198.51.100.8", ["203.0.113.0/24"], []), ("10.0.0.1", [], ["10.0.0.0/8"]),
+        ] as [(String, [String], [String])]
+    )
+    func hints(hint: String, only: [String], allowed: [String]) async throws {
+        let fixture = try fixture {
+            $0.routes[0].only = only.compactMap { AddressBlock($0) }
+            $0.routes[0].allowed = allowed.compactMap { AddressBlock($0) }
+        }
+        var binding = ServiceBinding(priority: 1, target: try HostName("edge.test"))
+        binding.v4Hints = [try #require(IPAddress(hint)), IPAddress(v4: 203, 0, 113, 8)]
+        try say(.bindings([binding], timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try fixture.provider.say(.failure(.unavailable), about: HostName("edge.test"))
+        let expected = (allowed.isEmpty ? [] : [hint]) + ["203.0.113.8", "203.0.113.1"]
+        #expect(try await fixture.resolve("one.test").addresses == expected)
+        #expect(try fixture.immediate("one.test")?.addresses == expected)
+    }
+
+    @Test("records that could not be asked for leave the addresses good, and are asked for again after 10 s")
+    func failed() async throws {
+        let fixture = try fixture()
+        var listener = fixture.resolver.listener
+        try say(.failed(.unavailable), about: "one.test", in: fixture)
+        #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
+        try say(
+            .bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)),
+            about: "one.test",
+            in: fixture
+        )
+        fixture.time.advance(by: .seconds(10))
+        #expect(try texts(fixture.immediate("one.test")) == ["203.0.113.1:443"])
+        await listener.wait(for: .refreshed)
+        #expect(try texts(fixture.immediate("one.test")) == ["203.0.113.1:8443", "203.0.113.1:443"])
+    }
+
+    @Test("records that cannot be asked for any more stay in force for the rest of their life")
+    func failedLater() async throws {
+        let fixture = try fixture()
+        var listener = fixture.resolver.listener
+        let binding = ServiceBinding(priority: 1, port: 8443)
+        try say(.bindings([binding], timeToLive: .seconds(60)), about: "one.test", in: fixture)
+        _ = try await fixture.resolve("one.test")
+        try say(.failed(.unavailable), 2, about: "one.test", in: fixture)
+        fixture.time.advance(by: .seconds(59))
+        _ = try fixture.immediate("one.test")
+        await listener.wait(for: .refreshed)
+        #expect(try texts(fixture.immediate("one.test")).first == "203.0.113.1:8443")
+        fixture.time.advance(by: .seconds(1))
+        #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.2:443"])
+    }
+
+    @Test("a name without addresses whose records cannot be asked for is no name without a way to it")
+    func failedWithoutAddresses() async throws {
+        let fixture = try fixture()
+        try say(.failed(.unavailable), nil, about: "one.test", in: fixture)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("one.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(error?.attempts.last?.failure == "HTTPS records: 503")
+    }
+
+    @Test("HTTPS records have the whole limit when the system resolver has no answer")
+    func afterSystem() async throws {
+        let fixture = try fixture { $0.routes[0].action = .providers(["doh"], fallback: .system) }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("first.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HostName("first.test"))
+        #expect(try await fixture.resolve("first.test").source == .system)
+        try say(.alias(try HostName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
+        fixture.provider.hold(try HostName("one.test"))
+        async let waiting = fixture.resolve("one.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.time.advance(by: .seconds(2))
+        fixture.provider.release()
+        #expect(try await texts(waiting) == ["203.0.113.2:443", "203.0.113.1:443"])
+    }
+
+    @Test("without the route's setting nobody asks for records")
+    func switchedOff() async throws {
+        let fixture = try fixture { $0.routes[0].usesServices = false }
+        try say(
+            .bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)),
+            about: "one.test",
+            in: fixture
+        )
+        #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
+        #expect(fixture.provider.queries.allSatisfy { !$0.wantsServices })
+    }
+}

@@ -1,0 +1,148 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Shadow mode", .timeLimit(.minutes(10)))
+struct ShadowTests {
+    private func fixture(
+        system: Result<[IPAddress], SystemResolverError>? = .success([IPAddress(v4: 203, 0, 113, 99)]),
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        let fixture = try ResolverFixture(fallback: .system) {
+            $0.routes[0].mode = .shadow
+            try change(&$0)
+        }
+        if let system { try fixture.system.say(system, about: HostName("img.test")) }
+        return fixture
+    }
+
+    /// What was counted, once nothing waits any more.
+    private func counted(_ fixture: ResolverFixture) async -> [Int] {
+        while fixture.resolver.shadows.waitingCount > 0, !Task.isCancelled { await Task.yield() }
+        let counters = fixture.resolver.counters
+        return [counters.shadowAgreed, counters.shadowDiffered, counters.shadowFailed]
+    }
+
+    @Test(
+        "what a comparison comes to",
+        arguments: [
+            (["203.0.113.1"], ["203.0.113.1", "203.0.113.2"], "shadowAgreed"),
+            (["203.0.113.1"], ["203.0.113.2"], "shadowDiffered"),
+            (["203.0.113.1"], [], "shadowDiffered"), ([], ["203.0.113.1"], "shadowDiffered"), ([], [], "shadowAgreed"),
+            (nil, ["203.0.113.1"], "shadowDiffered"), (nil, [], "shadowDiffered"), (nil, nil, "shadowFailed"),
+            (["203.0.113.1"], nil, "shadowFailed"), ([], nil, "shadowFailed"),
+        ] as [([String]?, [String]?, String)]
+    )
+    func verdicts(system: [String]?, providers: [String]?, verdict: String) {
+        func word(_ texts: [String]?) -> ShadowWord {
+            guard let texts else { return .failed }
+            return texts.isEmpty ? .nothing : .addresses(Set(texts.compactMap { IPAddress($0) }))
+        }
+        #expect("\(ShadowWord.verdict(system: word(system), providers: word(providers)))" == verdict)
+    }
+
+    @Test("the request has the system's answer before any provider has spoken, and each is compared once")
+    func neverWaits() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        fixture.provider.hold()
+        for _ in 0..<5 {
+            let resolution = try await fixture.resolve("img.test")
+            #expect(resolution.addresses == ["203.0.113.99"])
+            #expect(resolution.source == .system && resolution.bypass == .shadow)
+        }
+        #expect(fixture.resolver.counters.shadowDiffered == 0)
+        await fixture.provider.queries(atLeast: 1)
+        fixture.provider.release()
+        #expect(await counted(fixture) == [0, 5, 0])
+        #expect(fixture.provider.queries.count == 1, "through one flight")
+        // From now on the provider's answer is in the cache.
+        _ = try await fixture.resolve("img.test")
+        #expect(await counted(fixture) == [0, 6, 0])
+        #expect(fixture.provider.queries.count == 1)
+        #expect(fixture.resolver.counters.questions == 6, "comparing is no question")
+    }
+
+    @Test("answers that have an address in common agree")
+    func agreed() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1", "203.0.113.99"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        #expect(await counted(fixture) == [1, 0, 0])
+    }
+
+    @Test("a provider that fails is counted as failed, also while it is left alone")
+    func failed() async throws {
+        let fixture = try fixture()
+        fixture.provider.say(.failure(.unavailable), about: try HostName("img.test"))
+        for _ in 0..<3 { #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.99"]) }
+        #expect(await counted(fixture) == [0, 0, 3])
+        #expect(fixture.system.questions.count == 1, "the fallback is not asked for the comparison")
+    }
+
+    @Test("an answer of which the policy lets nothing through is no answer")
+    func policy() async throws {
+        let fixture = try fixture()
+        try fixture.say(["10.0.0.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        #expect(await counted(fixture) == [0, 0, 1])
+    }
+
+    @Test("a request that fails by the system is compared as well, and fails all the same")
+    func systemFails() async throws {
+        let fixture = try fixture(system: nil)
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == .nameNotFound)
+        #expect(error?.hint == "its route is in shadow mode, so providers' answers are not used")
+        #expect(await counted(fixture) == [0, 1, 0])
+    }
+
+    @Test("a difference is told once, with what both said")
+    func event() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        var listener = fixture.resolver.listener
+        for _ in 0..<3 { _ = try await fixture.resolve("img.test") }
+        #expect(await counted(fixture) == [0, 3, 0])
+        let event = await listener.wait(for: .shadowDiffered)
+        #expect(event?.addresses == [IPAddress(v4: 203, 0, 113, 1)])
+        #expect(event?.previousAddresses == [IPAddress(v4: 203, 0, 113, 99)])
+        await fixture.resolver.shutdown()
+        #expect(await listener.wait(for: .shadowDiffered) == nil)
+    }
+
+    @Test("of a rollout only those within it are compared")
+    func rollout() async throws {
+        let fixture = try fixture { $0.routes[0].rollout = Rollout(percent: 0) }
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        #expect(try await fixture.resolve("img.test").bypass == .heldBack)
+        #expect(await counted(fixture) == [0, 0, 0])
+        #expect(fixture.provider.queries.isEmpty)
+    }
+
+    @Test("switched to use, the route serves at once what was found in the shadow")
+    func toUse() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        _ = await counted(fixture)
+        var settings = fixture.settings
+        settings.routes[0].mode = .use
+        try fixture.resolver.reload(settings)
+        #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.1"])
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("a shutdown leaves no comparison behind")
+    func shutdown() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        _ = try await fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 1)
+        await fixture.resolver.shutdown()
+        #expect(await counted(fixture) == [0, 0, 1])
+    }
+}

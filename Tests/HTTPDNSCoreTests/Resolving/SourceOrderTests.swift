@@ -1,0 +1,239 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Order of sources", .timeLimit(.minutes(10)))
+struct SourceOrderTests {
+    @Test("the request's own endpoints win over mappings and providers, and need no waiting")
+    func pinned() throws {
+        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): .addresses(["203.0.113.1"])] }
+        let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 9), port: 8443)
+        let resolution = try #require(try fixture.immediate("img.test") { $0.pinnedTo = [endpoint] })
+        #expect(resolution.endpoints == [endpoint])
+        #expect(resolution.source == .request)
+        #expect(resolution.timeToLive == nil)
+        #expect(resolution.rule == nil)
+        #expect(try fixture.immediate("img.test") { $0.pinnedTo = [] }?.source == .mapping)
+        #expect(fixture.provider.queries.isEmpty)
+    }
+
+    @Test(
+        "literals are dialled as they are, and nobody is asked",
+        arguments: ["203.0.113.7", "2001:db8::7", "127.0.0.1", "10.0.0.1"]
+    )
+    func literals(text: String) throws {
+        let fixture = try ResolverFixture()
+        let resolution = try #require(try fixture.immediate(text, port: 8080))
+        #expect(resolution.addresses == [text])
+        #expect(resolution.endpoints.map(\.port) == [8080])
+        #expect(resolution.source == .literal)
+        #expect(fixture.provider.queries.isEmpty && fixture.system.questions.isEmpty)
+    }
+
+    @Test("special literals are refused")
+    func specialLiterals() throws {
+        let fixture = try ResolverFixture()
+        let error = #expect(throws: ResolutionError.self) { try fixture.immediate("169.254.169.254") }
+        #expect(error?.code == .policyRefused)
+        #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
+    }
+
+    @Test("localhost is both loopbacks, whatever mappings and bypass say")
+    func localhost() throws {
+        let fixture = try ResolverFixture()
+        #expect(try fixture.immediate("localhost")?.addresses == ["127.0.0.1", "::1"])
+        #expect(try fixture.immediate("app.localhost")?.addresses == ["127.0.0.1", "::1"])
+        #expect(try fixture.immediate("localhost") { $0.families = .v4 }?.addresses == ["127.0.0.1"])
+        #expect(try fixture.immediate("localhost") { $0.bypass = true }?.source == .literal)
+        #expect(fixture.system.questions.isEmpty)
+    }
+
+    @Test("a mapping wins over providers and cache, and its change is seen by the next question")
+    func mapping() async throws {
+        let fixture = try ResolverFixture()
+        try fixture.say(["203.0.113.1"], about: "img.test")
+        #expect(try await fixture.resolve("img.test").source == .provider)
+        try fixture.resolver.mappings.apply { $0["img.test"] = .addresses(["203.0.113.2", "[2001:db8::2]:8443"]) }
+        let mapped = try #require(try fixture.immediate("img.test"))
+        #expect(mapped.endpoints.map(\.description) == ["203.0.113.2:443", "[2001:db8::2]:8443"])
+        #expect(mapped.source == .mapping)
+        #expect(mapped.generation == 2)
+        #expect(mapped.timeToLive == nil)
+        #expect(mapped.rule?.key.description == "img.test")
+        #expect(mapped.rule?.targets.count == 2)
+        try fixture.resolver.mappings.apply { $0["img.test"] = nil }
+        let cached = try #require(try fixture.immediate("img.test"))
+        #expect(cached.addresses == ["203.0.113.1"])
+        #expect(cached.generation == 3)
+    }
+
+    @Test("a rule's own time to live is passed on")
+    func mappingLife() throws {
+        let mapping = HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, 8))]), timeToLive: .seconds(30))
+        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): mapping] }
+        #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(30))
+    }
+
+    @Test("Weights decide the order by chance, equal ones too; without weights the order given is kept")
+    func weights() throws {
+        func order(_ ticket: UInt64, _ mapping: HostMapping) throws -> [String]? {
+            let fixture = try ResolverFixture(ticket: ticket) {
+                $0.mappings = [try MappingKey("img.test"): mapping]
+            }
+            return try fixture.immediate("img.test")?.addresses
+        }
+        let shares = HostMapping.weighted(["203.0.113.1": 95, "203.0.113.2": 4, "203.0.113.3": 1])
+        #expect(try order(0, shares) == ["203.0.113.1", "203.0.113.2", "203.0.113.3"])
+        #expect(try order(94, shares) == ["203.0.113.1", "203.0.113.3", "203.0.113.2"])
+        #expect(try order(95, shares) == ["203.0.113.2", "203.0.113.3", "203.0.113.1"])
+        #expect(try order(99, shares) == ["203.0.113.3", "203.0.113.2", "203.0.113.1"])
+        let equal = HostMapping.weighted(["203.0.113.9": 7, "203.0.113.2": 7])
+        #expect(try order(6, equal) == ["203.0.113.9", "203.0.113.2"])
+        #expect(try order(7, equal) == ["203.0.113.2", "203.0.113.9"])
+        let three = HostMapping.weighted(["203.0.113.1": 5, "203.0.113.2": 5, "203.0.113.3": 5])
+        #expect(try order(4, three)?.first == "203.0.113.1")
+        #expect(try order(5, three)?.first == "203.0.113.2")
+        #expect(try order(14, three)?.first == "203.0.113.3")
+        #expect(try order(99, .addresses(["203.0.113.9", "203.0.113.2"])) == ["203.0.113.9", "203.0.113.2"])
+    }
+
+    @Test("the policy drops refused addresses of a mapping, and refuses it when none is left")
+    func mappingPolicy() throws {
+        let fixture = try ResolverFixture {
+            $0.mappings = [
+                try MappingKey("mixed.test"): .addresses(["169.254.169.254", "10.0.0.1"]),
+                try MappingKey("bad.test"): .addresses(["169.254.169.254", "0.0.0.0"]),
+            ]
+        }
+        #expect(try fixture.immediate("mixed.test")?.addresses == ["10.0.0.1"])
+        let error = #expect(throws: ResolutionError.self) { try fixture.immediate("bad.test") }
+        #expect(error?.code == .policyRefused)
+        #expect(error?.message.contains("169.254.169.254") == true && error?.message.contains("0.0.0.0") == true)
+    }
+
+    @Test("via takes the addresses of another name by that name's own route; the rest stays the name's own")
+    func via() async throws {
+        let fixture = try ResolverFixture {
+            $0.mappings = [
+                try MappingKey("cdn.test"): .via("edge.test"), try MappingKey("edge.test"): .via("pop.test"),
+                try MappingKey("fixed.test"): .via("map.test"), try MappingKey("map.test"): .addresses(["203.0.113.5"]),
+                try MappingKey("self.test"): .via("app.localhost"),
+            ]
+        }
+        try fixture.say(["203.0.113.1"], about: "pop.test")
+        let resolution = try await fixture.resolve("cdn.test")
+        #expect(resolution.addresses == ["203.0.113.1"])
+        #expect(resolution.source == .provider)
+        #expect(resolution.identity == nil)
+        #expect(resolution.rule?.key.description == "cdn.test")
+        #expect(resolution.rule?.via.map(\.description) == ["edge.test", "pop.test"])
+        #expect(resolution.route?.pattern == .any)
+        #expect(fixture.provider.queries.map(\.host.description) == ["pop.test"])
+        #expect(try fixture.immediate("pop.test")?.isCached == true)
+
+        let fixed = try #require(try fixture.immediate("fixed.test"))
+        #expect(fixed.addresses == ["203.0.113.5"])
+        #expect(fixed.source == .mapping)
+        #expect(try fixture.immediate("self.test")?.addresses == ["127.0.0.1", "::1"])
+    }
+
+    @Test("the identity goes over to another name only while every rule on the way says so")
+    func identity() throws {
+        let taken = HostMapping(.via(try HostName("b.test"), takesIdentity: true))
+        let kept = HostMapping(.via(try HostName("b.test"), takesIdentity: false))
+        let second = HostMapping(.via(try HostName("c.test"), takesIdentity: true))
+        let last = HostMapping.addresses(["203.0.113.5"])
+        func identity(_ first: HostMapping, _ second: HostMapping) throws -> String? {
+            let fixture = try ResolverFixture {
+                $0.mappings = [
+                    try MappingKey("a.test"): first, try MappingKey("b.test"): second, try MappingKey("c.test"): last,
+                ]
+            }
+            return try fixture.immediate("a.test")?.identity?.description
+        }
+        #expect(try identity(taken, second) == "c.test")
+        #expect(try identity(taken, last) == "b.test")
+        #expect(try identity(kept, second) == nil)
+    }
+
+    @Test("an error behind via names the name that was asked for, and the way")
+    func viaError() async throws {
+        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("cdn.test"): .via("edge.test")] }
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("cdn.test") }
+        #expect(error?.code == .nameNotFound)
+        #expect(error?.host == "cdn.test")
+        #expect(error?.message == "cdn.test via edge.test: edge.test does not exist, says provider doh")
+    }
+
+    @Test("bypass goes to the system resolver: by request, by mapping, by route, and for want of a route")
+    func bypass() async throws {
+        let fixture = try ResolverFixture {
+            $0.mappings = [
+                try MappingKey("mapped.test"): .bypass, try MappingKey("pinned.test"): .addresses(["203.0.113.1"]),
+            ]
+            $0.routes = [
+                Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none)),
+                Route(.exact(try HostName("routed.shop.test")), .bypass),
+            ]
+        }
+        for name in ["mapped.test", "pinned.test", "routed.shop.test", "img.shop.test", "other.test", "db"] {
+            try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName(name))
+        }
+        for (name, bypass) in [
+            ("mapped.test", false), ("pinned.test", true), ("routed.shop.test", false), ("img.shop.test", true),
+            ("other.test", false), ("db", false),
+        ] {
+            let resolution = try await fixture.resolve(name) { $0.bypass = bypass }
+            #expect(resolution.source == .system, "\(name)")
+            #expect(resolution.timeToLive == .seconds(30))
+            #expect(resolution.provider == nil)
+        }
+        #expect(fixture.provider.queries.isEmpty)
+        #expect(fixture.system.questions.count == 6)
+        // The system's answers are kept for 30 s, apart from those of providers.
+        fixture.time.advance(by: .seconds(29))
+        #expect(try fixture.immediate("img.shop.test") { $0.bypass = true }?.isCached == true)
+        #expect(try fixture.immediate("img.shop.test") == nil)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try fixture.immediate("img.shop.test") { $0.bypass = true } == nil)
+    }
+
+    @Test("internal names go to a provider only by a route that names them exactly")
+    func internalNames() async throws {
+        let fixture = try ResolverFixture {
+            $0.routes.append(Route(.exact(try HostName("intranet")), .providers(["doh"], fallback: .none)))
+        }
+        try fixture.say(["203.0.113.1"], about: "intranet")
+        #expect(try await fixture.resolve("intranet").source == .provider)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("db") }
+        #expect(error?.code == .nameNotFound)
+        #expect(
+            error?.description
+                == "not asked: single-label names go to no provider; the system resolver does not know db "
+                + "(add a mapping or route)"
+        )
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("families filter every source, and an error names the family that is missing")
+    func families() async throws {
+        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.1"])] }
+        try fixture.say(["203.0.113.1", "2001:db8::1"], about: "both.test")
+        #expect(try await fixture.resolve("both.test") { $0.families = .v6 }.addresses == ["2001:db8::1"])
+        #expect(try await fixture.resolve("both.test") { $0.families = .v4 }.addresses == ["203.0.113.1"])
+        #expect(try await fixture.resolve("both.test").addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(fixture.provider.queries.map(\.families) == [.v6, .v4, .both])
+        for (host, families, text) in [("map.test", AddressFamilies.v6, "IPv6"), ("2001:db8::1", .v4, "IPv4")] {
+            let error = #expect(throws: ResolutionError.self) { try fixture.immediate(host) { $0.families = families } }
+            #expect(error?.code == .noAddresses)
+            #expect(error?.message.contains("has no \(text) address") == true, "\(error?.message ?? "")")
+        }
+        try fixture.say(["203.0.113.1"], about: "v4.test")
+        let error = await #expect(throws: ResolutionError.self) {
+            try await fixture.resolve("v4.test") { $0.families = .v6 }
+        }
+        #expect(error?.code == .noAddresses)
+        #expect(error?.message == "v4.test has no IPv6 address, says provider doh")
+    }
+}

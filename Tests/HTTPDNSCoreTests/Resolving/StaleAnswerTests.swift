@@ -1,0 +1,266 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Stale answers", .timeLimit(.minutes(10)))
+struct StaleAnswerTests {
+    /// A resolver that knows `img.test` since a moment ago, for 10 s; then its providers fail or keep silent.
+    private func warm(
+        providers: [String] = ["doh"],
+        fallback: Route.Fallback = .none,
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) async throws -> ResolverFixture {
+        let fixture = try ResolverFixture(providers: providers, fallback: fallback) {
+            $0.cache.refreshesAhead = false
+            try change(&$0)
+        }
+        try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        return fixture
+    }
+
+    private func fail(_ fixture: ResolverFixture, _ name: String = "img.test") throws {
+        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HostName(name)) }
+    }
+
+    @Test("invariant 7: while a provider keeps silent a question waits 300 ms, then a stale answer serves, flagged")
+    func waits() async throws {
+        let fixture = try await warm()
+        var listener = fixture.resolver.listener
+        fixture.time.advance(by: .seconds(10))
+        fixture.provider.hold()
+        async let pending = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(300))
+        let stale = try await pending
+        #expect(stale.isStale && stale.addresses == ["203.0.113.1", "2001:db8::1"])
+        #expect(stale.timeToLive == .zero)
+        #expect(stale.elapsed == .milliseconds(300) && stale.age == .milliseconds(10_300))
+        let event = await listener.wait(for: .servedStale)
+        #expect(event?.host?.description == "img.test" && event?.elapsed == stale.age)
+        #expect(fixture.resolver.counters.staleServedAfterWait == 1)
+
+        // The query that was too slow for this caller still serves the next one.
+        try fixture.say(["203.0.113.2"], about: "img.test")
+        fixture.provider.release()
+        await listener.wait(for: .answered)
+        #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.2"])
+        #expect(fixture.provider.queries.count == 2)
+    }
+
+    @Test("the 300 ms count from the start of the lookup, not from each question")
+    func waitsOnce() async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        fixture.provider.hold()
+        async let first = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(200))
+        let sleepers = fixture.time.sleeperCount
+        async let second = fixture.resolve("img.test")
+        await fixture.time.sleepers(atLeast: sleepers + 1)
+        fixture.time.advance(by: .milliseconds(100))
+        #expect(try await first.elapsed == .milliseconds(300))
+        #expect(try await second.elapsed == .milliseconds(100))
+        for _ in 0..<5 {
+            fixture.time.advance(by: .milliseconds(100))
+            let later = try await fixture.resolve("img.test")
+            #expect(later.isStale && later.elapsed == .zero)
+        }
+        fixture.provider.release()
+    }
+
+    @Test("one outage of a name is one event, and the next outage another")
+    func tellsOnce() async throws {
+        let fixture = try await warm()
+        let listener = fixture.resolver.listener
+        for _ in 0..<2 {
+            try fail(fixture)
+            fixture.time.advance(by: .seconds(10))
+            for _ in 0..<30 {
+                #expect(try await fixture.resolve("img.test").isStale)
+                fixture.time.advance(by: .milliseconds(500))
+            }
+            try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
+            fixture.time.advance(by: .seconds(40))
+            #expect(try await fixture.resolve("img.test").isStale == false)
+        }
+        await fixture.resolver.shutdown()
+        var count = 0
+        var events = listener
+        while let event = await events.next() { count += event.kind == .servedStale ? 1 : 0 }
+        #expect(count == 2)
+    }
+
+    @Test("an answer that comes within the 300 ms wins over the stale one")
+    func newerInTime() async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        fixture.provider.hold()
+        async let pending = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(299))
+        try fixture.say(["203.0.113.2"], about: "img.test")
+        fixture.provider.release()
+        let newer = try await pending
+        #expect(!newer.isStale && newer.addresses == ["203.0.113.2"])
+        #expect(fixture.resolver.counters.staleServed == 0)
+    }
+
+    @Test("invariant 7: a failure needs no wait, and in the backoff after it nobody asks or waits at all")
+    func atOnceInBackoff() async throws {
+        let fixture = try await warm()
+        try fail(fixture)
+        fixture.time.advance(by: .seconds(10))
+        let first = try await fixture.resolve("img.test")
+        #expect(first.isStale && first.elapsed == .zero)
+        for _ in 0..<5 { #expect(try fixture.immediate("img.test")?.isStale == true) }
+        #expect(fixture.provider.queries.count == 2)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try fixture.immediate("img.test") == nil)
+        #expect(try await fixture.resolve("img.test").isStale)
+        #expect(fixture.provider.queries.count == 3)
+        let counters = fixture.resolver.counters
+        #expect(counters.staleHits == 5 && counters.staleServedAfterWait == 2 && counters.staleServed == 7)
+    }
+
+    @Test("at once while all providers are quarantined for what they did to another name")
+    func atOnceInQuarantine() async throws {
+        let fixture = try await warm(providers: ["ali", "backup"])
+        fixture.time.advance(by: .seconds(10))
+        try fail(fixture, "other.test")
+        _ = try? await fixture.resolve("other.test")
+        let asked = fixture.providers.map(\.queries.count)
+        #expect(try fixture.immediate("img.test")?.isStale == true)
+        #expect(try await fixture.resolve("img.test").isStale)
+        #expect(fixture.providers.map(\.queries.count) == asked)
+        fixture.time.advance(by: .seconds(1))
+        #expect(try fixture.immediate("img.test") == nil)
+    }
+
+    @Test(
+        "(35), invariant 7: stale answers serve up to the limit of route or cache, and zero is off",
+        arguments: [
+            (Duration.seconds(60), Duration?.none, Duration.seconds(60)), (.seconds(60), .seconds(5), .seconds(5)),
+            (.zero, .seconds(5), .seconds(5)), (.zero, nil, .zero), (.seconds(60), .zero, .zero),
+        ]
+    )
+    func bounded(cache: Duration, route: Duration?, limit: Duration) async throws {
+        let fixture = try await warm {
+            $0.cache.staleLimit = cache
+            $0.routes[0].staleLimit = route
+        }
+        try fail(fixture)
+        if limit > .zero {
+            fixture.time.advance(by: .seconds(10) + limit - .nanoseconds(1))
+            #expect(try await fixture.resolve("img.test").isStale)
+            fixture.time.advance(by: .nanoseconds(1))
+        } else {
+            fixture.time.advance(by: .seconds(10))
+        }
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(fixture.resolver.counters.staleServed == (limit > .zero ? 1 : 0))
+    }
+
+    @Test("invariant 7: a negative answer never serves past its life", arguments: [true, false])
+    func neverNegative(isNameError: Bool) async throws {
+        let fixture = try ResolverFixture()
+        let outcome: FamilyAnswer =
+            isNameError ? .nameError(timeToLive: .seconds(10)) : .noData(timeToLive: .seconds(10))
+        try fixture.provider.say(.answer(ProviderAnswer(v4: outcome, v6: outcome)), about: HostName("img.test"))
+        _ = try? await fixture.resolve("img.test")
+        fixture.time.advance(by: .seconds(10))
+        try fail(fixture)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(fixture.resolver.counters.staleServed == 0)
+    }
+
+    @Test("a stale answer goes before the system resolver, which is asked once it is too old")
+    func beforeSystem() async throws {
+        let fixture = try await warm(fallback: .system) { $0.cache.staleLimit = .seconds(60) }
+        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("img.test"))
+        try fail(fixture)
+        fixture.time.advance(by: .seconds(69))
+        let stale = try await fixture.resolve("img.test")
+        #expect(stale.isStale && stale.source == .provider)
+        #expect(fixture.system.questions.isEmpty)
+        fixture.time.advance(by: .seconds(1))
+        let fallback = try await fixture.resolve("img.test")
+        #expect(!fallback.isStale && fallback.source == .system && fallback.addresses == ["203.0.113.99"])
+    }
+
+    @Test(
+        "(36), invariant 6: a definite newer answer removes the stale one, whatever may be stored of it",
+        arguments: [
+            FamilyAnswer.nameError(timeToLive: .zero), .noData(timeToLive: nil),
+            .addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
+        ]
+    )
+    func contradicted(outcome: FamilyAnswer) async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(10))
+        try fixture.provider.say(.answer(ProviderAnswer(v4: outcome, v6: outcome)), about: HostName("img.test"))
+        _ = try? await fixture.resolve("img.test")
+        try fail(fixture)
+        fixture.time.advance(by: .seconds(10))
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        #expect(error?.code == .providersFailed)
+        #expect(fixture.resolver.counters.staleServed == 0)
+    }
+
+    @Test(
+        "invariant 5: what is transient replaces no answer, neither a fresh nor a stale one",
+        arguments: [
+            ProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
+            .rateLimited,
+        ]
+    )
+    func transient(code: ProviderError.Code) async throws {
+        let fixture = try ResolverFixture(ticket: 1000)
+        var listener = fixture.resolver.listener
+        try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
+        _ = try await fixture.resolve("img.test")
+        try fixture.provider.say(.failure(ProviderError(code: code, message: "no")), about: HostName("img.test"))
+        fixture.time.advance(by: .seconds(8))
+        _ = try fixture.immediate("img.test")
+        await listener.wait(for: .refreshFailed)
+        let fresh = try #require(try fixture.immediate("img.test"))
+        #expect(!fresh.isStale && fresh.timeToLive == .seconds(2))
+        fixture.time.advance(by: .seconds(2))
+        let stale = try await fixture.resolve("img.test")
+        #expect(stale.isStale && stale.addresses == fresh.addresses)
+    }
+
+    @Test("(39) a process that slept for three lives does not call its first answer fresh")
+    func suspended() async throws {
+        let fixture = try await warm()
+        fixture.time.advance(by: .seconds(30))
+        #expect(try fixture.immediate("img.test") == nil)
+        fixture.provider.hold()
+        async let pending = fixture.resolve("img.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(300))
+        let first = try await pending
+        #expect(first.isStale && first.age > .seconds(30))
+        fixture.provider.release()
+    }
+
+    @Test("(39) the calendar a day off, both ways, changes nothing in a living process")
+    func calendar() async throws {
+        let wall = Lock<Int64>(1_800_000_000_000)
+        let fixture = try await warm { $0.wallClock = WallClock { wall.withLock { $0 } } }
+        for day in [86_400_000, -86_400_000] as [Int64] {
+            wall.withLock { $0 = 1_800_000_000_000 + day }
+            let hit = try #require(try fixture.immediate("img.test"))
+            #expect(hit.isCached && !hit.isStale && hit.timeToLive == .seconds(10))
+        }
+        fixture.time.advance(by: .seconds(10) - .nanoseconds(1))
+        #expect(try fixture.immediate("img.test")?.isStale == false)
+        #expect(fixture.provider.queries.count == 1)
+    }
+}

@@ -1,0 +1,132 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+/// Routes with `fallback: system` while their providers fail, on a clock that stands still unless a test moves it.
+@Suite("The system resolver as fallback", .timeLimit(.minutes(1)))
+struct SystemFallbackTests {
+    private static let address = IPAddress(v4: 203, 0, 113, 99)
+
+    /// The system knows `a.test` to `f.test`; the provider is healthy and silent about them.
+    private func fixture() throws -> ResolverFixture {
+        let fixture = try ResolverFixture(fallback: .system)
+        for name in ["a", "b", "c", "d", "e", "f"] {
+            let host = try HostName("\(name).test")
+            fixture.system.say(.success([Self.address]), about: host)
+            fixture.provider.say(.silence, about: host)
+        }
+        return fixture
+    }
+
+    /// Brings the provider into quarantine.
+    private func quarantine(_ fixture: ResolverFixture) async throws {
+        fixture.provider.say(.failure(.unavailable), about: try HostName("a.test"))
+        #expect(try await fixture.resolve("a.test").source == .system)
+        #expect(!fixture.resolver.providerHealth[0].isHealthy)
+    }
+
+    @Test("While every provider rests, the system resolver is asked without waiting")
+    func resting() async throws {
+        let fixture = try fixture()
+        try await quarantine(fixture)
+        let resolution = try await fixture.resolve("b.test")
+        #expect(resolution.source == .system && resolution.elapsed == .zero)
+        #expect(resolution.failedAttempts.map(\.description).joined().contains("quarantine"))
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("After the quarantine one query is a probe, and no question waits for it")
+    func probe() async throws {
+        let fixture = try fixture()
+        try await quarantine(fixture)
+        fixture.time.advance(by: .seconds(2))
+        fixture.provider.hold()
+        for name in ["b.test", "c.test", "d.test"] {
+            #expect(try await fixture.resolve(name).source == .system)
+        }
+        #expect(fixture.provider.queries.map(\.host.description) == ["a.test", "b.test"])
+        try fixture.say(["203.0.113.1"], about: "b.test")
+        try fixture.say(["203.0.113.1"], about: "e.test")
+        fixture.provider.release()
+        while !fixture.resolver.providerHealth[0].isHealthy, !Task.isCancelled { await Task.yield() }
+        #expect(try await fixture.resolve("e.test").source == .provider)
+    }
+
+    @Test("Providers that rest are asked nevertheless when the system resolver does not know the name")
+    func lastHope() async throws {
+        let fixture = try fixture()
+        try await quarantine(fixture)
+        try fixture.say(["203.0.113.1"], about: "inside.test")
+        #expect(try await fixture.resolve("inside.test").addresses == ["203.0.113.1"])
+    }
+
+    @Test("A provider that owes answers is waited for no longer than its hedge delay")
+    func suspect() async throws {
+        let fixture = try fixture()
+        async let first = fixture.resolve("a.test")
+        await fixture.provider.queries(atLeast: 1)
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(60))
+        #expect(fixture.resolver.providerHealth[0].state == .suspect)
+        async let second = fixture.resolve("b.test")
+        await fixture.provider.queries(atLeast: 2)
+        await fixture.time.sleepers(atLeast: 5)
+        fixture.time.advance(by: .milliseconds(50))
+        let resolution = try await second
+        #expect(resolution.source == .system && resolution.elapsed == .milliseconds(50))
+        fixture.provider.release()
+        fixture.time.advance(by: .seconds(3))
+        _ = try await first
+    }
+
+    @Test("A call with a shorter limit reaches the system resolver after half of it")
+    func shortLimit() async throws {
+        let fixture = try fixture()
+        async let waiting = fixture.resolve("a.test") { $0.timeLimit = .seconds(1) }
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(500))
+        let resolution = try await waiting
+        #expect(resolution.source == .system && resolution.elapsed == .milliseconds(500))
+    }
+
+    @Test("A call that joins a lookup under way reaches the system resolver within its own limit")
+    func joined() async throws {
+        let fixture = try fixture()
+        async let patient = fixture.resolve("a.test")
+        await fixture.time.sleepers(atLeast: 2)
+        async let hasty = fixture.resolve("a.test") { $0.timeLimit = .milliseconds(200) }
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(100))
+        #expect(try await hasty.source == .system)
+        #expect(try await patient.source == .system)
+    }
+
+    @Test("The system's \"no such name\" does not end the wait for a provider")
+    func unknownToSystem() async throws {
+        let fixture = try fixture()
+        try fixture.say(["203.0.113.1"], about: "inside.test")
+        fixture.provider.hold()
+        async let waiting = fixture.resolve("inside.test") { $0.timeLimit = .seconds(1) }
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(500))
+        while fixture.system.questions.isEmpty, !Task.isCancelled { await Task.yield() }
+        fixture.provider.release()
+        #expect(try await waiting.source == .provider)
+    }
+
+    @Test("A machine that is busy says nothing about the name, and the next question asks again")
+    func busy() async throws {
+        let fixture = try ResolverFixture { $0.routes = [] }
+        let host = try HostName("a.test")
+        fixture.system.say(.failure(SystemResolverError(code: .overloaded, message: "no thread")), about: host)
+        await #expect(throws: ResolutionError.self) { try await fixture.resolve("a.test") }
+        fixture.system.say(.success([Self.address]), about: host)
+        #expect(try await fixture.resolve("a.test").source == .system)
+    }
+}
+
+extension ProviderHealth {
+    fileprivate var isHealthy: Bool { state == .healthy }
+}

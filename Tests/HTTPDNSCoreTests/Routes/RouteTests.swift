@@ -1,0 +1,105 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Routes")
+struct RouteTests {
+    private func resolver(_ routes: [Route], providers: [String] = ["a", "b"]) throws -> Resolver {
+        var configuration = ResolverConfiguration()
+        configuration.providers = providers.map { ScriptedProvider(name: $0) }
+        configuration.routes = routes
+        return try Resolver(configuration, systemResolver: ScriptedSystemResolver())
+    }
+
+    private func route(_ pattern: String, _ providers: String...) throws -> Route {
+        Route(try HostPattern(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
+    }
+
+    @Test(
+        "exact name, then the longest suffix, then \"*\"; internal names by their exact route only",
+        arguments: [
+            ("img.shop.example", "img.shop.example"), ("x.shop.example", "*.shop.example"), ("shop.example", "*"),
+            ("a.b.shop.example", "*.b.shop.example"), ("b.shop.example", "*.shop.example"), ("other.test", "*"),
+            ("workshop.example", "*"), ("db", nil), ("printer.local", nil), ("nas.home.arpa", nil), ("x.internal", nil),
+            ("web.default.svc.cluster.local", nil), ("exact.internal", "exact.internal"), ("intranet", "intranet"),
+        ]
+    )
+    func finds(host: String, pattern: String?) throws {
+        let resolver = try resolver([
+            route("*", "a"), route("*.shop.example", "a"), route("img.shop.example", "b"),
+            route("*.b.shop.example", "b"),
+            route("exact.internal", "a"), route("intranet", "a"), route("*.svc.cluster.local"),
+        ])
+        #expect(try resolver.route(for: HostName(host))?.pattern.description == pattern)
+    }
+
+    @Test("without \"*\" a name that no route covers is bypassed")
+    func bypasses() throws {
+        #expect(try resolver([route("*.shop.example", "a")]).route(for: HostName("other.test")) == nil)
+    }
+
+    @Test("routes that cannot work are refused, with place and reason")
+    func refuses() throws {
+        let cases: [([Route], String)] = [
+            ([try route("a.test", "c")], "there is no provider \"c\"; defined are a, b"),
+            ([try route("a.test", "a"), try route("A.test.", "b")], "stands there twice"),
+            ([try route("*.a.test", "a"), try route("*.a.test")], "stands there twice"),
+            ([try route("*", "a"), try route("*", "b")], "stands there twice"),
+            ([try route("a.test", "a", "a")], "the provider \"a\" twice"),
+            ([Route(try HostPattern("a.test"), .providers([], fallback: .none))], "names no provider"),
+            ([try route("*.svc.cluster.local", "a")], "are internal"),
+            ([try route("*.internal", "a")], "are internal"),
+            ([try route("*.home.arpa", "a")], "are internal"),
+            ([try route("localhost", "a")], "always this machine's loopback addresses"),
+            ([try route("app.localhost", "a")], "always this machine's loopback addresses"),
+            ([try route("*.localhost", "a")], "always this machine's loopback addresses"),
+        ]
+        for (routes, reason) in cases {
+            var routes = routes
+            routes[routes.count - 1].location = SourceLocation(file: "httpdns.yaml", line: 3)
+            let error = #expect(throws: ResolverConfigurationError.self) { try resolver(routes) }
+            #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
+            #expect(error?.description.hasPrefix("httpdns.yaml:3: route ") == true)
+        }
+        _ = try resolver([Route(HostPattern("a.test"), .providers([], fallback: .system)), route("*.com", "a")])
+    }
+
+    @Test("settings that contradict themselves are refused")
+    func refusesSettings() throws {
+        let cases: [(String, (inout ResolverConfiguration) throws -> Void)] = [
+            ("unique", { $0.providers = [ScriptedProvider(name: "a"), ScriptedProvider(name: "a")] }),
+            ("\"system\"", { $0.providers = [ScriptedProvider(name: "system")] }),
+            ("no name", { $0.providers = [ScriptedProvider(name: "")] }),
+            ("cache.entries", { $0.cache.entries = 0 }), ("time limit", { $0.timeLimit = .zero }),
+            (
+                "below",
+                {
+                    $0.cache.minimumTimeToLive = .seconds(10); $0.cache.maximumTimeToLive = .seconds(9)
+                }
+            ),
+            ("negative", { $0.cache.minimumTimeToLive = .seconds(-1) }), ("no family", { $0.families = [] }),
+            ("no address", { $0.mappings = [try MappingKey("a.test"): .addresses([])] }),
+        ]
+        for (reason, change) in cases {
+            var configuration = ResolverConfiguration()
+            try change(&configuration)
+            let error = #expect(throws: ResolverConfigurationError.self) {
+                try Resolver(configuration, systemResolver: ScriptedSystemResolver())
+            }
+            #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
+        }
+    }
+
+    @Test("a pattern is a name, \"*.\" and a name, or \"*\"")
+    func readsPatterns() throws {
+        #expect(try HostPattern("*") == .any)
+        #expect(try HostPattern("*.Shop.example.") == .suffix(HostName("shop.example")))
+        #expect(try HostPattern("Shop.example") == .exact(HostName("shop.example")))
+        let error = #expect(throws: HostNameError.self) { try HostPattern("*.a b") }
+        #expect(error?.text == "*.a b")
+        for text in ["**", "*.", "*.*", "a.*", "*a.test", ""] {
+            #expect(throws: HostNameError.self) { try HostPattern(text) }
+        }
+    }
+}

@@ -1,0 +1,380 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Where services lead")
+struct ServiceSelectionTests {
+    private static let host = HostName(canonical: "shop.test")
+    private static let edge = HostName(canonical: "edge.test")
+    private static let pool = HostName(canonical: "pool.test")
+    private static let error = ProviderError(code: .timedOut, message: "late")
+
+    private var generator = SeededGenerator()
+
+    private static func v4(_ last: UInt8) -> IPAddress { IPAddress(v4: 203, 0, 113, last) }
+    private static func v6(_ last: UInt64) -> IPAddress { IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: last) }
+
+    private static func found(_ last: UInt8, _ seconds: Int = 60, canonicalName: HostName? = nil) -> FamilyAnswer {
+        .addresses([v4(last)], timeToLive: .seconds(seconds), canonicalName: canonicalName)
+    }
+
+    private static func answer(
+        _ v4: FamilyAnswer? = nil,
+        _ v6: FamilyAnswer? = nil,
+        services: ServiceAnswer? = nil
+    ) -> ProviderAnswer {
+        var answer = ProviderAnswer(v4: v4, v6: v6)
+        answer.services = services
+        return answer
+    }
+
+    private static func bindings(_ bindings: ServiceBinding..., life: Int = 60) -> ServiceAnswer {
+        .bindings(bindings, timeToLive: .seconds(life))
+    }
+
+    private static func end(_ actions: [ServiceSelection.Action]) -> ServiceChoice? {
+        guard actions.count == 1, case .done(let choice) = actions[0] else { return nil }
+        return choice
+    }
+
+    private static func endpoints(_ actions: [ServiceSelection.Action]) -> [ServiceEndpoint]? {
+        guard case .candidates(let candidates) = end(actions) else { return nil }
+        return candidates.endpoints
+    }
+
+    @Test(
+        "without a usable record the name's own addresses are used",
+        arguments: [
+            (nil, .noRecord),
+            (.some(.none(timeToLive: nil)), .noRecord),
+            (.failed(error), .failed(error)),
+            (bindings(ServiceBinding(priority: 1, applicationProtocols: ["h3"])), .noRecord),
+            (.bindings([], timeToLive: .seconds(1)), .noRecord),
+        ] as [(ServiceAnswer?, ServiceChoice.Reason)]
+    )
+    mutating func plain(services: ServiceAnswer?, reason: ServiceChoice.Reason) {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let answer = Self.answer(Self.found(1), services: services)
+        #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.plain(reason))])
+    }
+
+    @Test("a record without a target leads to the name itself, at the record's port first")
+    mutating func ownTarget() {
+        var selection = ServiceSelection(host: Self.host, families: .both)
+        let services = Self.bindings(ServiceBinding(priority: 1, port: 8443), life: 20)
+        let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), services: services)
+        let expected = ServiceCandidates(
+            endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
+            applicationProtocols: ["http/1.1"],
+            timeToLive: .seconds(20),
+            serviceName: nil,
+            missing: nil
+        )
+        #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.candidates(expected))])
+    }
+
+    @Test("a record's target is asked for its addresses, which come before the name's own")
+    mutating func target() {
+        var selection = ServiceSelection(host: Self.host, families: .both)
+        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge), life: 50)
+        let first = Self.answer(Self.found(1), services: services)
+        #expect(
+            selection.received(first, about: Self.host, using: &generator)
+                == [.ask(Self.edge, families: .both, services: false)]
+        )
+        let second = Self.answer(
+            Self.found(2, 7),
+            .addresses([Self.v6(2)], timeToLive: .seconds(9), canonicalName: nil)
+        )
+        let expected = ServiceCandidates(
+            endpoints: [Self.v4(2), Self.v6(2), Self.v4(1)].map { ServiceEndpoint(address: $0) },
+            applicationProtocols: ["http/1.1"],
+            timeToLive: .seconds(7),
+            serviceName: nil,
+            missing: nil
+        )
+        #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
+    }
+
+    @Test("a target that the name's CNAME led to is known already, family by family")
+    mutating func canonicalName() {
+        var selection = ServiceSelection(host: Self.host, families: .both)
+        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge))
+        let v4 = Self.found(1, canonicalName: Self.edge)
+        let actions = selection.received(
+            Self.answer(v4, .noData(timeToLive: nil), services: services),
+            about: Self.host,
+            using: &generator
+        )
+        #expect(actions == [.ask(Self.edge, families: .v6, services: false)])
+        let last = selection.received(Self.answer(nil, .noData(timeToLive: nil)), about: Self.edge, using: &generator)
+        #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(1))])
+    }
+
+    @Test(
+        "hints serve only a family whose own answer failed or is missing",
+        arguments: [
+            (found(2), .addresses([v6(2)], timeToLive: .seconds(60), canonicalName: nil), [v4(2), v6(2)]),
+            (.failed(error), .addresses([v6(2)], timeToLive: .seconds(60), canonicalName: nil), [v4(8), v6(2)]),
+            (found(2), .failed(error), [v4(2), v6(9)]),
+            (nil, nil, [v4(8), v6(9)]),
+            (.noData(timeToLive: nil), .failed(error), [v6(9)]),
+            (.nameError(timeToLive: nil), .nameError(timeToLive: nil), []),
+        ] as [(FamilyAnswer?, FamilyAnswer?, [IPAddress])]
+    )
+    mutating func hints(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: [IPAddress]) {
+        var selection = ServiceSelection(host: Self.host, families: .both)
+        let binding = ServiceBinding(
+            priority: 1,
+            target: Self.edge,
+            port: 444,
+            v4Hints: [Self.v4(8)],
+            v6Hints: [Self.v6(9)]
+        )
+        let own = Self.answer(.noData(timeToLive: nil), .noData(timeToLive: nil), services: Self.bindings(binding))
+        _ = selection.received(own, about: Self.host, using: &generator)
+        let last = selection.received(Self.answer(v4, v6), about: Self.edge, using: &generator)
+        guard !expected.isEmpty else {
+            #expect(last == [.done(.plain(.noAddress))])
+            return
+        }
+        #expect(Self.endpoints(last) == expected.map { ServiceEndpoint(address: $0, port: 444) })
+    }
+
+    @Test("hints of a family that nobody asked for are not used, nor those in the wrong place")
+    mutating func foreignHints() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let binding = ServiceBinding(
+            priority: 1,
+            target: Self.edge,
+            v4Hints: [Self.v6(1), Self.v4(8)],
+            v6Hints: [Self.v6(9)]
+        )
+        let own = Self.answer(.noData(timeToLive: nil), services: Self.bindings(binding))
+        _ = selection.received(own, about: Self.host, using: &generator)
+        let last = selection.failed(Self.error, about: Self.edge)
+        #expect(Self.endpoints(last) == [ServiceEndpoint(address: Self.v4(8))])
+        guard case .candidates(let candidates) = Self.end(last) else { return }
+        #expect(candidates.missing == Self.error)
+        #expect(candidates.timeToLive == .seconds(60))
+    }
+
+    @Test("records follow each other by priority, those without a usable protocol left out")
+    mutating func priorities() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let services = Self.bindings(
+            ServiceBinding(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
+            ServiceBinding(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
+            ServiceBinding(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
+        )
+        let actions = selection.received(
+            Self.answer(Self.found(1), services: services),
+            about: Self.host,
+            using: &generator
+        )
+        #expect(actions == [.ask(Self.edge, families: .v4, services: false)])
+        let last = selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator)
+        let expected = [
+            ServiceEndpoint(address: Self.v4(1), port: 444), ServiceEndpoint(address: Self.v4(2)),
+            ServiceEndpoint(address: Self.v4(1)),
+        ]
+        #expect(Self.endpoints(last) == expected)
+    }
+
+    @Test("records of one priority are shuffled, and stay before those of the next")
+    mutating func shuffle() {
+        var orders: Set<[UInt16?]> = []
+        for _ in 0..<64 {
+            var selection = ServiceSelection(host: Self.host, families: .v4)
+            let services = Self.bindings(
+                ServiceBinding(priority: 2, port: 4),
+                ServiceBinding(priority: 1, port: 1),
+                ServiceBinding(priority: 1, port: 2),
+                ServiceBinding(priority: 1, port: 3)
+            )
+            let answer = Self.answer(Self.found(1), services: services)
+            let ports = Self.endpoints(selection.received(answer, about: Self.host, using: &generator))?.map(\.port)
+            #expect(ports?.suffix(2) == [4, nil])
+            orders.insert(ports ?? [])
+        }
+        #expect(orders.count == 6)
+    }
+
+    @Test("at most four targets are asked about, each once; records that lead to more are left out")
+    mutating func targets() throws {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let names = try (0..<6).map { try HostName("n\($0 % 5).test") }
+        let records = names.enumerated().map { ServiceBinding(priority: UInt16($0.offset + 1), target: $0.element) }
+        let actions = selection.received(
+            Self.answer(Self.found(1), services: .bindings(records, timeToLive: .seconds(60))),
+            about: Self.host,
+            using: &generator
+        )
+        #expect(actions == names.prefix(4).map { .ask($0, families: .v4, services: false) })
+        // The answers come in any order; the endpoints stand in that of the records.
+        for (index, name) in names.prefix(4).enumerated().reversed() {
+            let actions = selection.received(Self.answer(Self.found(UInt8(10 + index))), about: name, using: &generator)
+            guard index == 0 else {
+                #expect(actions.isEmpty)
+                continue
+            }
+            #expect(Self.endpoints(actions) == [10, 11, 12, 13, 1].map { ServiceEndpoint(address: Self.v4($0)) })
+        }
+    }
+
+    @Test("an alias is followed, with the addresses of its target before the name's own")
+    mutating func alias() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
+        #expect(
+            selection.received(first, about: Self.host, using: &generator)
+                == [.ask(Self.edge, families: .v4, services: true)]
+        )
+        let second = Self.answer(Self.found(2), services: .some(.none(timeToLive: nil)))
+        let expected = ServiceCandidates(
+            endpoints: [ServiceEndpoint(address: Self.v4(2)), ServiceEndpoint(address: Self.v4(1))],
+            timeToLive: .seconds(4),
+            serviceName: Self.edge,
+            missing: nil
+        )
+        #expect(selection.received(second, about: Self.edge, using: &generator) == [.done(.candidates(expected))])
+    }
+
+    @Test("records at the end of aliases lead on, then that end's own addresses, then the name's")
+    mutating func aliasToRecords() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+        _ = selection.received(first, about: Self.host, using: &generator)
+        let services = Self.bindings(
+            ServiceBinding(priority: 1, target: Self.pool, port: 444),
+            ServiceBinding(priority: 2, port: 445),
+            ServiceBinding(priority: 3, target: Self.host, port: 446)
+        )
+        let actions = selection.received(
+            Self.answer(Self.found(2), services: services),
+            about: Self.edge,
+            using: &generator
+        )
+        #expect(actions == [.ask(Self.pool, families: .v4, services: false)])
+        let last = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
+        let expected = [
+            ServiceEndpoint(address: Self.v4(3), port: 444), ServiceEndpoint(address: Self.v4(2), port: 445),
+            ServiceEndpoint(address: Self.v4(1), port: 446), ServiceEndpoint(address: Self.v4(2)),
+            ServiceEndpoint(address: Self.v4(1)),
+        ]
+        #expect(Self.endpoints(last) == expected)
+    }
+
+    @Test("an alias whose target has nothing leaves the name's own addresses")
+    mutating func emptyAlias() {
+        for (services, v4, reason) in [
+            (.some(.none(timeToLive: nil)), .nameError(timeToLive: nil), .noAddress),
+            (.failed(Self.error), .failed(Self.error), .failed(Self.error)),
+        ] as [(ServiceAnswer?, FamilyAnswer, ServiceChoice.Reason)] {
+            var selection = ServiceSelection(host: Self.host, families: .v4)
+            let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+            _ = selection.received(first, about: Self.host, using: &generator)
+            let last = selection.received(Self.answer(v4, services: services), about: Self.edge, using: &generator)
+            #expect(last == [.done(.plain(reason))])
+        }
+    }
+
+    @Test("eight aliases are followed, a ninth is as if there were none", arguments: [8, 9])
+    mutating func aliasChain(length: Int) throws {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        var name = Self.host
+        var actions: [ServiceSelection.Action] = []
+        for index in 1...length {
+            let next = try HostName("n\(index).test")
+            let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
+            actions = selection.received(answer, about: name, using: &generator)
+            guard index < 9 else { break }
+            #expect(actions == [.ask(next, families: .v4, services: true)])
+            name = next
+        }
+        guard length == 8 else {
+            #expect(actions == [.done(.plain(.tooManyAliases))])
+            return
+        }
+        let last = selection.received(Self.answer(Self.found(2)), about: name, using: &generator)
+        #expect(Self.endpoints(last)?.first == ServiceEndpoint(address: Self.v4(2)))
+    }
+
+    @Test("aliases that lead back are as if there were none", arguments: [1, 2, 3])
+    mutating func aliasLoop(length: Int) throws {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let names = [Self.host, Self.edge, Self.pool].prefix(length)
+        var last: [ServiceSelection.Action] = []
+        for (index, name) in names.enumerated() {
+            let next = names[(index + 1) % length]
+            let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
+            last = selection.received(answer, about: name, using: &generator)
+        }
+        #expect(last == [.done(.plain(.aliasLoop(Self.host)))])
+    }
+
+    @Test("a service that says that it is not available fails, with the shortest life on the way to it")
+    mutating func unavailable() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(4)))
+        _ = selection.received(first, about: Self.host, using: &generator)
+        let second = Self.answer(Self.found(2), services: .unavailable(timeToLive: .seconds(60)))
+        let failure = ServiceUnavailable(name: Self.edge, timeToLive: .seconds(4))
+        #expect(selection.received(second, about: Self.edge, using: &generator) == [.failed(failure)])
+        #expect("\(failure)".hasPrefix("edge.test has an HTTPS record in alias mode with the target \".\""))
+    }
+
+    @Test("what nobody awaits, comes twice or comes too late changes nothing")
+    mutating func strays() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
+        #expect(selection.expired().isEmpty)
+        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge))
+        _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
+        #expect(selection.received(Self.answer(Self.found(9)), about: Self.host, using: &generator).isEmpty)
+        #expect(selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator).count == 1)
+        #expect(selection.received(Self.answer(Self.found(3)), about: Self.edge, using: &generator).isEmpty)
+        #expect(selection.failed(Self.error, about: Self.edge).isEmpty)
+        #expect(selection.expired().isEmpty)
+    }
+
+    @Test("when time runs out, what is there is used: answers, then hints, then the name's own addresses")
+    mutating func expired() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let services = Self.bindings(
+            ServiceBinding(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
+            ServiceBinding(priority: 2, target: Self.pool)
+        )
+        _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
+        _ = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
+        let last = selection.expired()
+        #expect(Self.endpoints(last) == [8, 3, 1].map { ServiceEndpoint(address: Self.v4($0)) })
+        guard case .candidates(let candidates) = Self.end(last) else { return }
+        #expect(candidates.missing?.code == .timedOut)
+    }
+
+    @Test("an alias whose target is not answered in time leaves the name's own addresses, as a failure")
+    mutating func expiredAlias() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
+        _ = selection.received(first, about: Self.host, using: &generator)
+        guard case .plain(.failed(let error)) = Self.end(selection.expired()) else {
+            Issue.record("the name's own addresses are what is left")
+            return
+        }
+        #expect(error.code == .timedOut)
+    }
+
+    @Test("of many addresses 16 of a family are kept")
+    mutating func bounds() {
+        var selection = ServiceSelection(host: Self.host, families: .v4)
+        let many = (0..<12).map { Self.v4($0) }
+        let services = Self.bindings(ServiceBinding(priority: 1, port: 444), ServiceBinding(priority: 2, port: 445))
+        let own = Self.answer(.addresses(many, timeToLive: .seconds(60), canonicalName: nil), services: services)
+        let endpoints = Self.endpoints(selection.received(own, about: Self.host, using: &generator))
+        #expect(endpoints?.count == 16)
+        #expect(endpoints?.prefix(12).allSatisfy { $0.port == 444 } == true)
+        #expect(endpoints?.suffix(4).allSatisfy { $0.port == 445 } == true)
+    }
+}

@@ -1,0 +1,150 @@
+import Foundation
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+/// What other processes, crashes and full disks do to a snapshot.
+@Suite("Snapshot on disk in trouble")
+struct DiskSnapshotFailureTests {
+    private let folder: StoreFolder
+
+    init() throws { folder = try StoreFolder() }
+
+    /// As many answers about names of their own as make a file of several pages.
+    private static func answers(_ count: Int, by provider: String) throws -> [StoredResolution] {
+        try (0..<count).map { index in
+            var answer = try StoredResolution.sample("host\(index).test", receivedAt: Int64(-index))
+            answer.provider = provider
+            return answer
+        }
+    }
+
+    @Test("a folder that may not be written is told so, and what was saved stays")
+    func unwritableFolder() async throws {
+        let store = DiskSnapshot(path: folder.file)
+        try await store.save([])
+        let before = try folder.contents
+        #expect(chmod(folder.path, 0o555) == 0)
+        await #expect(processExitsWith: .success) { [path = folder.file as String] in
+            // Nothing is forbidden to root.
+            if geteuid() == 0, chown(path, 65_534, 65_534) != 0 || setuid(65_534) != 0 { exit(3) }
+            let store = DiskSnapshot(path: path)
+            let error = await #expect(throws: ResolutionStoreError.self) { try await store.save([try .sample()]) }
+            #expect(error?.code == .notWritable)
+            #expect(error?.message.contains("Permission denied; the process's user needs the right") == true)
+            let left = try await store.load()
+            #expect(left == [])
+        }
+        #expect(chmod(folder.path, 0o700) == 0)
+        #expect(try folder.contents == before)
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
+    @Test("a disk with no room left is told so, the process lives, and what was saved stays")
+    func fullDisk() async throws {
+        try await DiskSnapshot(path: folder.file).save([try .sample()])
+        let before = try folder.contents
+        await #expect(processExitsWith: .success) { [path = folder.file as String] in
+            // The one kind of "no room" that needs no file system of its own; by default it also sends a deadly SIGXFSZ.
+            var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
+            guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(3) }
+            let store = DiskSnapshot(path: path)
+            let many = try Self.answers(1000, by: "backup")
+            let error = await #expect(throws: ResolutionStoreError.self) { try await store.save(many) }
+            #expect(error?.code == .notWritable)
+            #expect(error?.message.contains("writing: File too large") == true, "\(error?.message ?? "")")
+            let left = try await store.load()
+            #expect(left == [try .sample()])
+        }
+        #expect(try folder.contents == before)
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
+    @Test("a process that is killed while it saves leaves a whole file, old or new")
+    func killed() async throws {
+        let old = try Self.answers(2000, by: "old")
+        let new = try Self.answers(3000, by: "new")
+        let store = DiskSnapshot(path: folder.file)
+        for saves in [0, 1, 3] {
+            try await store.save(old)
+            await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.file as String, saves = saves as Int] in
+                let store = DiskSnapshot(path: path)
+                let answers = try Self.answers(3000, by: "new")
+                for _ in 0..<saves { try await store.save(answers) }
+                async let last: Void = store.save(answers)
+                kill(getpid(), SIGKILL)
+                try await last
+            }
+            let found = try await store.load()
+            #expect(found == new || (found == old && saves == 0))
+        }
+    }
+
+    @Test("temporary files of crashed writers are removed once they are old, and nothing else is")
+    func leftovers() async throws {
+        let old = "answers.snapshot.0123456789abcdef.tmp"
+        let kept = [
+            "answers.snapshot.0123456789abcde.tmp", "answers.snapshot.0123456789ABCDEF.tmp", "answers.snapshot.tmp",
+            "other.0123456789abcdef.tmp", "answers.snapshot.0123456789abcdef.tmp.old",
+        ]
+        for name in [old] + kept { try folder.write([1, 2, 3], to: name) }
+        let directory = "answers.snapshot.fedcba9876543210.tmp"
+        #expect(mkdir("\(folder.path)/\(directory)", 0o700) == 0)
+        let everything = try folder.names
+        let now = WallClock.system.now()
+
+        let soon = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 300_000 })
+        try await soon.save([])
+        #expect(try folder.names == (everything + ["answers.snapshot"]).sorted())
+        let later = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 610_000 })
+        try await later.save([])
+        #expect(try folder.names == (kept + [directory, "answers.snapshot"]).sorted())
+    }
+
+    @Test("two processes that save at once leave one's file or the other's at every moment")
+    func twoWriters() async throws {
+        let reader = DiskSnapshot(path: folder.file)
+        let done = Counter()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            group.addTask { [path = folder.file] in
+                await #expect(processExitsWith: .success) { [path = path as String] in
+                    try await Self.saveOften("one", path)
+                }
+                done.count()
+            }
+            group.addTask { [path = folder.file] in
+                await #expect(processExitsWith: .success) { [path = path as String] in
+                    try await Self.saveOften("two", path)
+                }
+                done.count()
+            }
+            let one = try Self.answers(500, by: "one")
+            let two = try Self.answers(700, by: "two")
+            while done.counted < 2 {
+                let found = try await reader.load()
+                guard found == one || found == two || found.isEmpty else {
+                    Issue.record("\(found.count) answers, by \(Set(found.map(\.provider)))")
+                    break
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(try await reader.load().count >= 500)
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
+    private final class Counter: Sendable {
+        private let number = Lock(0)
+
+        var counted: Int { number.withLock { $0 } }
+
+        func count() { number.withLock { $0 += 1 } }
+    }
+
+    private static func saveOften(_ provider: String, _ path: String) async throws {
+        let store = DiskSnapshot(path: path)
+        let answers = try answers(provider == "one" ? 500 : 700, by: provider)
+        for _ in 0..<40 { try await store.save(answers) }
+    }
+}

@@ -1,0 +1,194 @@
+import Foundation
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Blocking work, one piece after the other")
+struct SerialWorkTests {
+    /// Keeps the bodies of threads until the test runs them.
+    private final class Threads: Sendable {
+        private let bodies = Lock<[@Sendable () -> Void]>([])
+
+        var count: Int { bodies.withLock { $0.count } }
+
+        func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            bodies.withLock { $0.append(body) }
+            return true
+        }
+
+        func runFirst() { bodies.withLock { $0.removeFirst() }() }
+    }
+
+    /// Gives no thread until it is opened.
+    private final class ThreadSupply: Sendable {
+        private let isOpen = Lock(false)
+
+        func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            isOpen.withLock { $0 } && DetachedThread.start(body)
+        }
+
+        func open() { isOpen.withLock { $0 = true } }
+    }
+
+    /// Threads that were started.
+    private final class ThreadNames: Sendable {
+        private let names = Lock<Set<String>>([])
+        var all: Set<String> { names.withLock { $0 } }
+        func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
+    }
+
+    private func store(in folder: StoreFolder, _ work: SerialWork) -> DiskSnapshot {
+        DiskSnapshot(
+            path: folder.file,
+            maximumBytes: 1 << 20,
+            maximumEntries: 10,
+            wallClock: .system,
+            work: work
+        )
+    }
+
+    @Test("saves of one store are carried out in the order of the calls, on one thread, and the last one stays")
+    func order() async throws {
+        let folder = try StoreFolder()
+        let threads = Threads()
+        let work = SerialWork(startThread: threads.start)
+        let store = store(in: folder, work)
+        let answers = try (0..<8).map { [try StoredResolution.sample("host\($0).test")] }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for (index, list) in answers.enumerated() {
+                group.addTask { try await store.save(list) }
+                while work.waitingCount <= index, !Task.isCancelled { await Task.yield() }
+            }
+            #expect(threads.count == 1)
+            threads.runFirst()
+            try await group.waitForAll()
+        }
+        #expect(threads.count == 0)
+        #expect(try await DiskSnapshot(path: folder.file).load() == answers[7])
+    }
+
+    @Test("many saves at once from many tasks leave the file of one of them")
+    func storm() async throws {
+        let folder = try StoreFolder()
+        let store = DiskSnapshot(path: folder.file)
+        let answers = try (0..<50).map { [try StoredResolution.sample("host\($0).test")] }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for list in answers {
+                group.addTask { try await store.save(list) }
+                group.addTask { _ = try await store.load() }
+            }
+            try await group.waitForAll()
+        }
+        let found = try await store.load()
+        #expect(answers.contains(found))
+        #expect(try folder.names == ["answers.snapshot"])
+    }
+
+    @Test("a cancelled caller returns at once, although the disk hangs, and the others get theirs")
+    func cancellation() async throws {
+        let threads = Threads()
+        let work = SerialWork(startThread: threads.start)
+        let first = Task { try await work.run { 1 } }
+        while work.waitingCount < 1, !Task.isCancelled { await Task.yield() }
+        let second = Task { try await work.run { 2 } }
+        while work.waitingCount < 2, !Task.isCancelled { await Task.yield() }
+        first.cancel()
+        await #expect(throws: CancellationError.self) { try await first.value }
+        threads.runFirst()
+        #expect(try await second.value == 2)
+        let late = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await work.run { 3 }
+        }
+        await #expect(throws: CancellationError.self) { try await late.value }
+        #expect(work.waitingCount == 0)
+    }
+
+    @Test("a deadline ends the wait although the work hangs; one that has passed begins nothing")
+    func deadline() async throws {
+        let threads = Threads()
+        let clock = FakeTimeSource()
+        let deadline = clock.now() + .seconds(30)
+        let work = SerialWork(startThread: threads.start)
+        let call = Task { try await work.run(until: deadline, on: clock) { 1 } }
+        await clock.sleepers(atLeast: 1)
+        while threads.count < 1, !Task.isCancelled { await Task.yield() }
+        clock.advance(by: .seconds(30))
+        await #expect(throws: SerialWork.Overdue.self) { try await call.value }
+        threads.runFirst()
+        await #expect(throws: SerialWork.Overdue.self) { try await work.run(until: deadline, on: clock) { 1 } }
+        #expect(threads.count == 0)
+    }
+
+    @Test("a system that gives no thread is an error of the store, and the next call tries again")
+    func noThread() async throws {
+        let folder = try StoreFolder()
+        let supply = ThreadSupply()
+        let work = SerialWork(startThread: supply.start)
+        let store = store(in: folder, work)
+        for (code, call) in [
+            (ResolutionStoreError.Code.notReadable, { _ = try await store.load() }),
+            (.notWritable, { try await store.save([]) }),
+        ] as [(ResolutionStoreError.Code, () async throws -> Void)] {
+            let error = await #expect(throws: ResolutionStoreError.self) { try await call() }
+            #expect(error?.code == code)
+            #expect(error?.message.contains("no thread") == true)
+        }
+        supply.open()
+        try await store.save([])
+        #expect(try await store.load() == [])
+    }
+
+    @Test(
+        "a task's steps are work like any other, and others may come between; without a thread they are done elsewhere"
+    )
+    func taskSteps() async throws {
+        @Sendable func thread() -> String {
+            (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/thread-self")) ?? ""
+        }
+        let own = ThreadNames()
+        let work = SerialWork { body in
+            DetachedThread.start {
+                own.add(thread())
+                body()
+            }
+        }
+        let seen = try await work.perform {
+            var seen = [thread()]
+            await Task.yield()
+            seen.append(thread())
+            // Its own thread is free for that.
+            seen.append(try await work.run { thread() })
+            return seen
+        }
+        #expect(own.all.isSuperset(of: seen), "\(seen)")
+        await #expect(throws: CancellationError.self) {
+            try await work.perform {
+                await Task.yield()
+                throw CancellationError()
+            }
+        }
+        let none = SerialWork(startThread: { _ in false })
+        let value = try await none.perform {
+            await Task.yield()
+            return 1
+        }
+        #expect(value == 1)
+    }
+
+    @Test("the queue asks for one thread while there is work, and for another after it ended")
+    func queue() {
+        var queue = WorkQueue<Int>()
+        #expect(queue.submit(1) == .startThread)
+        #expect(queue.submit(2) == .none)
+        #expect(queue.next() == 1)
+        #expect(queue.submit(3) == .none)
+        #expect([queue.next(), queue.next(), queue.next()] == [2, 3, nil])
+        #expect(queue.submit(4) == .startThread)
+        #expect(queue.submit(5) == .none)
+        #expect(queue.threadDidNotStart() == [4, 5])
+        #expect(queue.submit(6) == .startThread)
+    }
+}

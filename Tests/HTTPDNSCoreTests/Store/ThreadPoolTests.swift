@@ -1,0 +1,62 @@
+import Dispatch
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Bounded threads", .timeLimit(.minutes(10)))
+struct ThreadPoolTests {
+    /// Threads that a test starts by hand.
+    private final class Threads: Sendable {
+        private let state = Lock((bodies: [@Sendable () -> Void](), allowed: 0, asked: 0))
+
+        init(allowed: Int) { state.withLock { $0.allowed = allowed } }
+
+        var asked: Int { state.withLock { $0.asked } }
+
+        func start(_ body: @escaping @Sendable () -> Void) -> Bool {
+            state.withLock { state in
+                state.asked += 1
+                guard state.allowed > 0 else { return false }
+                state.allowed -= 1
+                state.bodies.append(body)
+                return true
+            }
+        }
+
+        func allow(_ count: Int) { state.withLock { $0.allowed += count } }
+
+        /// Lets the oldest thread run to its end.
+        func runFirst() { state.withLock { $0.bodies.removeFirst() }() }
+    }
+
+    @Test("Work starts a thread each up to the limit, and waits for those beyond it")
+    func limit() {
+        let threads = Threads(allowed: .max)
+        let pool = ThreadPool(limit: 2, startThread: threads.start)
+        let done = Lock<[Int]>([])
+        for number in 0..<5 { #expect(pool.start { done.withLock { $0.append(number) } }) }
+        #expect(threads.asked == 2 && pool.waitingCount == 5)
+        threads.runFirst()
+        #expect(done.withLock { $0 } == [0, 1, 2, 3, 4])
+        threads.runFirst()
+        // Both have ended: the next work has a thread of its own.
+        #expect(pool.start {} && threads.asked == 3)
+    }
+
+    @Test("A system without threads refuses work only while the pool has none")
+    func noThread() {
+        let threads = Threads(allowed: 1)
+        let pool = ThreadPool(limit: 2, startThread: threads.start)
+        let done = Lock(0)
+        #expect(pool.start { done.withLock { $0 += 1 } })
+        #expect(pool.start { done.withLock { $0 += 1 } } && threads.asked == 2)
+        threads.runFirst()
+        #expect(done.withLock { $0 } == 2)
+        #expect(!pool.start { done.withLock { $0 += 1 } } && pool.waitingCount == 0)
+        threads.allow(1)
+        #expect(pool.start { done.withLock { $0 += 1 } })
+        threads.runFirst()
+        #expect(done.withLock { $0 } == 3)
+    }
+}

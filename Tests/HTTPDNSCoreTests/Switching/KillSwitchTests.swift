@@ -1,0 +1,113 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Kill switch")
+struct KillSwitchTests {
+    private typealias Origin = KillSwitch.Origin
+
+    private func pattern(_ text: String) throws -> KillSwitch.Scope { .route(try HostPattern(text)) }
+
+    /// Whose word `turnOn` takes back.
+    @Test(
+        "an operator takes back an operator's word, file and environment their own",
+        arguments: Origin.allCases,
+        Origin.allCases
+    )
+    func origins(off: KillSwitch.Origin, on: KillSwitch.Origin) {
+        let operators: Set<KillSwitch.Origin> = [.api, .socket]
+        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+        killSwitch.turnOff(by: off)
+        #expect(!killSwitch.isOn && !killSwitch.isFullyOn)
+        killSwitch.turnOn(by: on)
+        let isTakenBack = off == on || operators.contains(off) && operators.contains(on)
+        #expect(killSwitch.isOn == isTakenBack)
+        #expect(killSwitch.offs.map(\.origin) == (isTakenBack ? [] : [off]))
+    }
+
+    @Test("it is on when nobody has it off; each turn that changes something counts, and others do not")
+    func generations() throws {
+        let time = FakeTimeSource()
+        let killSwitch = KillSwitch(timeSource: time)
+        #expect(killSwitch.isOn && killSwitch.offs.isEmpty && killSwitch.generation == 0)
+        let first = time.now()
+        killSwitch.turnOff(by: .file)
+        time.advance(by: .seconds(5))
+        killSwitch.turnOff(by: .api)
+        killSwitch.turnOff(by: .file)
+        killSwitch.turnOff(try pattern("b.test"))
+        killSwitch.turnOff(try pattern("*.a.test"))
+        #expect(killSwitch.generation == 4)
+        #expect(killSwitch.offs.map(\.scope.description) == ["everything", "everything", "*.a.test", "b.test"])
+        #expect(killSwitch.offs.map(\.origin) == [.file, .api, .api, .api])
+        #expect(killSwitch.offs.first?.since == first && killSwitch.offs.last?.since == first + .seconds(5))
+        killSwitch.turnOn(by: .api)
+        #expect(!killSwitch.isOn)
+        killSwitch.turnOn(by: .file)
+        #expect(killSwitch.isOn && !killSwitch.isFullyOn, "single routes stay off")
+        killSwitch.turnOn(by: .file)
+        #expect(killSwitch.generation == 6)
+        killSwitch.turnOn(try pattern("b.test"))
+        killSwitch.turnOn(try pattern("*.a.test"), by: .socket)
+        #expect(killSwitch.isFullyOn && killSwitch.offs.isEmpty)
+    }
+
+    struct Case: Sendable, CustomTestStringConvertible {
+        var off: [String]
+        var host: String
+        var route: String?
+        var isOff: Bool
+        var testDescription: String { "\(host) by \(route ?? "no route"), off: \(off)" }
+    }
+
+    @Test(
+        "a pattern that is off decides as a route with it does, and a closer route stays on",
+        arguments: [
+            Case(off: ["*.shop.test"], host: "img.shop.test", route: "*.shop.test", isOff: true),
+            Case(off: ["*.shop.test"], host: "a.img.shop.test", route: "*.shop.test", isOff: true),
+            Case(off: ["*.shop.test"], host: "shop.test", route: nil, isOff: false),
+            Case(off: ["*.shop.test"], host: "pay.shop.test", route: "pay.shop.test", isOff: false),
+            Case(off: ["*.shop.test"], host: "a.img.shop.test", route: "*.img.shop.test", isOff: false),
+            Case(off: ["pay.shop.test"], host: "pay.shop.test", route: "*.shop.test", isOff: true),
+            Case(off: ["pay.shop.test"], host: "img.shop.test", route: "*.shop.test", isOff: false),
+            Case(off: ["*"], host: "img.shop.test", route: nil, isOff: true),
+            Case(off: ["*"], host: "img.shop.test", route: "*", isOff: true),
+            Case(off: ["*"], host: "img.shop.test", route: "*.shop.test", isOff: false),
+            Case(off: ["*"], host: "db", route: nil, isOff: false),
+            Case(off: ["db"], host: "db", route: nil, isOff: true),
+        ]
+    )
+    func patterns(row: Case) throws {
+        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+        for text in row.off { killSwitch.turnOff(try pattern(text)) }
+        let off = killSwitch.off(for: try HostName(row.host), decidedBy: try row.route.map { try HostPattern($0) })
+        #expect((off != nil) == row.isOff)
+    }
+
+    @Test("who watches is told what went off or on, once for each turn, and not of turns that change nothing")
+    func changes() throws {
+        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+        let seen = Lock<[String]>([])
+        killSwitch.onChange { change in
+            // Outside of all locks: it can be asked.
+            _ = killSwitch.offs
+            let what = change.scopes.map(\.description).joined(separator: "+")
+            seen.withLock { $0.append("\(change.isOff ? "off" : "on") \(what) \(change.origin.rawValue)") }
+        }
+        killSwitch.turnOff(by: .socket)
+        killSwitch.turnOff(by: .api)
+        killSwitch.turnOff(by: .api)
+        killSwitch.turnOn(by: .api)
+        killSwitch.setFile([.everything, try pattern("a.test")])
+        killSwitch.setFile([try pattern("b.test")], keeping: true)
+        killSwitch.setFile([try pattern("b.test")])
+        #expect(
+            seen.withLock { $0 } == [
+                "off everything socket", "on everything api", "off everything+a.test file", "off b.test file",
+                "on everything+a.test file",
+            ]
+        )
+    }
+}

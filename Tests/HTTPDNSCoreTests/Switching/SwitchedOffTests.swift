@@ -1,0 +1,282 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("A resolver that is switched off", .timeLimit(.minutes(10)))
+struct SwitchedOffTests {
+    private static let systemAddress = IPAddress(v4: 203, 0, 113, 99)
+
+    /// `img.shop.test` at the provider, `map.shop.test` mapped; the system knows both at 203.0.113.99.
+    private func fixture(
+        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+    ) throws -> ResolverFixture {
+        let fixture = try ResolverFixture {
+            $0.mappings = [
+                try MappingKey("map.shop.test"): .addresses(["203.0.113.7"]),
+                try MappingKey("alias.test"): .via("img.shop.test"),
+            ]
+            $0.routes = [
+                Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none)),
+                Route(.exact(try HostName("pay.shop.test")), .providers(["doh"], fallback: .none)),
+            ]
+            try change(&$0)
+        }
+        for name in ["img.shop.test", "pay.shop.test"] { try fixture.say(["203.0.113.1"], about: name) }
+        for name in ["img.shop.test", "map.shop.test", "pay.shop.test"] {
+            try fixture.system.say(.success([Self.systemAddress]), about: HostName(name))
+        }
+        return fixture
+    }
+
+    @Test("off: mappings, cached answers and providers are passed over; on: what is fresh serves again at once")
+    func everything() async throws {
+        let fixture = try fixture()
+        #expect(try await fixture.resolve("img.shop.test").addresses == ["203.0.113.1"])
+        fixture.resolver.killSwitch.turnOff()
+        for name in ["img.shop.test", "map.shop.test"] {
+            let resolution = try await fixture.resolve(name)
+            #expect(resolution.addresses == ["203.0.113.99"])
+            #expect(resolution.source == .system && resolution.rule == nil && resolution.route == nil)
+            #expect(resolution.bypass == .switchedOff)
+            #expect(resolution.switchedOff?.origin == .api && resolution.switchedOff?.scope == .everything)
+        }
+        #expect(try fixture.immediate("img.shop.test")?.bypass == .switchedOff, "out of the cache too")
+        #expect(try fixture.immediate("203.0.113.5")?.source == .literal)
+        let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 9), port: 1)
+        #expect(try fixture.immediate("img.shop.test") { $0.pinnedTo = [endpoint] }?.source == .request)
+        #expect(fixture.provider.queries.count == 1)
+        #expect(fixture.resolver.counters.switchedOff == 3)
+
+        fixture.resolver.killSwitch.turnOn()
+        let back = try #require(try fixture.immediate("img.shop.test"))
+        #expect(back.addresses == ["203.0.113.1"] && back.isCached && back.bypass == nil && back.switchedOff == nil)
+        #expect(try fixture.immediate("map.shop.test")?.source == .mapping)
+        #expect(fixture.provider.queries.count == 1)
+        #expect(fixture.resolver.counters.switchedOff == 3)
+    }
+
+    @Test("a name that neither is known to the system nor on fails, and says that it is switched off")
+    func unknown() async throws {
+        let fixture = try ResolverFixture()
+        try fixture.say(["203.0.113.1"], about: "only.test")
+        fixture.resolver.killSwitch.turnOff(by: .environment)
+        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("only.test") }
+        #expect(error?.code == .nameNotFound)
+        #expect(error?.hint == "it is switched off, so mappings and providers were passed over")
+        #expect(fixture.resolver.counters.switchedOff == 1)
+    }
+
+    @Test("one route off leaves the others on, also behind via rules")
+    func oneRoute() async throws {
+        let fixture = try fixture()
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")), by: .socket)
+        #expect(try await fixture.resolve("img.shop.test").source == .system)
+        #expect(try await fixture.resolve("map.shop.test").source == .system)
+        #expect(try await fixture.resolve("pay.shop.test").source == .provider)
+        let alias = try await fixture.resolve("alias.test")
+        #expect(alias.source == .system && alias.bypass == .switchedOff)
+        #expect(alias.rule?.via.map(\.description) == ["img.shop.test"])
+        #expect(fixture.resolver.killSwitch.isOn)
+        #expect(fixture.resolver.counters.switchedOff == 3)
+    }
+
+    @Test("a route that the settings have off is off by the file, and on again by a reload alone")
+    func byFile() async throws {
+        let fixture = try fixture { $0.routes[0].isEnabled = false }
+        #expect(fixture.resolver.killSwitch.offs.map(\.origin) == [.file])
+        #expect(try await fixture.resolve("img.shop.test").source == .system)
+        fixture.resolver.killSwitch.turnOn(.route(try HostPattern("*.shop.test")))
+        #expect(try await fixture.resolve("img.shop.test").source == .system)
+        var settings = fixture.settings
+        settings.routes[0].isEnabled = true
+        try fixture.resolver.reload(settings)
+        #expect(fixture.resolver.killSwitch.offs.isEmpty)
+        #expect(try await fixture.resolve("img.shop.test").source == .provider)
+        settings.routes[0].isEnabled = false
+        try fixture.resolver.reload(settings)
+        #expect(try await fixture.resolve("img.shop.test").source == .system)
+    }
+
+    @Test("A question that waits for a provider when it is switched off takes the system path", .timeLimit(.minutes(1)))
+    func whileWaiting() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        async let waiting = fixture.resolve("img.shop.test")
+        await fixture.provider.queries(atLeast: 1)
+        fixture.resolver.killSwitch.turnOff()
+        #expect(try await waiting.source == .system)
+        fixture.provider.release()
+    }
+
+    @Test("One route switched off leaves the questions that wait for others alone")
+    func othersWhileWaiting() async throws {
+        let fixture = try fixture()
+        fixture.provider.hold()
+        async let off = fixture.resolve("img.shop.test")
+        async let on = fixture.resolve("pay.shop.test")
+        await fixture.provider.queries(atLeast: 2)
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        #expect(try await off.source == .system)
+        fixture.provider.release()
+        #expect(try await on.source == .provider)
+    }
+
+    @Test("Names in use are looked up on the system path when they are switched off, and no others")
+    func lookedUpAhead() async throws {
+        let fixture = try fixture()
+        _ = try await fixture.resolve("img.shop.test")
+        _ = try await fixture.resolve("pay.shop.test")
+        var listener = fixture.resolver.listener
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        await listener.wait(for: .answered)
+        let resolution = try #require(try fixture.immediate("img.shop.test"))
+        #expect(resolution.addresses == ["203.0.113.99"] && resolution.isCached)
+        #expect(fixture.system.questions.map(\.description) == ["img.shop.test"])
+        #expect(try fixture.immediate("pay.shop.test")?.source == .provider)
+    }
+
+    /// 200 names with a provider's addresses, all switched off, with their lookups ahead under way.
+    private func lookingAhead() async throws -> ResolverFixture {
+        let fixture = try ResolverFixture()
+        for number in 0..<200 {
+            try fixture.say(["203.0.113.1"], about: "n\(number).test")
+            try fixture.system.say(.success([Self.systemAddress]), about: HostName("n\(number).test"))
+            _ = try await fixture.resolve("n\(number).test")
+        }
+        fixture.system.hold()
+        fixture.resolver.killSwitch.turnOff()
+        await fixture.system.questions(atLeast: 32)
+        return fixture
+    }
+
+    /// Long enough for lookups that should not be begun.
+    private func settle() async throws {
+        for _ in 0..<1000 { await Task.yield() }
+        try await Task.sleep(for: .milliseconds(50))
+    }
+
+    @Test("Looking up ahead leaves half of the threads to other names")
+    func lookAheadWidth() async throws {
+        let fixture = try await lookingAhead()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+        fixture.system.release()
+        await fixture.system.questions(atLeast: 200)
+    }
+
+    @Test("A shutdown ends the lookups ahead")
+    func lookAheadAndShutdown() async throws {
+        let fixture = try await lookingAhead()
+        await fixture.resolver.shutdown()
+        fixture.system.release()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+    }
+
+    @Test("Names that are switched on again are not looked up ahead")
+    func lookAheadAndSwitchOn() async throws {
+        let fixture = try await lookingAhead()
+        fixture.resolver.killSwitch.turnOn()
+        fixture.system.release()
+        try await settle()
+        #expect(fixture.system.questions.count == 32)
+    }
+
+    @Test("The newest turn of the switch alone looks up ahead")
+    func lookAheadTwice() async throws {
+        let fixture = try await lookingAhead()
+        fixture.resolver.killSwitch.turnOn()
+        fixture.resolver.killSwitch.turnOff()
+        try await settle()
+        #expect(fixture.system.questions.count == 32, "both runs share the lookups under way")
+        fixture.system.release()
+        await fixture.system.questions(atLeast: 200)
+        try await settle()
+        #expect(Set(fixture.system.questions).count == 200 && fixture.system.questions.count == 200)
+    }
+
+    @Test("A name switched off moves the questions of its via rules, and no others", .timeLimit(.minutes(1)))
+    func viaWhileWaiting() async throws {
+        let fixture = try fixture()
+        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        fixture.provider.hold()
+        async let alias = fixture.resolve("alias.test")
+        await fixture.provider.queries(atLeast: 1)
+        async let target = fixture.resolve("img.shop.test")
+        while fixture.resolver.counters.joined < 1, !Task.isCancelled { await Task.yield() }
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        #expect(try await alias.source == .system)
+        fixture.provider.release()
+        #expect(try await target.source == .provider)
+        #expect(fixture.provider.queries.count == 1)
+    }
+
+    @Test("The names of via rules are looked up ahead when they are switched off", .timeLimit(.minutes(1)))
+    func viaLookedUpAhead() async throws {
+        let fixture = try fixture()
+        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        _ = try await fixture.resolve("alias.test")
+        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        await fixture.system.questions(atLeast: 1)
+        #expect(fixture.system.questions.map(\.description) == ["alias.test"])
+    }
+
+    @Test("A question meets the switch at whatever moment it turns", .timeLimit(.minutes(1)), arguments: 1...8)
+    func turnsWhileDeciding(reading: Int) async throws {
+        let clock = TurningClock(at: reading)
+        let fixture = try fixture { $0.timeSource = clock }
+        fixture.provider.hold()
+        clock.onTurn { fixture.resolver.killSwitch.turnOff() }
+        async let waiting = fixture.resolve("img.shop.test")
+        while !clock.hasTurned, fixture.provider.queries.isEmpty, !Task.isCancelled { await Task.yield() }
+        fixture.resolver.killSwitch.turnOff()
+        #expect(try await waiting.source == .system)
+        fixture.provider.release()
+    }
+
+    @Test("turns of the switch are told, with who turned it")
+    func events() async throws {
+        let fixture = try fixture()
+        var listener = fixture.resolver.listener
+        fixture.resolver.killSwitch.turnOff(by: .socket)
+        let off = await listener.wait(for: .switchedOff)
+        #expect(off?.code == "socket" && off?.message == "everything")
+        fixture.resolver.killSwitch.turnOn(by: .socket)
+        #expect(await listener.wait(for: .switchedOn)?.message == "everything")
+    }
+}
+
+/// A clock that stands still, and calls a function when it is read for the nth time from then on.
+private final class TurningClock: TimeSource {
+    private struct State: Sendable {
+        var left: Int
+        var action: (@Sendable () -> Void)?
+        var hasTurned = false
+    }
+
+    private let clock = FakeTimeSource()
+    private let state: Lock<State>
+
+    init(at reading: Int) { state = Lock(State(left: reading)) }
+
+    var hasTurned: Bool { state.withLock { $0.hasTurned } }
+
+    func onTurn(_ action: @escaping @Sendable () -> Void) { state.withLock { $0.action = action } }
+
+    func now() -> MonotonicTime {
+        let action = state.withLock { state -> (@Sendable () -> Void)? in
+            guard state.action != nil else { return nil }
+            state.left -= 1
+            guard state.left == 0 else { return nil }
+            return state.action
+        }
+        if let action {
+            action()
+            state.withLock { $0.hasTurned = true }
+        }
+        return clock.now()
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws { try await clock.sleep(until: deadline) }
+}

@@ -1,0 +1,273 @@
+import Dispatch
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+
+@Suite("System resolver", .timeLimit(.minutes(10)))
+struct SystemResolverTests {
+    private let host: HostName
+    private let time = StoppedTime()
+
+    init() throws { host = try HostName("one.test") }
+
+    private func resolver(
+        threads: Int = 1,
+        growingTo maximum: Int? = nil,
+        abandoned: Int = 1,
+        _ lookUp: @escaping SystemResolver.LookUpFunction
+    ) -> SystemResolver {
+        SystemResolver(
+            threads: threads,
+            maximumThreads: maximum ?? threads,
+            maximumAbandoned: abandoned,
+            time: time,
+            lookUp: lookUp
+        )
+    }
+
+    private func code(
+        _ resolver: SystemResolver,
+        _ host: HostName,
+        _ families: AddressFamilies = .both
+    ) async -> SystemResolverError.Code? {
+        do {
+            _ = try await resolver.resolve(host, families: families, timeLimit: .seconds(1))
+            return nil
+        } catch {
+            return error.code
+        }
+    }
+
+    @Test("the addresses come back in their order, and the threads end")
+    func addresses() async throws {
+        let expected = [IPAddress(family: .v6, high: 0, low: 1), loopback2, IPAddress(v4: 127, 0, 0, 1)]
+        let resolver = resolver { _, _ in .success(expected) }
+        let addresses = try await resolver.resolve(host, families: .both, timeLimit: .seconds(1))
+        #expect(addresses == expected)
+        while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
+        #expect(resolver.threads.abandoned == 0)
+    }
+
+    @Test("addresses of a family that was not asked for are left out, and none left is an error")
+    func families() async throws {
+        let resolver = resolver { _, _ in .success([loopback2]) }
+        #expect(try await resolver.resolve(host, families: .v4, timeLimit: .seconds(1)) == [loopback2])
+        #expect(await code(resolver, host, .v6) == .noAddresses)
+    }
+
+    @Test("a failed look-up throws its error")
+    func failure() async {
+        let resolver = resolver { _, _ in .failure(SystemResolverError(code: .nameNotFound, message: "no")) }
+        #expect(await code(resolver, host) == .nameNotFound)
+    }
+
+    @Test("a hanging look-up is left behind at the deadline, and the next one gets a thread of its own")
+    func deadline() async throws {
+        let gate = ThreadGate()
+        let hanging = try HostName("hanging.test")
+        let resolver = resolver { host, _ in
+            if host == hanging { gate.wait() }
+            return .success([loopback2])
+        }
+        let host = self.host
+        async let first = code(resolver, hanging)
+        await gate.waiting(1)
+        async let second = resolver.resolve(host, families: .both, timeLimit: .seconds(9))
+        time.advance(by: .seconds(1))
+        #expect(await first == .timedOut)
+        #expect(try await second == [loopback2])
+        #expect(resolver.threads.abandoned == 1)
+        gate.open()
+        while resolver.threads.abandoned > 0 || resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test("a hanging look-up ends at once when its task is cancelled, and no other does")
+    func cancellation() async throws {
+        let gate = ThreadGate()
+        let resolver = resolver(threads: 2) { _, _ in
+            gate.wait()
+            return .success([loopback2])
+        }
+        let host = self.host
+        let cancelled = Task { await code(resolver, host) }
+        async let other = resolver.resolve(host, families: .both, timeLimit: .seconds(1))
+        await gate.waiting(2)
+        cancelled.cancel()
+        #expect(await cancelled.value == .cancelled)
+        gate.open()
+        #expect(try await other == [loopback2])
+    }
+
+    @Test("a task that is cancelled already starts no look-up")
+    func cancelledBefore() async {
+        let calls = Lock(0)
+        let resolver = resolver { _, _ in
+            calls.withLock { $0 += 1 }
+            return .success([loopback2])
+        }
+        let host = self.host
+        let task = Task {
+            while !Task.isCancelled { await Task.yield() }
+            return await code(resolver, host)
+        }
+        task.cancel()
+        #expect(await task.value == .cancelled)
+        #expect(calls.withLock { $0 } == 0)
+        #expect(resolver.threads.active == 0)
+    }
+
+    @Test("Any number of lookups wait for a thread, each for its own time limit")
+    func manyWait() async throws {
+        let resolver = resolver(threads: 2) { _, _ in .success([loopback2]) }
+        let host = self.host
+        let found = try await withThrowingTaskGroup(of: Int.self) { group in
+            for _ in 0..<2_000 {
+                group.addTask { try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)).count }
+            }
+            return try await group.reduce(0, +)
+        }
+        #expect(found == 2_000)
+    }
+
+    @Test("A lookup that no thread came for in time fails as overloaded, and not as timed out")
+    func overloaded() async throws {
+        let gate = ThreadGate()
+        let resolver = resolver { _, _ in
+            gate.wait()
+            return .success([loopback2])
+        }
+        let host = self.host
+        async let first = resolver.resolve(host, families: .both, timeLimit: .seconds(9))
+        await gate.waiting(1)
+        async let second = code(resolver, host)
+        while resolver.queuedLookUps < 1, !Task.isCancelled { await Task.yield() }
+        time.advance(by: .seconds(1))
+        #expect(await second == .overloaded)
+        gate.open()
+        #expect(try await first == [loopback2])
+    }
+
+    @Test("While lookups wait, threads are added up to the maximum")
+    func growth() async throws {
+        let gate = ThreadGate()
+        let resolver = resolver(threads: 2, growingTo: 5) { _, _ in
+            gate.wait()
+            return .success([loopback2])
+        }
+        let host = self.host
+        let tasks = (0..<9).map { _ in
+            Task { try await resolver.resolve(host, families: .both, timeLimit: .seconds(60)) }
+        }
+        await gate.waiting(2)
+        while resolver.queuedLookUps < 7, !Task.isCancelled { await Task.yield() }
+        #expect(gate.count == 2, "no lookup has waited yet")
+        // The clock moves only here; the task that watches the queue may not sleep yet.
+        while gate.count < 5 {
+            time.advance(by: SystemResolver.growthDelay)
+            for _ in 0..<100 { await Task.yield() }
+        }
+        #expect(resolver.threads.active == 5)
+        gate.open()
+        for task in tasks { #expect(try await task.value == [loopback2]) }
+        while resolver.threads.active > 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test("no more threads hang than workers and abandoned ones, however many look-ups are given up")
+    func boundedThreads() async throws {
+        let gate = ThreadGate()
+        let resolver = resolver(threads: 2, abandoned: 3) { _, _ in
+            gate.wait()
+            return .success([loopback2])
+        }
+        let host = self.host
+        // Every round leaves all that runs behind; after five of them no thread can be left to give.
+        for _ in 0..<5 {
+            let tasks = (0..<8).map { _ in Task { await code(resolver, host) } }
+            while resolver.threads.active < 2 || gate.count < resolver.threads.active + resolver.threads.abandoned {
+                await Task.yield()
+            }
+            for task in tasks { task.cancel() }
+            for task in tasks { #expect(await task.value == .cancelled) }
+            #expect(gate.count <= 5)
+        }
+        #expect(gate.count == 5)
+        #expect(resolver.threads.abandoned == 3)
+        gate.open()
+        while resolver.threads.active + resolver.threads.abandoned > 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await resolver.resolve(host, families: .both, timeLimit: .seconds(1)) == [loopback2])
+    }
+
+    @Test("without a thread from the system the look-up throws overloaded")
+    func noThread() async throws {
+        let resolver = SystemResolver(
+            threads: 1,
+            maximumThreads: 1,
+            maximumAbandoned: 1,
+            time: time,
+            lookUp: { _, _ in .success([loopback2]) },
+            startThread: { _ in false }
+        )
+        #expect(await code(resolver, host) == .overloaded)
+        #expect(resolver.threads.active == 0)
+    }
+
+    @Test("a time limit of zero throws timedOut without a look-up")
+    func noTime() async throws {
+        let resolver = resolver { _, _ in .success([loopback2]) }
+        let error = await #expect(throws: SystemResolverError.self) {
+            try await resolver.resolve(host, families: .both, timeLimit: .zero)
+        }
+        #expect(error?.code == .timedOut)
+        #expect(resolver.threads.active == 0)
+    }
+}
+
+@Suite("getaddrinfo", .timeLimit(.minutes(10)))
+struct AddressInfoTests {
+    @Test("localhost is found in the hosts file, each address once")
+    func localhost() async throws {
+        let addresses = try await SystemResolver().resolve(
+            try HostName("localhost"),
+            families: .v4,
+            timeLimit: .seconds(30)
+        )
+        #expect(addresses == [IPAddress(v4: 127, 0, 0, 1)])
+    }
+
+    @Test("a name that cannot be is an error that names it, and says what to do")
+    func unknownName() async throws {
+        // .invalid never resolves (RFC 6761 section 6.4); without a name server it cannot be asked for.
+        let host = try HostName("nothing.invalid")
+        let error = await #expect(throws: SystemResolverError.self) {
+            try await SystemResolver().resolve(host, families: .both, timeLimit: .seconds(30))
+        }
+        let code = try #require(error?.code)
+        #expect([.nameNotFound, .noAddresses, .failed, .timedOut].contains(code))
+        #expect(error?.message.contains("nothing.invalid") == true)
+        #expect(error?.message.contains("/etc/resolv.conf") == true || error?.message.contains("mapping") == true)
+    }
+}
+
+/// Holds threads until it is opened, and counts them.
+final class ThreadGate: Sendable {
+    private let waiters = Lock(0)
+    private let semaphore = DispatchSemaphore(value: 0)
+
+    /// Blocks the thread, which is one of the resolver's own.
+    func wait() {
+        waiters.withLock { $0 += 1 }
+        semaphore.wait()
+        // One opening lets all of them through, one after the other.
+        semaphore.signal()
+    }
+
+    func open() { semaphore.signal() }
+
+    var count: Int { waiters.withLock { $0 } }
+
+    func waiting(_ count: Int) async {
+        while self.count < count, !Task.isCancelled { await Task.yield() }
+    }
+}

@@ -1,0 +1,270 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("A provider's health")
+struct MemberHealthTests {
+    /// A provider's health with a clock and numbers for queries.
+    private struct Subject {
+        var health: MemberHealth
+        var now: MonotonicTime
+        private var lastQuery: UInt64 = 0
+
+        init() {
+            now = FakeTimeSource().now()
+            health = MemberHealth(hedgeAfter: .milliseconds(50), attemptLimit: .seconds(1), at: now)
+        }
+
+        var standing: MemberHealth.Standing { health.standing(at: now) }
+        var restLeft: Duration? { health.rest.map { $0.until - now } }
+
+        mutating func pass(_ duration: Duration) { now = now + duration }
+
+        mutating func send() -> (id: UInt64, at: MonotonicTime) {
+            lastQuery += 1
+            health.sent(lastQuery, isProbe: standing == .probeDue, at: now)
+            return (lastQuery, now)
+        }
+
+        mutating func succeed(_ query: (id: UInt64, at: MonotonicTime)) {
+            health.succeeded(query.id, latency: now - query.at, at: now)
+        }
+
+        mutating func fail(
+            _ query: (id: UInt64, at: MonotonicTime),
+            _ code: ProviderError.Code = .httpStatus,
+            about host: String = "img.test",
+            retryAfter: Duration? = nil,
+            limit: Duration = .seconds(1),
+            jitter: UInt64 = 1000
+        ) throws {
+            health.failed(
+                query.id,
+                ProviderError(code: code, message: "why", retryAfter: retryAfter),
+                about: try HostName(host),
+                sentAt: query.at,
+                limit: limit,
+                jitter: jitter,
+                at: now
+            )
+        }
+    }
+
+    @Test("it is suspect while a query is unanswered for longer than the hedge delay, until it says anything")
+    func suspects() {
+        var subject = Subject()
+        let first = subject.send()
+        subject.pass(.milliseconds(50))
+        #expect(subject.standing == .healthy)
+        subject.pass(.milliseconds(1))
+        #expect(subject.standing == .suspect)
+        let second = subject.send()
+        subject.succeed(second)
+        #expect(subject.standing == .healthy)
+        // The first is still owed, but the provider spoke since.
+        subject.pass(.seconds(1))
+        #expect(subject.standing == .healthy)
+        subject.succeed(first)
+        #expect(subject.standing == .healthy)
+    }
+
+    @Test("a query is overdue after eight usual times, where others are answered")
+    func overdue() throws {
+        var subject = Subject()
+        func isOverdue(_ query: (id: UInt64, at: MonotonicTime), after time: Duration) -> Bool {
+            subject.health.isOverdue(sentAt: query.at, at: query.at + time)
+        }
+        let first = subject.send()
+        #expect(!isOverdue(first, after: .milliseconds(999)) && isOverdue(first, after: .seconds(1)))
+        for _ in 0..<5 { subject.succeed(subject.send()) }
+        #expect(!isOverdue(first, after: .milliseconds(999)), "the process may have been stopped since")
+        subject.pass(.milliseconds(125))
+        subject.succeed(subject.send())
+        #expect(!isOverdue(first, after: .milliseconds(249)) && isOverdue(first, after: .milliseconds(250)))
+
+        // Where answers take 900 ms, two seconds are nothing special.
+        for _ in 0..<200 {
+            let query = subject.send()
+            subject.pass(.milliseconds(900))
+            subject.succeed(query)
+        }
+        let usual = try #require(subject.health.latency.percentile95) * 8
+        #expect(usual >= .milliseconds(7200) && usual <= .seconds(9), "\(usual)")
+        let last = subject.send()
+        // Nobody was answered since.
+        #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
+        subject.pass(.seconds(5))
+        subject.succeed(subject.send())
+        #expect(!isOverdue(last, after: usual - .milliseconds(1)) && isOverdue(last, after: usual))
+    }
+
+    @Test("a cancelled query is no silence")
+    func drops() {
+        var subject = Subject()
+        let first = subject.send()
+        subject.pass(.milliseconds(40))
+        _ = subject.send()
+        subject.health.dropped(first.id)
+        subject.pass(.milliseconds(40))
+        #expect(subject.standing == .healthy)
+        subject.pass(.milliseconds(11))
+        #expect(subject.standing == .suspect)
+    }
+
+    @Test("quarantine is 1 s after the first failure, doubles to 30 s, and one success ends it")
+    func quarantines() throws {
+        var subject = Subject()
+        for seconds in [1, 2, 4, 8, 16, 30, 30] {
+            try subject.fail(subject.send())
+            #expect(subject.restLeft == .seconds(seconds))
+            #expect(subject.standing == .quarantined)
+            #expect(subject.health.isResting(at: subject.now))
+            subject.pass(.seconds(seconds) - .nanoseconds(1))
+            #expect(subject.standing == .quarantined)
+            subject.pass(.nanoseconds(1))
+            #expect(subject.standing == .probeDue)
+            #expect(!subject.health.isResting(at: subject.now))
+        }
+        let probe = subject.send()
+        #expect(subject.standing == .quarantined)
+        #expect(subject.health.probe == probe.id)
+        subject.succeed(probe)
+        #expect(subject.standing == .healthy)
+        try subject.fail(subject.send())
+        #expect(subject.restLeft == .seconds(1))
+    }
+
+    @Test("a probe that is given up may be repeated at once")
+    func probeDropped() throws {
+        var subject = Subject()
+        try subject.fail(subject.send())
+        subject.pass(.seconds(1))
+        let probe = subject.send()
+        subject.health.dropped(probe.id)
+        #expect(subject.standing == .probeDue)
+    }
+
+    @Test(
+        "chance moves a quarantine by a tenth either way, never below the second of RFC 9520",
+        arguments: [(0, 1, 1000), (2000, 1, 1100), (0, 2, 1800), (2000, 2, 2200), (0, 6, 27000), (2000, 6, 33000)]
+    )
+    func jitter(_ jitter: UInt64, _ failures: Int, _ milliseconds: Int) throws {
+        var subject = Subject()
+        for _ in 0..<failures {
+            subject.pass(.seconds(60))
+            try subject.fail(subject.send(), jitter: jitter)
+        }
+        #expect(subject.restLeft == .milliseconds(milliseconds))
+    }
+
+    @Test("however many queries fail together, they count as one failure")
+    func failsTogether() throws {
+        var subject = Subject()
+        let queries = (0..<100).map { _ in subject.send() }
+        subject.pass(.seconds(1))
+        for query in queries { try subject.fail(query, .timedOut) }
+        #expect(subject.health.consecutiveFailures == 1)
+        #expect(subject.restLeft == .seconds(1))
+    }
+
+    @Test("a time-out is about the name, if the provider answered something else meanwhile")
+    func slowName() throws {
+        var subject = Subject()
+        let slow = subject.send()
+        subject.pass(.milliseconds(500))
+        subject.succeed(subject.send())
+        subject.pass(.milliseconds(500))
+        try subject.fail(slow, .timedOut)
+        #expect(subject.standing == .healthy)
+        let silent = subject.send()
+        subject.pass(.seconds(1))
+        try subject.fail(silent, .timedOut)
+        #expect(subject.standing == .quarantined)
+    }
+
+    @Test("a time-out of a query that had less time than the hedge delay proves nothing")
+    func shortLimit() throws {
+        var subject = Subject()
+        let query = subject.send()
+        subject.pass(.milliseconds(20))
+        try subject.fail(query, .timedOut, limit: .milliseconds(20))
+        #expect(subject.standing == .healthy)
+    }
+
+    @Test("as many names must fail as were answered recently, 3 at least and 16 at most")
+    func shareOfFailures() throws {
+        for (answers, needed) in [(0, 3), (3, 3), (4, 4), (10, 10), (100, 16)] {
+            var subject = Subject()
+            for _ in 0..<answers { subject.succeed(subject.send()) }
+            for number in 1..<needed {
+                // A name that fails twice counts once.
+                for _ in 0..<2 { try subject.fail(subject.send(), .serverFailure, about: "n\(number).test") }
+                #expect(subject.standing == .healthy, "\(number) after \(answers)")
+            }
+            try subject.fail(subject.send(), .serverFailure, about: "last.test")
+            #expect(subject.standing == .quarantined, "\(needed) after \(answers)")
+        }
+    }
+
+    @Test(
+        "a server failure is about the name, until three different names had one in a row",
+        arguments: [ProviderError.Code.serverFailure, .refused]
+    )
+    func serverFailures(_ code: ProviderError.Code) throws {
+        var subject = Subject()
+        for host in ["a.test", "a.test", "b.test", "a.test", "b.test"] {
+            try subject.fail(subject.send(), code, about: host)
+        }
+        #expect(subject.standing == .healthy)
+        subject.succeed(subject.send())
+        for host in ["c.test", "d.test"] { try subject.fail(subject.send(), code, about: host) }
+        #expect(subject.standing == .healthy)
+        try subject.fail(subject.send(), code, about: "e.test")
+        #expect(subject.restLeft == .seconds(1))
+    }
+
+    @Test("too many queries: it rests as long as it asked for, one second without a word, five minutes at most")
+    func rateLimited() throws {
+        for (wish, rest) in [(nil, 1), (.zero, 1), (.seconds(40), 40), (.seconds(86_400), 300)] as [(Duration?, Int)] {
+            var subject = Subject()
+            try subject.fail(subject.send(), .rateLimited, retryAfter: wish)
+            #expect(subject.restLeft == .seconds(rest))
+            #expect(subject.health.rest?.isRequested == true)
+            #expect(subject.health.consecutiveFailures == 0)
+        }
+    }
+
+    @Test("a wish to be left alone outlives the success of an earlier query, and a shorter quarantine")
+    func wishIsKept() throws {
+        var subject = Subject()
+        let (first, second, third) = (subject.send(), subject.send(), subject.send())
+        try subject.fail(first, .rateLimited, retryAfter: .seconds(40))
+        subject.succeed(second)
+        #expect(subject.restLeft == .seconds(40))
+        subject.pass(.seconds(1))
+        try subject.fail(third, .unreachable)
+        #expect(subject.restLeft == .seconds(39))
+        #expect(subject.health.rest?.isRequested == true)
+        subject.pass(.seconds(39))
+        subject.succeed(subject.send())
+        #expect(subject.standing == .healthy)
+    }
+
+    @Test("Retry-After of any failure is honoured: 503 with it rests longer than its quarantine")
+    func retryAfter() throws {
+        var subject = Subject()
+        try subject.fail(subject.send(), .httpStatus, retryAfter: .seconds(20))
+        #expect(subject.restLeft == .seconds(20))
+        #expect(subject.health.consecutiveFailures == 1)
+    }
+
+    @Test("a shutdown is no failure")
+    func shutdown() throws {
+        var subject = Subject()
+        try subject.fail(subject.send(), .shutDown)
+        #expect(subject.standing == .healthy)
+        #expect(subject.health.consecutiveFailures == 0)
+    }
+}

@@ -1,0 +1,176 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("Names that are asked for in one moment", .timeLimit(.minutes(10)))
+struct NameGatheringTests {
+    private let time = FakeTimeSource()
+
+    private func hosts(_ count: Int) throws -> [HostName] {
+        try (0..<count).map { try HostName("n\($0).test") }
+    }
+
+    private func provider(_ limit: Int, known hosts: [HostName]) -> ScriptedProvider {
+        let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: FakeTimeSource())
+        for host in hosts { provider.say(.known, about: host) }
+        return provider
+    }
+
+    private func team(_ provider: any Provider, perSecond: Double? = nil) -> ProviderTeam {
+        ProviderTeam(
+            [ProviderLease(provider)],
+            limits: ["ali": ProviderLimits(queriesPerSecond: perSecond)],
+            hedgeAfter: .milliseconds(50),
+            attemptLimit: .seconds(1),
+            timeSource: FakeTimeSource(),
+            gatheringTime: time,
+            random: { $0 - 1 }
+        )
+    }
+
+    private func begin(
+        _ hosts: [HostName],
+        at team: ProviderTeam,
+        families: AddressFamilies = .v4
+    ) -> [ProviderTeam.Question] {
+        hosts.map { host in
+            team.begin(
+                ProviderTeam.Assignment(
+                    providers: ["ali"],
+                    query: ProviderQuery(host: host, families: families, timeLimit: .zero),
+                    deadline: FakeTimeSource().now() + .seconds(3)
+                )
+            )
+        }
+    }
+
+    /// Lets the first names of so many queries have waited, once those are complete.
+    private func passWindow(_ provider: ScriptedProvider, queries: Int, leaders: Int) async {
+        await provider.queries(atLeast: queries)
+        await time.sleepers(atLeast: leaders)
+        time.advance(by: NameGathering.window)
+    }
+
+    private func outcomes(_ questions: [ProviderTeam.Question], at team: ProviderTeam) async -> [String] {
+        var texts: [String] = []
+        for question in questions { texts.append(await team.outcome(of: question).text) }
+        return texts
+    }
+
+    @Test("20 names of one burst are four queries of a provider that takes five")
+    func burst() async throws {
+        let hosts = try hosts(20)
+        let provider = provider(5, known: Array(hosts.dropFirst()))
+        let team = team(provider)
+        let questions = begin(hosts, at: team)
+        // Full queries do not wait: the clock stands.
+        await passWindow(provider, queries: 4, leaders: 4)
+        let texts = await outcomes(questions, at: team)
+        #expect(texts == ["ali: nothing"] + Array(repeating: "ali: addresses", count: 19))
+        #expect(provider.batches.map(\.count) == [5, 5, 5, 5])
+        #expect(Set(provider.batches.joined()) == Set(hosts))
+        #expect(provider.queries.count == 4)
+        team.shutdown()
+    }
+
+    @Test("fewer names than a query takes go together when the first has waited")
+    func window() async throws {
+        let hosts = try hosts(4)
+        let provider = provider(5, known: hosts)
+        let team = team(provider)
+        let questions = begin(Array(hosts.prefix(3)), at: team)
+        await time.sleepers(atLeast: 1)
+        while team.gatherings["ali"]?.count ?? 0 < 3 { await Task.yield() }
+        #expect(provider.queries.isEmpty)
+        time.advance(by: NameGathering.window)
+        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 3))
+        #expect(provider.batches.map { Set($0) } == [Set(hosts.prefix(3))])
+
+        let last = begin([hosts[3]], at: team)
+        await time.sleepers(atLeast: 1)
+        time.advance(by: NameGathering.window)
+        #expect(await outcomes(last, at: team) == ["ali: addresses"])
+        #expect(provider.batches.count == 1 && provider.queries.count == 2)
+        team.shutdown()
+    }
+
+    @Test("names that are asked for in other families go apart")
+    func kinds() async throws {
+        let hosts = try hosts(4)
+        let provider = provider(2, known: hosts)
+        let team = team(provider)
+        let questions =
+            begin(Array(hosts[..<2]), at: team, families: .v4) + begin(Array(hosts[2...]), at: team, families: .both)
+        await passWindow(provider, queries: 2, leaders: 2)
+        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 4))
+        #expect(Set(provider.batches.map { Set($0) }) == [Set(hosts[..<2]), Set(hosts[2...])])
+        team.shutdown()
+    }
+
+    @Test("one name that the service refuses does not fail the others of its query")
+    func refusedName() async throws {
+        struct Picky: Provider {
+            let inner: ScriptedProvider
+            let bad: HostName
+            var name: String { inner.name }
+            var batchLimit: Int { inner.batchLimit }
+            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+                if query.host == bad { throw ProviderError(code: .refused, message: "no such name here") }
+                return try await inner.resolve(query)
+            }
+            func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+                if batch.contains(bad) { throw ProviderError(code: .refused, message: "no such name here") }
+                return try await inner.resolve(query, batch: batch)
+            }
+        }
+        let hosts = try hosts(3)
+        let inner = provider(3, known: hosts)
+        let team = team(Picky(inner: inner, bad: hosts[1]))
+        let questions = begin(hosts, at: team)
+        await passWindow(inner, queries: 2, leaders: 1)
+        let texts = await outcomes(questions, at: team)
+        #expect(texts == ["ali: addresses", "failed: ali: no such name here in 0 ms", "ali: addresses"])
+        #expect(inner.batches.isEmpty && Set(inner.queries.map(\.host)) == [hosts[0], hosts[2]])
+        team.shutdown()
+    }
+
+    @Test("one who leaves does not end the query of the others; the last one does")
+    func cancellation() async throws {
+        let hosts = try hosts(3)
+        let provider = provider(3, known: hosts)
+        provider.hold()
+        let team = team(provider)
+        let tasks = begin(hosts, at: team).map { question in Task { await team.outcome(of: question) } }
+        await passWindow(provider, queries: 1, leaders: 1)
+        tasks[0].cancel()
+        tasks[1].cancel()
+        #expect(await tasks[0].value.text == "cancelled")
+        #expect(await tasks[1].value.text == "cancelled")
+        provider.release()
+        #expect(await tasks[2].value.text == "ali: addresses")
+        #expect(provider.queries.count == 1)
+
+        provider.hold()
+        let all = begin(hosts, at: team).map { question in Task { await team.outcome(of: question) } }
+        await passWindow(provider, queries: 2, leaders: 1)
+        for task in all { task.cancel() }
+        for task in all { #expect(await task.value.text == "cancelled") }
+        while team.health[0].inFlight > 0 { await Task.yield() }
+        #expect(provider.queries.count == 2)
+        team.shutdown()
+    }
+
+    @Test("names that share a query share its place in the budget")
+    func budget() async throws {
+        let hosts = try hosts(4)
+        let provider = provider(4, known: hosts)
+        let team = team(provider, perSecond: 4)
+        let questions = begin(hosts, at: team)
+        await passWindow(provider, queries: 1, leaders: 1)
+        #expect(await outcomes(questions, at: team) == Array(repeating: "ali: addresses", count: 4))
+        #expect(team.mayAsk(["ali"]))
+        team.shutdown()
+    }
+}

@@ -1,0 +1,116 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("When a provider's negative answers are final")
+struct NegativeAnswerTrustTests {
+    private typealias Simulation = TeamSimulation
+
+    private func host(_ number: Int) throws -> HostName { try HostName("n\(number).test") }
+
+    @Test("Nothing is earned before the first answer, and an unconfirmed one earns nothing")
+    func start() throws {
+        var trust = NegativeAnswerTrust()
+        #expect(!trust.isEarned && !trust.isContradicted)
+        for number in 0..<30 { trust.note(try host(number), .unconfirmed) }
+        #expect(!trust.isEarned)
+    }
+
+    @Test(
+        "Addresses, or a confirmed absence, earn trust for the next 19 names",
+        arguments: [NegativeAnswerTrust.Evidence.positive, .confirmed]
+    )
+    func window(evidence: NegativeAnswerTrust.Evidence) throws {
+        var trust = NegativeAnswerTrust()
+        trust.note(try host(0), evidence)
+        for number in 1...19 {
+            trust.note(try host(number), .unconfirmed)
+            #expect(trust.isEarned, "after \(number) names")
+        }
+        trust.note(try host(20), .unconfirmed)
+        #expect(!trust.isEarned)
+    }
+
+    @Test("A name counts once, by its newest answer; a repeated denial renews no confirmation")
+    func names() throws {
+        var trust = NegativeAnswerTrust()
+        trust.note(try host(0), .positive)
+        trust.note(try host(0), .unconfirmed)
+        #expect(!trust.isEarned)
+        trust.note(try host(1), .confirmed)
+        for number in 2...20 {
+            trust.note(try host(1), .unconfirmed)
+            trust.note(try host(number), .unconfirmed)
+        }
+        #expect(trust.isEarned)
+        trust.note(try host(21), .unconfirmed)
+        #expect(!trust.isEarned)
+    }
+
+    @Test("Questions wait for the one that asks another provider, and end with its outcome")
+    func held() throws {
+        var team = Simulation([
+            ("first", Simulation.negative(after: .milliseconds(5))),
+            ("second", Simulation.negative(after: .milliseconds(20))),
+        ])
+        let ids = try (0..<10).map { try team.ask(host: "n\($0).test") }
+        team.run(for: .milliseconds(25))
+        for id in ids { #expect(team.text(id) == "first at 25 ms: nothing") }
+        #expect(team.sentTo("second") == 1)
+    }
+
+    @Test("When the other provider has addresses, every question that waited is asked there")
+    func contradicted() throws {
+        var team = Simulation([
+            ("liar", Simulation.negative(after: .milliseconds(5))),
+            ("honest", Simulation.answering(after: .milliseconds(20))),
+        ])
+        let ids = try (0..<10).map { try team.ask(host: "n\($0).test") }
+        team.run(for: .milliseconds(45))
+        #expect(team.text(ids[0]) == "honest at 25 ms: addresses")
+        for id in ids.dropFirst() { #expect(team.text(id) == "honest at 45 ms: addresses") }
+        // Known to be wrong, it is not waited for again.
+        let later = try team.ask(host: "later.test")
+        team.run(for: .milliseconds(25))
+        #expect(team.text(later) == "honest at 70 ms: addresses")
+    }
+
+    @Test("A question waits for another one no longer than the hedge delay")
+    func impatient() throws {
+        var team = Simulation([
+            ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.blackHole),
+        ])
+        let ids = try (0..<2).map { try team.ask(host: "n\($0).test") }
+        team.run(for: .milliseconds(60))
+        #expect(team.sentTo("second") == 2)
+        team.run(for: .seconds(2))
+        for id in ids { #expect(team.text(id).hasPrefix("first at")) }
+    }
+
+    @Test("A provider that rests is not asked about the word of a healthy one")
+    func resting() throws {
+        var team = Simulation([
+            ("first", Simulation.negative(after: .milliseconds(5))), ("second", Simulation.failing()),
+        ])
+        try team.ask(["second"])
+        team.run(for: .milliseconds(10))
+        let id = try team.ask()
+        team.run(for: .milliseconds(10))
+        #expect(team.text(id) == "first at 15 ms: nothing" && team.sentTo("second") == 1)
+    }
+
+    @Test("A question that is given up while it waits for another one leaves that one alone")
+    func givenUp() throws {
+        var team = Simulation([
+            ("first", Simulation.negative(after: .milliseconds(5))),
+            ("second", Simulation.negative(after: .milliseconds(20))),
+        ])
+        let ids = try (0..<2).map { try team.ask(host: "n\($0).test") }
+        team.run(for: .milliseconds(10))
+        team.leave(ids[1])
+        #expect(team.text(ids[1]) == "cancelled at 10 ms")
+        team.run(for: .milliseconds(50))
+        #expect(team.text(ids[0]) == "first at 25 ms: nothing")
+    }
+}

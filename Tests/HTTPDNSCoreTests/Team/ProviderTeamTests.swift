@@ -1,0 +1,247 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("A team of providers at work", .timeLimit(.minutes(10)))
+struct ProviderTeamTests {
+    @Test("the black-holed first costs the hedge delay once; a hundred later resolves never touch it")
+    func blackHoled() async throws {
+        let fixture = TeamFixture()
+        try fixture.say(.silence, at: 0)
+        try fixture.say(.known, at: 1)
+        async let first = fixture.team.ask(fixture.assignment())
+        await fixture.providers[0].queries(atLeast: 1)
+        // The provider's own limit, the team's, and the hedge.
+        await fixture.time.sleepers(atLeast: 3)
+        #expect(fixture.providers[1].queries.isEmpty)
+        fixture.time.advance(by: .milliseconds(51))
+        #expect(try await first.text == "backup: addresses")
+        for _ in 0..<100 {
+            #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+        }
+        #expect(fixture.providers.map(\.queries.count) == [1, 101])
+        #expect(fixture.team.health.map(\.state) == [.suspect, .healthy])
+        #expect(fixture.providers[0].queries[0].timeLimit == .seconds(1))
+    }
+
+    @Test("the query that lost goes on, and ends in quarantine; the probe after it is waited for by nobody")
+    func loserIsLearntFrom() async throws {
+        let fixture = TeamFixture()
+        try fixture.say(.silence, at: 0)
+        try fixture.say(.known, at: 1)
+        async let first = fixture.team.ask(fixture.assignment())
+        await fixture.time.sleepers(atLeast: 3)
+        fixture.time.advance(by: .milliseconds(51))
+        _ = try await first
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .milliseconds(949))
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        #expect(
+            fixture.team.health[0].state
+                == .quarantined(until: fixture.time.now() + .seconds(1), why: "no answer")
+        )
+        #expect(fixture.team.health[0].failures == 1)
+        #expect(fixture.team.mayAsk(["ali", "backup"]))
+        #expect(!fixture.team.mayAsk(["ali"]))
+        fixture.time.advance(by: .seconds(1))
+        #expect(fixture.team.mayAsk(["ali"]))
+        fixture.providers[0].hold()
+        try fixture.say(.known, at: 0)
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+        await fixture.providers[0].queries(atLeast: 2)
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "backup: addresses")
+        fixture.providers[0].release()
+        while fixture.team.health[0].state != .healthy, !Task.isCancelled { await Task.yield() }
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
+        #expect(fixture.providers.map(\.queries.count) == [3, 3])
+        let probes = fixture.reports.filter(\.isProbe)
+        #expect(probes.map(\.provider) == ["ali"])
+        #expect(probes.map(\.isLate) == [true])
+    }
+
+    @Test("five thousand cold names at once: eight at a time, each asked once, all answered")
+    func manyNames() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 8)])
+        let names = try (0..<5000).map { try HostName("n\($0).test") }
+        for name in names { fixture.providers[0].say(.known, about: name) }
+        fixture.providers[0].hold()
+        let answered = await withTaskGroup(of: String.self) { group in
+            for name in names {
+                group.addTask {
+                    guard let assignment = try? fixture.assignment(name.description) else { return "no name" }
+                    return await fixture.team.ask(assignment).text
+                }
+            }
+            await fixture.providers[0].queries(atLeast: 8)
+            while fixture.team.health[0].inFlight + fixture.team.health[0].queued < 5000, !Task.isCancelled {
+                await Task.yield()
+            }
+            #expect(fixture.team.health[0].inFlight == 8)
+            #expect(fixture.providers[0].queries.count == 8)
+            fixture.providers[0].release()
+            return await group.reduce(into: 0) { $0 += $1 == "ali: addresses" ? 1 : 0 }
+        }
+        #expect(answered == 5000)
+        #expect(fixture.providers[0].greatestUnderWay == 8)
+        #expect(Set(fixture.providers[0].queries.map(\.host)).count == 5000)
+        #expect(fixture.providers[0].queries.count == 5000)
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        #expect(fixture.team.health[0].successes == 5000)
+        // No alarm outlives its question: the time limit of this suite is what fails otherwise.
+        while fixture.time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test(
+        "one provider says \"no such name\" about everything, the other is healthy: with a second opinion all have addresses"
+    )
+    func liar() async throws {
+        let fixture = TeamFixture()
+        for number in 0..<200 { try fixture.say(.known, about: "n\(number).test", at: 1) }
+        for number in 0..<200 {
+            let outcome = try await fixture.team.ask(fixture.assignment("n\(number).test", secondOpinion: true))
+            #expect(outcome.text == "backup: addresses")
+        }
+        #expect(
+            try await fixture.team.ask(fixture.assignment("unknown.test", secondOpinion: true)).text == "ali: nothing"
+        )
+    }
+
+    @Test("a cancelled caller returns at once, and its queries end, also at a provider that does not listen")
+    func cancels() async throws {
+        for isStubborn in [false, true] {
+            let fixture = TeamFixture(["ali"], isStubborn: isStubborn)
+            fixture.providers[0].hold()
+            let assignment = try fixture.assignment()
+            let task = Task { await fixture.team.ask(assignment) }
+            await fixture.providers[0].queries(atLeast: 1)
+            task.cancel()
+            #expect(await task.value.text == "cancelled")
+            #expect(fixture.team.health[0].failures == 0)
+            if !isStubborn {
+                while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+            }
+            fixture.providers[0].release()
+            while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+            #expect(fixture.reports.map(\.outcome) == [.cancelled])
+            let early = Task { () -> String in
+                withUnsafeCurrentTask { $0?.cancel() }
+                return await fixture.team.ask(assignment).text
+            }
+            #expect(await early.value == "cancelled")
+            #expect(fixture.providers[0].queries.count == 1)
+        }
+    }
+
+    @Test("a provider that listens to nothing holds nobody up: its place is free a second after its limit")
+    func stubborn() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 1)], isStubborn: true)
+        fixture.providers[0].hold()
+        async let first = fixture.team.ask(fixture.assignment())
+        await fixture.time.sleepers(atLeast: 2)
+        fixture.time.advance(by: .seconds(3))
+        #expect(try await first.text.contains("ali: no answer in 3 s"))
+        #expect(fixture.team.health[0].inFlight == 1)
+        await fixture.time.sleepers(atLeast: 1)
+        fixture.time.advance(by: .seconds(1))
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        fixture.providers[0].release()
+        try fixture.say(.known, at: 0)
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "ali: addresses")
+    }
+
+    @Test("a shutdown ends all questions and queries, and later questions at once")
+    func shutsDown() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 1)])
+        fixture.providers[0].hold()
+        async let running = fixture.team.ask(fixture.assignment())
+        await fixture.providers[0].queries(atLeast: 1)
+        async let queued = fixture.team.ask(fixture.assignment("other.test"))
+        while fixture.team.health[0].queued == 0, !Task.isCancelled { await Task.yield() }
+        fixture.team.shutdown()
+        #expect(try await [running.text, queued.text] == ["cancelled", "cancelled"])
+        while fixture.team.health[0].inFlight > 0, !Task.isCancelled { await Task.yield() }
+        #expect(try await fixture.team.ask(fixture.assignment()).text == "cancelled")
+        fixture.team.shutdown()
+        #expect(fixture.providers[0].queries.count == 1)
+    }
+
+    @Test("an answer with one family missing is definite, and kept as it is")
+    func partial() async throws {
+        let fixture = TeamFixture()
+        let failure = FamilyAnswer.failed(ProviderError(code: .timedOut, message: "no answer"))
+        let v4 = FamilyAnswer.addresses([IPAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60), canonicalName: nil)
+        try fixture.say(.answer(ProviderAnswer(v4: v4, v6: failure)), at: 0)
+        var assignment = try fixture.assignment()
+        assignment.query.families = .both
+        guard case .answered(let answer) = await fixture.team.ask(assignment) else {
+            Issue.record("not answered")
+            return
+        }
+        #expect(answer.answer == ProviderAnswer(v4: v4, v6: failure))
+        guard case .addresses(_, _, _, let missing?) = answer.reading else {
+            Issue.record("nothing is missing")
+            return
+        }
+        #expect(missing.code == .timedOut)
+        #expect(fixture.team.health[0].successes == 1)
+    }
+
+    @Test("real time, many tasks, cancellations, failures and silences: every question returns, nothing is left")
+    func storm() async throws {
+        let names = ["a", "b", "c"]
+        let hosts = try (0..<40).map { try HostName("n\($0).test") }
+        var random = SplitMix(seed: 42)
+        let providers = names.map { ScriptedProvider(name: $0) }
+        for provider in providers {
+            provider.delay(by: .milliseconds(2))
+            for host in hosts {
+                let scripts: [ScriptedProvider.Script?] = [
+                    .known, .known, .silence, nil, .failure(.unavailable),
+                    .failure(ProviderError(code: .serverFailure, message: "SERVFAIL")),
+                ]
+                provider.say(scripts.randomElement(using: &random) ?? nil, about: host)
+            }
+        }
+        let team = ProviderTeam(
+            providers.map { ProviderLease($0) },
+            limits: [
+                "a": ProviderLimits(maximumInFlight: 3), "b": ProviderLimits(maximumInFlight: 5, queriesPerSecond: 200),
+            ],
+            hedgeAfter: .milliseconds(3),
+            attemptLimit: .milliseconds(30),
+            timeSource: SystemTimeSource(),
+            random: { .random(in: 0..<$0) }
+        )
+        let cancelAfter = (0..<1500).map { _ in Int.random(in: 0..<12, using: &random) }
+        let outcomes = await withTaskGroup(of: ProviderTeam.Outcome.self) { group in
+            for (number, milliseconds) in cancelAfter.enumerated() {
+                group.addTask {
+                    let assignment = ProviderTeam.Assignment(
+                        providers: names,
+                        order: number.isMultiple(of: 2) ? .given : .fastest,
+                        wantsSecondOpinion: number.isMultiple(of: 3),
+                        query: ProviderQuery(host: hosts[number % hosts.count], families: .v4, timeLimit: .zero),
+                        deadline: SystemTimeSource().now() + .milliseconds(100)
+                    )
+                    let task = Task { await team.ask(assignment) }
+                    if milliseconds < 6 {
+                        // A moment that has to do with nothing: there is no event to await.
+                        try? await Task.sleep(for: .milliseconds(milliseconds))
+                        task.cancel()
+                    }
+                    return await task.value
+                }
+            }
+            return await group.reduce(into: [ProviderTeam.Outcome]()) { $0.append($1) }
+        }
+        #expect(outcomes.count == cancelAfter.count)
+        while team.health.contains(where: { $0.inFlight > 0 }), !Task.isCancelled { await Task.yield() }
+        #expect(team.health.allSatisfy { $0.queued == 0 })
+        #expect(providers[0].greatestUnderWay <= 3)
+        #expect(providers[1].greatestUnderWay <= 5)
+        // A query that was given up before its task began does not reach the provider.
+        for (health, provider) in zip(team.health, providers) { #expect(health.queries >= provider.queries.count) }
+    }
+}

@@ -1,0 +1,79 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("A team asked about many names", .timeLimit(.minutes(10)))
+struct TeamBatchTests {
+    private func hosts(_ count: Int) throws -> [HostName] {
+        try (0..<count).map { try HostName("n\($0).test") }
+    }
+
+    @Test("names go in batches of the provider's size, each once, and each has its own outcome")
+    func batches() async throws {
+        let fixture = TeamFixture(["ali"], batchLimit: 4)
+        let hosts = try hosts(10)
+        for host in hosts.dropFirst() { fixture.providers[0].say(.known, about: host) }
+        let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts + hosts)
+        #expect(outcomes.count == 10)
+        #expect(outcomes[hosts[0]]?.text == "ali: nothing")
+        #expect(hosts.dropFirst().allSatisfy { outcomes[$0]?.text == "ali: addresses" })
+        #expect(fixture.providers[0].batches.map(\.count).sorted() == [2, 4, 4])
+        #expect(fixture.providers[0].queries.count == 3)
+        #expect(fixture.reports.map(\.names).sorted() == [2, 4, 4])
+        #expect(await fixture.team.ask(try fixture.assignment(), batch: []).isEmpty)
+    }
+
+    @Test("names that a batch left open are asked singly, of the other providers too")
+    func leftOpen() async throws {
+        let fixture = TeamFixture(batchLimit: 10)
+        let hosts = try hosts(3)
+        fixture.providers[0].say(.known, about: hosts[0])
+        fixture.providers[0].say(.failure(.unavailable), about: hosts[1])
+        for host in hosts { fixture.providers[1].say(.known, about: host) }
+        let outcomes = await fixture.team.ask(try fixture.assignment(secondOpinion: true), batch: hosts)
+        #expect(hosts.map { outcomes[$0]?.text } == ["ali: addresses", "backup: addresses", "backup: addresses"])
+        #expect(fixture.providers[1].batches.isEmpty)
+    }
+
+    @Test("a provider without batches is asked about each name, within its limit")
+    func singles() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 3)])
+        let hosts = try hosts(50)
+        for host in hosts { fixture.providers[0].say(.known, about: host) }
+        let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts)
+        #expect(outcomes.values.allSatisfy { $0.text == "ali: addresses" })
+        #expect(outcomes.count == 50)
+        #expect(fixture.providers[0].queries.count == 50)
+        #expect(fixture.providers[0].greatestUnderWay <= 3)
+    }
+
+    @Test("a first provider that rests is passed over: the first available one decides on batches")
+    func restingFirst() async throws {
+        let fixture = TeamFixture(batchLimit: 10)
+        try fixture.say(.failure(.unavailable), at: 0)
+        try fixture.say(.known, at: 1)
+        _ = try await fixture.team.ask(fixture.assignment())
+        let hosts = try hosts(3)
+        for host in hosts { fixture.providers[1].say(.known, about: host) }
+        let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts)
+        #expect(outcomes.values.allSatisfy { $0.text == "backup: addresses" })
+        #expect(fixture.providers[1].batches == [hosts])
+        #expect(fixture.providers[0].queries.count == 1)
+    }
+
+    @Test("a cancelled batch returns at once, each of its names cancelled")
+    func cancels() async throws {
+        let fixture = TeamFixture(["ali"], batchLimit: 2)
+        fixture.providers[0].hold()
+        let hosts = try hosts(6)
+        let assignment = try fixture.assignment()
+        let task = Task { await fixture.team.ask(assignment, batch: hosts) }
+        await fixture.providers[0].queries(atLeast: 3)
+        task.cancel()
+        let outcomes = await task.value
+        #expect(hosts.allSatisfy { outcomes[$0]?.text == "cancelled" })
+        #expect(fixture.providers[0].queries.count == 3)
+    }
+}

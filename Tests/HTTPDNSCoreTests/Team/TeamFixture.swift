@@ -1,0 +1,77 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+
+@testable import HTTPDNSCore
+
+/// A team of scripted providers on one hand-driven clock.
+struct TeamFixture {
+    let time = FakeTimeSource()
+    let providers: [ScriptedProvider]
+    let team: ProviderTeam
+    private let journal: Journal
+
+    /// Keeps what a team reports.
+    private final class Journal: Sendable {
+        let reports = Lock([AttemptReport]())
+    }
+
+    init(
+        _ names: [String] = ["ali", "backup"],
+        limits: [String: ProviderLimits] = [:],
+        isStubborn: Bool = false,
+        batchLimit: Int = 1,
+        ticket: UInt64 = 0
+    ) {
+        let time = time
+        let journal = Journal()
+        providers = names.map {
+            ScriptedProvider(name: $0, isStubborn: isStubborn, batchLimit: batchLimit, timeSource: time)
+        }
+        team = ProviderTeam(
+            providers.map { ProviderLease($0) },
+            limits: limits,
+            hedgeAfter: .milliseconds(50),
+            attemptLimit: .seconds(1),
+            timeSource: time,
+            random: { min(ticket, $0 - 1) },
+            onAttempt: { report in journal.reports.withLock { $0.append(report) } }
+        )
+        self.journal = journal
+    }
+
+    var reports: [AttemptReport] { journal.reports.withLock { $0 } }
+
+    func say(_ script: ScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
+        try providers[index].say(script, about: HostName(host))
+    }
+
+    func assignment(
+        _ host: String = "img.test",
+        secondOpinion: Bool = false,
+        limit: Duration = .seconds(3)
+    ) throws -> ProviderTeam.Assignment {
+        ProviderTeam.Assignment(
+            providers: providers.map(\.name),
+            wantsSecondOpinion: secondOpinion,
+            query: ProviderQuery(host: try HostName(host), families: .v4, timeLimit: .zero),
+            deadline: time.now() + limit
+        )
+    }
+}
+
+extension ScriptedProvider.Script {
+    static let known = ScriptedProvider.Script.answer(
+        .addresses([IPAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60))
+    )
+}
+
+extension ProviderTeam.Outcome {
+    /// `ali: addresses`, `failed: ali: 503 in 0 ms`, `cancelled`.
+    var text: String {
+        switch self {
+        case .answered(let answer): "\(answer.provider.name): \(answer.reading.isNegative ? "nothing" : "addresses")"
+        case .failed(let attempts, _, _): "failed: \(attempts.map(\.description).joined(separator: "; "))"
+        case .cancelled: "cancelled"
+        }
+    }
+}

@@ -1,0 +1,301 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNSCore
+
+@Suite("How much a team asks its providers")
+struct TeamLimitsTests {
+    private typealias Simulation = TeamSimulation
+
+    @Test("queries beyond the limit wait in the order of their arrival")
+    func queues() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(10)))],
+            limits: ["a": ProviderLimits(maximumInFlight: 2)]
+        )
+        let ids = try (0..<6).map { try team.ask(host: "n\($0).test") }
+        #expect(team.state.members[0].report(at: team.now).queued == 4)
+        team.run(for: .seconds(1))
+        #expect(ids.map { team.text($0) } == [10, 10, 20, 20, 30, 30].map { "a at \($0) ms: addresses" })
+        #expect(team.greatestUnderWay == ["a": 2])
+        #expect(team.reports.map(\.queued) == [0, 0, 10, 10, 20, 20].map { .milliseconds($0) })
+        #expect(
+            team.state.members[0].health.latency.mean == .milliseconds(10),
+            "the queue is not the provider's latency"
+        )
+    }
+
+    @Test("who waits in a queue asks another provider that is free after the hedge delay, and is not sent any more")
+    func leavesQueue() throws {
+        var team = TeamSimulation(
+            [
+                ("busy", Simulation.answering(after: .milliseconds(200))),
+                ("free", Simulation.answering(after: .milliseconds(5))),
+            ],
+            limits: ["busy": ProviderLimits(maximumInFlight: 1)]
+        )
+        try team.ask(["busy"])
+        let id = try team.ask()
+        team.run(for: .seconds(1))
+        #expect(team.text(id) == "free at 55 ms: addresses")
+        #expect(team.sentTo("busy") == 1)
+        #expect(team.state.members[0].inFlight == 0)
+    }
+
+    @Test("where all are busy it looks again, each time after as long as it has waited")
+    func looksAgain() throws {
+        var team = TeamSimulation(
+            [
+                ("a", Simulation.answering(after: .milliseconds(500))),
+                ("b", Simulation.answering(after: .milliseconds(70))),
+            ],
+            limits: ["a": ProviderLimits(maximumInFlight: 1), "b": ProviderLimits(maximumInFlight: 1)]
+        )
+        try team.ask(["a"])
+        try team.ask(["b"])
+        let id = try team.ask()
+        team.run(for: .seconds(2))
+        // At 50 ms the other was still busy, at 100 ms it was not.
+        #expect(team.text(id) == "b at 170 ms: addresses")
+
+        var crowd = TeamSimulation(
+            [("a", Simulation.blackHole), ("b", Simulation.blackHole)],
+            limits: ["a": ProviderLimits(maximumInFlight: 1), "b": ProviderLimits(maximumInFlight: 1)]
+        )
+        try crowd.ask(["a"])
+        try crowd.ask(["b"])
+        let waiting = try crowd.ask()
+        var looks: [Duration] = []
+        for _ in 0..<900 {
+            crowd.run(for: .milliseconds(1))
+            let next = crowd.state.asks[waiting]?.hedgeAt.map { $0 - crowd.start }
+            if let next, looks.last != next { looks.append(next) }
+        }
+        #expect(looks == [50, 100, 200, 400, 800, 1600].map { .milliseconds($0) })
+    }
+
+    @Test("a query that never had its turn fails its asker, not its provider's health")
+    func timesOutInQueue() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(400)))],
+            limits: ["a": ProviderLimits(maximumInFlight: 1)]
+        )
+        let first = try team.ask()
+        let second = try team.ask(limit: .milliseconds(300))
+        let third = try team.ask()
+        team.leave(third)
+        team.run(for: .seconds(2))
+        #expect(team.text(first).hasPrefix("a at 400 ms"))
+        #expect(
+            team.text(second)
+                == "failed at 300 ms, timed out: a: not asked: all its 1 places were taken by other queries in 300 ms"
+        )
+        #expect(team.sentTo("a") == 1)
+        #expect(team.state.members[0].failures == 0)
+        #expect(team.standing("a") == .healthy)
+    }
+
+    @Test("over its budget a provider is passed over without blame, until the budget has filled again")
+    func budget() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .zero)), ("b", Simulation.answering(after: .zero))],
+            limits: ["a": ProviderLimits(queriesPerSecond: 2)]
+        )
+        let ids = try (0..<4).map { _ in try team.ask() }
+        team.run(for: .milliseconds(1))
+        #expect(ids.map { String(team.text($0).prefix(1)) } == ["a", "a", "b", "b"])
+        #expect(team.failedAttempts(ids[2]) == ["a: over its budget of 2 queries a second in 0 ms"])
+        #expect(team.standing("a") == .healthy)
+        #expect(!team.state.mayAsk(["a"], at: team.now))
+        #expect(team.state.mayAsk(["a", "b"], at: team.now))
+        let alone = try team.ask(["a"])
+        #expect(team.text(alone) == "failed at 1 ms: a: over its budget of 2 queries a second in 0 ms")
+        team.run(for: .milliseconds(500))
+        let again = try team.ask()
+        team.run(for: .milliseconds(1))
+        #expect(team.text(again).hasPrefix("a"))
+    }
+
+    @Test("a query that left the queue unsent is not taken off the budget")
+    func budgetGivenBack() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.answering(after: .milliseconds(10)))],
+            limits: ["a": ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
+        )
+        try team.ask()
+        let queued = try team.ask()
+        #expect(!team.state.mayAsk(["a"], at: team.now))
+        team.leave(queued)
+        #expect(team.state.mayAsk(["a"], at: team.now))
+        let next = try team.ask()
+        team.run(for: .milliseconds(100))
+        #expect(team.text(next) == "a at 20 ms: addresses")
+    }
+
+    @Test("a provider that does not let go of a query loses its place later, not for ever")
+    func stubborn() throws {
+        var team = TeamSimulation(
+            [("a", Simulation.blackHole)],
+            limits: ["a": ProviderLimits(maximumInFlight: 1)]
+        )
+        try team.ask()
+        let id = try #require(team.state.queries.keys.first)
+        _ = team.state.expired(id, jitter: 1000, at: team.now)
+        #expect(team.state.members[0].inFlight == 1)
+        let again = team.state.expired(id, jitter: 1000, at: team.now)
+        #expect(again.isEmpty)
+        _ = team.state.abandon(id, at: team.now)
+        #expect(team.state.members[0].inFlight == 0)
+        let late = team.state.returned(id, .cancelled, jitter: 1000, at: team.now)
+        #expect(late.isEmpty)
+        #expect(team.state.members[0].inFlight == 0)
+    }
+
+    @Test("slow names lose their places to names that wait, as many as wait")
+    func makesRoom() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 4)])
+        let provider = fixture.providers[0]
+        for number in 0..<9 { try fixture.say(.known, about: "n\(number).test", at: 0) }
+        for number in 0..<5 {
+            #expect(await fixture.team.ask(try fixture.assignment("n\(number).test")).text == "ali: addresses")
+        }
+        while fixture.time.sleeperCount > 0 { await Task.yield() }
+        let slow = try (0..<4).map { try HostName("slow\($0).test") }
+        for host in slow { provider.hold(host) }
+        var held = try slow.prefix(3).map { fixture.team.begin(try fixture.assignment($0.description)) }
+        // One alarm for each question, and one timer for each query.
+        await fixture.time.sleepers(atLeast: 6)
+        fixture.time.advance(by: MemberHealth.leastPlaceTime / 2)
+        // The provider goes on answering: the three are slow for reasons of their own.
+        #expect(await fixture.team.ask(try fixture.assignment("n5.test")).text == "ali: addresses")
+        held.append(fixture.team.begin(try fixture.assignment("slow3.test")))
+        let waiting = try (6..<8).map { fixture.team.begin(try fixture.assignment("n\($0).test")) }
+        #expect(fixture.team.health[0].queued == 2)
+        fixture.time.advance(by: MemberHealth.leastPlaceTime / 2)
+        for question in waiting { #expect(await fixture.team.outcome(of: question).text == "ali: addresses") }
+        // As many as wait make room: of four slow ones two go on.
+        #expect(fixture.team.health[0].inFlight == 2)
+        await provider.queries(atLeast: 12)
+        provider.release()
+        var texts: [String] = []
+        for question in held { texts.append(await fixture.team.outcome(of: question).text) }
+        let lost = "failed: ali: no answer, and others waited for its place in 250 ms"
+        #expect(texts.filter { $0 == lost }.count == 2 && texts.filter { $0 == "ali: nothing" }.count == 2, "\(texts)")
+        #expect(provider.greatestUnderWay <= 4)
+        fixture.team.shutdown()
+    }
+
+    @Test("slow names keep their places where no answer was ever seen")
+    func keepsPlaces() async throws {
+        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 2)])
+        let provider = fixture.providers[0]
+        try fixture.say(.known, about: "img.test", at: 0)
+        let slow = try (0..<2).map { try HostName("slow\($0).test") }
+        for host in slow { provider.hold(host) }
+        let held = try slow.map { fixture.team.begin(try fixture.assignment($0.description)) }
+        let waiting = fixture.team.begin(try fixture.assignment())
+        for _ in 0..<3 {
+            await fixture.time.sleepers(atLeast: 5)
+            fixture.time.advance(by: MemberHealth.leastPlaceTime)
+        }
+        await fixture.time.sleepers(atLeast: 5)
+        #expect(fixture.team.health[0].queued == 1)
+        fixture.time.advance(by: MemberHealth.leastPlaceTime)
+        #expect(await fixture.team.outcome(of: waiting).text == "ali: addresses")
+        provider.release()
+        for question in held { _ = await fixture.team.outcome(of: question) }
+        fixture.team.shutdown()
+    }
+
+    @Test(
+        "whatever happens, every question ends by its deadline, limits hold, and nothing is left behind",
+        arguments: 0..<40
+    )
+    func random(_ seed: UInt64) throws {
+        var random = SplitMix(seed: seed)
+        func behaviour(_ random: inout SplitMix) -> TeamSimulation.Behaviour {
+            let latency = Duration.milliseconds(Int.random(in: 0...300, using: &random))
+            let codes: [ProviderError.Code] = [.serverFailure, .httpStatus, .timedOut, .refused, .unreachable]
+            switch Int.random(in: 0..<8, using: &random) {
+            case 0: return Simulation.blackHole
+            case 1: return Simulation.failing(codes.randomElement(using: &random) ?? .refused, after: latency)
+            case 2: return Simulation.failing(.rateLimited, after: latency, retryAfter: .seconds(2))
+            case 3: return Simulation.negative(after: latency)
+            case 4: return { _, _ in (latency, .cancelled) }
+            default: return Simulation.answering(after: latency)
+            }
+        }
+        let names = ["a", "b", "c"]
+        var team = TeamSimulation(
+            names.map { ($0, behaviour(&random)) },
+            limits: [
+                "a": ProviderLimits(maximumInFlight: 2), "b": ProviderLimits(maximumInFlight: 1, queriesPerSecond: 20),
+            ]
+        )
+        var open: [(id: TeamAsk.ID, deadline: Duration)] = []
+        var all: [(id: TeamAsk.ID, deadline: Duration)] = []
+        for step in 0..<300 {
+            if step.isMultiple(of: 25), let name = names.randomElement(using: &random) {
+                team.set(name, behaviour(&random))
+            }
+            if Bool.random(using: &random) {
+                let limit = Duration.milliseconds(Int.random(in: 0...1500, using: &random))
+                let id = try team.ask(
+                    names.shuffled(using: &random),
+                    host: "n\(step % 5).test",
+                    order: Bool.random(using: &random) ? .given : .fastest,
+                    secondOpinion: Bool.random(using: &random),
+                    explores: Bool.random(using: &random),
+                    limit: limit
+                )
+                open.append((id, team.elapsed + limit))
+                all.append((id, team.elapsed + limit))
+            }
+            if Int.random(in: 0..<5, using: &random) == 0, let index = open.indices.randomElement(using: &random) {
+                team.leave(open.remove(at: index).id)
+            }
+            team.jitter = .random(in: 0..<MemberHealth.jitterSteps, using: &random)
+            team.run(for: .milliseconds(Int.random(in: 0...60, using: &random)))
+            let probed = team.state.queries.values.filter { $0.isProbe && !$0.isEnded && $0.sentAt != nil }.map(
+                \.member
+            )
+            #expect(Set(probed).count == probed.count)
+        }
+        team.run(for: .seconds(5))
+        for (id, deadline) in all {
+            let at = try #require(team.endings[id]?.at)
+            #expect(at <= deadline)
+        }
+        #expect(team.state.asks.isEmpty)
+        #expect(team.state.queries.isEmpty)
+        #expect(team.state.members.allSatisfy { $0.report(at: team.now).queued == 0 && $0.inFlight == 0 })
+        #expect(team.greatestUnderWay["a"] ?? 0 <= 2)
+        #expect(team.greatestUnderWay["b"] ?? 0 <= 1)
+        #expect(
+            team.sent.count == team.reports.filter { $0.outcome != .failed(.overBudget) }.count
+        )
+    }
+}
+
+/// A random number generator that a seed repeats.
+struct SplitMix: RandomNumberGenerator {
+    private var state: UInt64
+
+    init(seed: UInt64) { state = seed }
+
+    mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var value = state
+        value = (value ^ (value >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        value = (value ^ (value >> 27)) &* 0x94D0_49BB_1331_11EB
+        return value ^ (value >> 31)
+    }
+}
+
+extension ProviderError {
+    fileprivate static let overBudget = ProviderError(
+        code: .rateLimited,
+        message: "over its budget of 20 queries a second"
+    )
+}

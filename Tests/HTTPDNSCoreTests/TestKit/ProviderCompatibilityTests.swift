@@ -1,0 +1,314 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSTestKit
+
+@Suite("The suite that every provider must pass", .timeLimit(.minutes(10)))
+struct ProviderCompatibilityTests {
+    private let dual = try? HostName("dual.test")
+    private let addresses = [
+        IPAddress(v4: 203, 0, 113, 1), IPAddress(v4: 203, 0, 113, 2), IPAddress(family: .v6, high: 1, low: 1),
+    ]
+
+    /// A provider that keeps the contract but for what `bend` changes about it.
+    private struct BentProvider: Provider {
+        let inner: ScriptedProvider
+        var name: String { inner.name }
+        var answerScope: AddressScope { inner.answerScope }
+        let bend: @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer
+        /// Nil leaves batches to the default.
+        var bendBatch:
+            (@Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer])?
+        var batchLimit: Int { bendBatch == nil ? 1 : inner.batchLimit }
+        func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+            if let bendBatch { return try await bendBatch(inner, query, batch) }
+            return try await DefaultBatches(provider: self).resolve(query, batch: batch)
+        }
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await bend(inner, query) }
+        func shutdown() async { await inner.shutdown() }
+    }
+
+    /// Has nothing but the default for batches.
+    private struct DefaultBatches: Provider {
+        let provider: BentProvider
+        var name: String { provider.name }
+        var answerScope: AddressScope { provider.answerScope }
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await provider.resolve(query) }
+        func shutdown() async {}
+    }
+
+    private typealias BatchBend =
+        @Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer]
+
+    private func violations(
+        isStubborn: Bool = false,
+        name: String = "scripted",
+        batchLimit: Int = 1,
+        keepsTimeLimits: Bool = true,
+        patience: Duration? = nil,
+        bend: @escaping @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer = {
+            try await $0.resolve($1)
+        },
+        bendBatch: BatchBend? = nil
+    ) async throws -> [String] {
+        let silent = try HostName("silent.test")
+        let dual = try HostName("dual.test")
+        let single = try HostName("v4.test")
+        let addresses = addresses
+        var fixture = ProviderCompatibility.Fixture(
+            dualStackName: dual,
+            dualStackAddresses: addresses,
+            v4OnlyName: single,
+            unknownName: try HostName("unknown.test"),
+            silentName: silent
+        ) {
+            let inner = ScriptedProvider(
+                name: name,
+                scripts: [
+                    dual: .answer(.addresses(addresses, timeToLive: .seconds(60))),
+                    single: .answer(.addresses(Array(addresses.prefix(2)), timeToLive: .seconds(60))),
+                    silent: .silence,
+                ],
+                isStubborn: isStubborn,
+                batchLimit: batchLimit
+            )
+            return BentProvider(inner: inner, bend: bend, bendBatch: bendBatch)
+        }
+        fixture.shortTimeLimit = .milliseconds(20)
+        fixture.keepsTimeLimits = keepsTimeLimits
+        // A provider that breaks a rule about time never comes back; one that keeps them has ten seconds on a busy machine.
+        if isStubborn { fixture.patience = .milliseconds(100) }
+        if let patience { fixture.patience = patience }
+        return await ProviderCompatibility(fixture).violations().map(\.rule)
+    }
+
+    @Test("a provider that keeps the contract passes")
+    func passes() async throws {
+        #expect(try await violations().isEmpty)
+    }
+
+    /// A static table as a provider: what a conforming type needs at least.
+    private struct Table: Provider {
+        let name = "table"
+        let addresses: [HostName: [IPAddress]]
+
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            ProviderAnswer(addresses[query.host], timeToLive: .seconds(60), to: query)
+        }
+    }
+
+    @Test("a table of ten lines passes, without a word about time limits and shutdown")
+    func table() async throws {
+        let dual = try HostName("dual.test")
+        let single = try HostName("v4.test")
+        let table = [dual: addresses, single: [addresses[0]]]
+        let fixture = ProviderCompatibility.Fixture(
+            dualStackName: dual,
+            dualStackAddresses: addresses,
+            v4OnlyName: single,
+            unknownName: try HostName("unknown.test"),
+            silentName: nil
+        ) { Table(addresses: table) }
+        #expect(await ProviderCompatibility(fixture).violations().isEmpty)
+    }
+
+    @Test("a provider that only ends when it is cancelled passes where that is said")
+    func cancelledAlone() async throws {
+        let rules = ["a query ends at its time limit", "a batch ends at its time limit"]
+        for keepsTimeLimits in [true, false] {
+            let found = try await violations(
+                keepsTimeLimits: keepsTimeLimits,
+                patience: keepsTimeLimits ? .seconds(1) : nil
+            ) { inner, query in
+                var query = query
+                query.timeLimit = .seconds(60)
+                return try await inner.resolve(query)
+            }
+            #expect(found == (keepsTimeLimits ? rules : []))
+        }
+    }
+
+    @Test("the resolver ends a query at its limit whose provider keeps none")
+    func limitOfResolver() async throws {
+        struct Sleeper: Provider {
+            let name = "sleeper"
+            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+                try await Task.sleep(for: .seconds(600))
+                return ProviderAnswer()
+            }
+        }
+        var configuration = ResolverConfiguration()
+        configuration.providers = [Sleeper()]
+        configuration.routes = [Route(.any, .providers(["sleeper"], fallback: .none))]
+        configuration.timeLimit = .milliseconds(50)
+        let resolver = try Resolver(configuration)
+        let error = await #expect(throws: ResolutionError.self) {
+            try await resolver.resolve(ResolutionQuestion(.name(HostName("img.test")), port: 443))
+        }
+        #expect(error?.code == .timedOut)
+        await resolver.shutdown()
+    }
+
+    @Test("a provider that listens to nothing is found out in each rule about time")
+    func findsStubborn() async throws {
+        let found = try await violations(isStubborn: true)
+        #expect(
+            found == [
+                "a query ends at its time limit", "a cancelled query ends with CancellationError",
+                "a batch ends at its time limit",
+                "a shutdown ends queries, and refuses later ones with code shut-down",
+            ]
+        )
+    }
+
+    @Test("a provider without a name is found out")
+    func findsNameless() async throws {
+        #expect(try await violations(name: "") == ["it has a name"])
+    }
+
+    @Test("a provider that passes over the families is found out")
+    func findsFamilies() async throws {
+        let found = try await violations { inner, query in
+            var query = query
+            query.families = .both
+            return try await inner.resolve(query)
+        }
+        #expect(
+            found == [
+                "only the families asked for have an outcome", "a batch has outcomes only for the families asked for",
+            ]
+        )
+    }
+
+    @Test("a provider that calls an unknown name empty is found out")
+    func findsEmptyForUnknown() async throws {
+        let unknown = try HostName("unknown.test")
+        let found = try await violations { inner, query in
+            guard query.host == unknown else { return try await inner.resolve(query) }
+            return ProviderAnswer(v4: .noData(timeToLive: nil), v6: .noData(timeToLive: nil))
+        }
+        #expect(found == ["a name that does not exist is a name error"])
+    }
+
+    @Test("a provider that loses addresses is found out, alone and under load")
+    func findsLostAddresses() async throws {
+        let found = try await violations { inner, query in
+            var answer = try await inner.resolve(query)
+            if case .addresses(let all, let life, let name) = answer.v4 {
+                answer.v4 = .addresses(Array(all.prefix(1)), timeToLive: life, canonicalName: name)
+            }
+            return answer
+        }
+        #expect(
+            found == ["a name with both families gets all its addresses", "queries at once all get their own answers"]
+        )
+    }
+
+    @Test("a provider whose cancellation looks like a failure is found out")
+    func findsWrongCancellation() async throws {
+        let found = try await violations { inner, query in
+            do {
+                return try await inner.resolve(query)
+            } catch is CancellationError {
+                throw ProviderError(code: .unreachable, message: "cancelled")
+            }
+        }
+        #expect(found == ["a cancelled query ends with CancellationError"])
+    }
+
+    @Test("a provider that answers after its shutdown is found out")
+    func findsUndead() async throws {
+        let dual = try HostName("dual.test")
+        let addresses = addresses
+        let found = try await violations { inner, query in
+            if inner.isShutDown, query.host == dual { return .addresses(addresses, timeToLive: .seconds(1)) }
+            return try await inner.resolve(query)
+        }
+        #expect(
+            found == [
+                "a shutdown ends queries, and refuses later ones with code shut-down",
+                "a shutdown refuses later batches with code shut-down",
+            ]
+        )
+    }
+
+    @Test("a provider with batches passes, whatever their size", arguments: [1, 2, 3, 100])
+    func passesWithBatches(_ limit: Int) async throws {
+        #expect(try await violations(batchLimit: limit, bendBatch: { try await $0.resolve($1, batch: $2) }).isEmpty)
+    }
+
+    @Test("a provider that loses a name of a batch, or changes its answer, or answers about another, is found out")
+    func findsBrokenBatches() async throws {
+        let stranger = try HostName("stranger.test")
+        let rule = "a batch answers about its names what single queries do, and about no others"
+        let breaks: [@Sendable ([HostName: ProviderAnswer], [HostName]) -> [HostName: ProviderAnswer]] = [
+            { answers, batch in answers.filter { $0.key != batch.last || batch.count < 3 } },
+            { answers, batch in
+                guard batch.count > 1, let last = batch.last else { return answers }
+                return answers.merging([last: answers[batch[0]] ?? ProviderAnswer()]) { $1 }
+            },
+            { answers, batch in answers.merging(batch.count > 2 ? [stranger: ProviderAnswer()] : [:]) { $1 } },
+        ]
+        for broken in breaks {
+            let found = try await violations(
+                batchLimit: 10,
+                bendBatch: { broken(try await $0.resolve($1, batch: $2), $2) }
+            )
+            #expect(found == [rule])
+        }
+    }
+
+    @Test("a provider whose batches pass over families, time limit or shutdown is found out")
+    func findsCarelessBatches() async throws {
+        let dual = try HostName("dual.test")
+        let silent = try HostName("silent.test")
+        let families = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                var query = query
+                query.families = .both
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(families == ["a batch has outcomes only for the families asked for"])
+        let limit = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                if batch.contains(silent) { return [silent: ProviderAnswer(v4: .nameError(timeToLive: nil))] }
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(limit == ["a batch ends at its time limit"])
+        let undead = try await violations(
+            batchLimit: 10,
+            bendBatch: { inner, query, batch in
+                if inner.isShutDown { return [dual: ProviderAnswer()] }
+                return try await inner.resolve(query, batch: batch)
+            }
+        )
+        #expect(undead == ["a shutdown refuses later batches with code shut-down"])
+    }
+
+    @Test("a provider that allows no name in a batch is found out")
+    func findsEmptyBatches() async throws {
+        struct Empty: Provider {
+            let inner: ScriptedProvider
+            var name: String { inner.name }
+            var answerScope: AddressScope { inner.answerScope }
+            var batchLimit: Int { 0 }
+            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await inner.resolve(query) }
+            func shutdown() async { await inner.shutdown() }
+        }
+        let name = try HostName("dual.test")
+        let fixture = ProviderCompatibility.Fixture(
+            dualStackName: name,
+            dualStackAddresses: [],
+            v4OnlyName: name,
+            unknownName: name,
+            silentName: name
+        ) { Empty(inner: ScriptedProvider()) }
+        #expect(await ProviderCompatibility(fixture).allowsBatches(Empty(inner: ScriptedProvider())) != nil)
+        #expect(await ProviderCompatibility(fixture).allowsBatches(ScriptedProvider()) == nil)
+    }
+}
