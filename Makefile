@@ -31,10 +31,10 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCoreTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^CurlTransportTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(Client|Control)Tests\.'
+	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
-		--skip '^(HTTPDNSCore|CurlTransport|HTTPDNSClient|HTTPDNSControl|EndToEnd)Tests\.'
+		--skip '^(HTTPDNSCore|CurlTransport|HTTPDNS|HTTPDNSControl|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'NeverWaitingTests|ProviderOutageTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
@@ -42,7 +42,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter CacheFloodTests/processIsFlat
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter DoHHostileTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
 	$(call step,documentation comments)
@@ -90,13 +90,13 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter GoAwayTests
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
 	HTTPDNS_TEST_LONG=1 swift test --skip-build --filter 'RaceModelTests|SlowReaderTests|NilLimitTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter '^HTTPDNSClientTests.TimesTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^CurlTransportTests.SelectionTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 # One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out are a hundred thousand
 # URLs, what measures time or memory, and what needs few descriptors: the sanitizers need some themselves.
-SANITIZED = ^(CurlTransport|HTTPDNSClient|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
+SANITIZED = ^(CurlTransport|HTTPDNS|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
 UNSANITIZED = CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
 # Left out besides: programs that a test starts. The thread sanitizer hangs in the child now and then, between fork and exec.
 UNTHREADED = $(UNSANITIZED)|EarlyResponse|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests

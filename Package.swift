@@ -15,7 +15,7 @@ let package = Package(
     platforms: [.macOS(.v15)],
     products: [
         .library(name: "HTTPDNSCore", targets: ["HTTPDNSCore"]),
-        .library(name: "HTTPDNSClient", targets: ["HTTPDNSClient"]),
+        .library(name: "HTTPDNS", targets: ["HTTPDNS"]),
         .library(name: "HTTPDNSConfiguration", targets: ["HTTPDNSConfiguration"]),
         .library(name: "HTTPDNSControl", targets: ["HTTPDNSControl"]),
         .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
@@ -83,7 +83,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
-            name: "HTTPDNSClient",
+            name: "HTTPDNS",
             dependencies: [
                 "CHTTPDNSZlib",
                 "CurlTransport",
@@ -98,7 +98,7 @@ let package = Package(
             name: "HTTPDNSConfiguration",
             dependencies: [
                 "HTTPDNSCore",
-                "HTTPDNSClient",
+                "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
                 .product(name: "Yams", package: "Yams", condition: .when(traits: ["YAML"])),
@@ -109,7 +109,7 @@ let package = Package(
             name: "HTTPDNSControl",
             dependencies: [
                 "HTTPDNSCore",
-                "HTTPDNSClient",
+                "HTTPDNS",
                 "HTTPDNSPrimitives",
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -151,7 +151,7 @@ let package = Package(
         .target(
             name: "HTTPDNSServiceLifecycle",
             dependencies: [
-                "HTTPDNSClient",
+                "HTTPDNS",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -170,7 +170,7 @@ let package = Package(
             name: "resolve-test",
             dependencies: [
                 "HTTPDNSCore",
-                "HTTPDNSClient",
+                "HTTPDNS",
                 "HTTPDNSConfiguration",
                 "HTTPDNSControl",
                 "HTTPDNSLocalProvider",
@@ -189,7 +189,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdns-demo",
-            dependencies: ["HTTPDNSClient", "HTTPDNSConfiguration", "ServerRig"],
+            dependencies: ["HTTPDNS", "HTTPDNSConfiguration", "ServerRig"],
             path: "demo/Sources",
             swiftSettings: settings
         ),
@@ -199,7 +199,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration",
+                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -208,7 +208,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "httpdns-linkage-probe",
-            dependencies: ["HTTPDNSClient"],
+            dependencies: ["HTTPDNS"],
             path: "Tests/LinkageProbe",
             swiftSettings: settings
         ),
@@ -217,7 +217,7 @@ let package = Package(
         .target(
             name: "LifecycleExample",
             dependencies: [
-                "HTTPDNSClient",
+                "HTTPDNS",
                 "HTTPDNSServiceLifecycle",
                 .product(name: "Logging", package: "swift-log"),
                 .product(
@@ -231,13 +231,13 @@ let package = Package(
         // The program in Docs/Providers.md, which HTTPDNSLocalProviderTests runs. As strangers write it, likewise.
         .target(
             name: "LocalProviderExample",
-            dependencies: ["HTTPDNSClient", "HTTPDNSLocalProvider"],
+            dependencies: ["HTTPDNS", "HTTPDNSLocalProvider"],
             path: "Examples/Sources/LocalProvider"
         ),
         .executableTarget(
             name: "httpdns-service-probe",
             dependencies: [
-                "HTTPDNSClient",
+                "HTTPDNS",
                 "HTTPDNSConfiguration",
                 "LifecycleExample",
                 .product(name: "Logging", package: "swift-log"),
@@ -280,29 +280,29 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(
-            name: "HTTPDNSClientTests",
+            name: "HTTPDNSTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSControlTests",
-            dependencies: ["HTTPDNSCore", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            dependencies: ["HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -312,7 +312,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSServiceLifecycleTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSServiceLifecycle", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSServiceLifecycle", "ServerRig",
                 "httpdns-service-probe",
                 .product(
                     name: "ServiceLifecycle",
@@ -338,7 +338,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSConfiguration", "HTTPDNSControl",
+                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 "HTTPDNSTestKit", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -349,7 +349,7 @@ let package = Package(
         .testTarget(
             name: "ResolveTestTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSClient", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 "resolve-test",
             ],
             swiftSettings: settings

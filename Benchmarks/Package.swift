@@ -44,7 +44,7 @@ let package = Package(
         ),
         .executableTarget(
             name: "bench-client",
-            dependencies: ["Workload", .product(name: "HTTPDNSClient", package: "swift-httpdns")],
+            dependencies: ["Workload", .product(name: "HTTPDNS", package: "swift-httpdns")],
             swiftSettings: settings
         ),
         .executableTarget(name: "bench-urlsession", dependencies: ["Workload"], swiftSettings: settings),

@@ -18,14 +18,14 @@ let package = Package(
         .executableTarget(
             name: "FirstRequest",
             dependencies: [
-                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
             ]
         ),
         .executableTarget(
             name: "Quickstart",
             dependencies: [
-                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
             ]
         ),
@@ -34,20 +34,20 @@ let package = Package(
             name: "Alibaba",
             dependencies: [
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
-                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
             ]
         ),
         .executableTarget(
             name: "Tencent",
             dependencies: [
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
-                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
             ]
         ),
         .target(
             name: "Guide",
             dependencies: [
-                .product(name: "HTTPDNSClient", package: "swift-httpdns"),
+                .product(name: "HTTPDNS", package: "swift-httpdns"),
                 .product(name: "HTTPDNSConfiguration", package: "swift-httpdns"),
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
                 .product(name: "HTTPDNSControl", package: "swift-httpdns"),

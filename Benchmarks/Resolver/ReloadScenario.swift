@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives

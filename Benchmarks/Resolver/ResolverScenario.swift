@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSCore
 
 /// From a question to a resolution, which has passed mappings, routes and address policy and was counted.

@@ -1,6 +1,6 @@
 internal import CCurl
 internal import CurlTransport
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSCore
 
 /// The whole stage: the text of a URL in, a rewritten request out. Beside it what libcurl's parser alone takes for the

@@ -1,5 +1,5 @@
 internal import CurlTransport
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 

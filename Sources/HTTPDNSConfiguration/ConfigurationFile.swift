@@ -1,4 +1,4 @@
-public import HTTPDNSClient
+public import HTTPDNS
 public import HTTPDNSCore
 
 /// A configuration file, in YAML or JSON, or a hosts file. `Docs/Configuration.md` describes all keys.

@@ -1,4 +1,4 @@
-public import HTTPDNSClient
+public import HTTPDNS
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 public import Logging

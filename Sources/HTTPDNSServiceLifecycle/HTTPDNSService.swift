@@ -1,5 +1,5 @@
 #if ServiceLifecycle
-public import HTTPDNSClient
+public import HTTPDNS
 public import ServiceLifecycle
 internal import UnixSignals
 
@@ -63,7 +63,7 @@ public struct HTTPDNSService: Service, CustomStringConvertible {
     }
 }
 #else
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// Not in this build.
 @available(*, unavailable, message: "the service needs the trait ServiceLifecycle of the package swift-httpdns")

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit

@@ -1,7 +1,7 @@
 #if ServiceLifecycle
 import Foundation
 import HTTPDNSCore
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSServiceLifecycle
 import ServerRig

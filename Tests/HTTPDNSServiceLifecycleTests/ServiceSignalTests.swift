@@ -1,6 +1,6 @@
 #if ServiceLifecycle && YAML
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSServiceLifecycle
 import ServerRig

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The smallest program that links the client, and with it every floor below: LinkageTests looks at what else came along.
 ///

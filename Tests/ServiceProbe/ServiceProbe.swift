@@ -1,5 +1,5 @@
 #if ServiceLifecycle
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSConfiguration
 internal import LifecycleExample
 internal import Logging

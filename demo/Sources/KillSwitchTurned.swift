@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// The kill switch, off and on again, while a connection to the pinned address lives.

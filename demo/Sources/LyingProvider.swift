@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// A provider that points the name at somebody else's server: the certificate check stops the request.

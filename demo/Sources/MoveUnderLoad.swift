@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// One edit of the configuration file while requests are running over a living connection.

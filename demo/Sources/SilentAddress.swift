@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// A first address that drops every packet: a POST goes to the second one after the race's delay, and once.

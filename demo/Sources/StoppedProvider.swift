@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// The provider stops answering for longer than answers live, while requests are running, and comes back.

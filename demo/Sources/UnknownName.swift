@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import ServerRig
 
 /// The system resolver does not know the name, the provider does.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import Workload
 
 /// The same requests through this project's client, called from ordinary tasks, its whole pipeline on.

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSCore
 
 // The account's secrets stay where they are, and are read for each query.

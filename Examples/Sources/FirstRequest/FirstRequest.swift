@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 
 /// A request to an address that a configuration file or HTTP-DNS gives, under the name in its URL.

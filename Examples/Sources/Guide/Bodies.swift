@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Bodies in both directions.
 enum Bodies {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Calls besides async ones, limits, and the loop's thread.
 enum Calling {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// What can be changed while a client runs.
 enum ChangingSettings {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 // Docs/Library.md, "Which connection is used".
 func choosingAddresses() -> HTTPDNSClient.Configuration {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSControl
 
 /// Lets operators of this machine look into a client, and turn its kill switch, until `work` is done.

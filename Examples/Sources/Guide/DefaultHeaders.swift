@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Header fields that the client adds to requests.
 enum DefaultHeaders {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// What to do about failures.
 enum Errors {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Sends a failed request once more, when that can do no harm.
 struct SecondChance: Interceptor {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Services that answer in JSON.
 enum JSONServices {

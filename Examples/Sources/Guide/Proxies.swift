@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 enum Proxies {
     static func proxy(_ configuration: inout HTTPDNSClient.Configuration) throws {

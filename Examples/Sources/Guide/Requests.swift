@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// Requests, with what can be said about one alone.
 enum Requests {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 /// A provider over a table of your own, such as that of a control plane.
 struct TableProvider: Provider {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 func tenants(
     settingsOfFirst: HTTPDNSClient.Configuration,

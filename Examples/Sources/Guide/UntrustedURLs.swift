@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 
 enum UntrustedURLs {
     static func client() async throws -> HTTPDNSClient {

@@ -1,6 +1,6 @@
 // Needs the package trait ServiceLifecycle; `make traits` in the folder above compiles and runs it.
 #if ServiceLifecycle
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSServiceLifecycle
 import Logging
 import ServiceLifecycle

@@ -1,6 +1,6 @@
 // Needs the package trait LocalProvider; `make traits` in the folder above compiles and runs it.
 #if LocalProvider
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSLocalProvider
 
 /// What a client finds out about a name from a provider that is there for as long as it takes.

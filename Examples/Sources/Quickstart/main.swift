@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 
 // Mappings, providers, live reload: the client follows the file.

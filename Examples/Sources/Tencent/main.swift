@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSCore
 
 // The token stays where it is, and is read for each query. An account that encrypts has an `encryptionKey` in its place.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// The text in quotation marks as errors show it: cut to 80 characters, characters without a shape escaped, and without

@@ -1,4 +1,4 @@
-package import HTTPDNSClient
+package import HTTPDNS
 package import HTTPDNSCore
 internal import HTTPDNSPrimitives
 

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 

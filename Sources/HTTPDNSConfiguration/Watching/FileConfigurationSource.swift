@@ -1,6 +1,6 @@
 #if YAML
 internal import HTTPDNSCore
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// The file that settings came from.

@@ -1,6 +1,6 @@
 #if YAML
 internal import HTTPDNSCore
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 internal import Logging
 

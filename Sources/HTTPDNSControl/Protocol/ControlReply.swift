@@ -1,4 +1,4 @@
-package import HTTPDNSClient
+package import HTTPDNS
 
 #if canImport(FoundationEssentials)
 internal import FoundationEssentials

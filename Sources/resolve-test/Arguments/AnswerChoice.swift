@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The values of `--answers`.
 enum AnswerChoice: String, ExpressibleByArgument, CaseIterable, Sendable {

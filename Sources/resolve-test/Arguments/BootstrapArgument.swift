@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The value of `--bootstrap`: addresses of the host in a `--doh` URL.
 struct BootstrapArgument: Sendable {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The values of `--family`.
 enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// A host on the command line, with the port whose mapping is asked about.
 struct HostArgument: Sendable {

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The value of `--map`: a rule of the mappings.
 struct MapArgument: Sendable {

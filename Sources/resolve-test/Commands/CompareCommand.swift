@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSCore
 
 /// `compare HOST...`: HTTP-DNS beside the system resolver.

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSControl
 
 /// `dump [HOST...]`: what a running service knows, whom it asks, and what is off.

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// `explain URL`: the rewritten request; nothing is sent to the origin.
 struct ExplainCommand: Subcommand {

@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// `export`: the mappings for other programs.
 struct ExportCommand: Subcommand {

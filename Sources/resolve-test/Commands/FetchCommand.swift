@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPTypes
 
 /// `fetch URL`: send it, show every phase.

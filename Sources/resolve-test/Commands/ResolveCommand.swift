@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// `resolve HOST...`: addresses, source, time left.
 struct ResolveCommand: Subcommand {

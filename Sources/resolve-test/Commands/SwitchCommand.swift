@@ -1,5 +1,5 @@
 internal import ArgumentParser
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSControl
 
 /// `switch on|off`: the kill switch of a running service.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSCore
 
 /// Asks both ways about a name, and lets TLS prove the answers.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 extension Comparison {
     /// What is to be thought of the two answers.

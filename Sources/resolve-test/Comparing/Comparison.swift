@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What HTTP-DNS and the system resolver say about one name, and which of it TLS could prove.
 struct Comparison: Sendable {

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
 /// Why a command did not do what was asked for: one line for people, one object for programs, an exit status.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The arguments that hold a password, such as `https://user:password@host/`. An error that repeats one goes to terminals
 /// and logs of build servers.

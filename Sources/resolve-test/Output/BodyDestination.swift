@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// Where the body of an answer goes. A file is there whole or not at all.
 final class BodyDestination: Sendable {

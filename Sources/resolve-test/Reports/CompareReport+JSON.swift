@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 extension CompareReport {
     /// One line of JSON for each host.

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What `compare` found out about its hosts.
 struct CompareReport {

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What `explain` says: the rewritten request, and why it looks like that.
 struct ExplainReport {

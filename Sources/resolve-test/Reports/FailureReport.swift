@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
 /// A failure as text and as JSON.

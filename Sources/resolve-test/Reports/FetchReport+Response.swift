@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPTypes
 
 extension FetchReport {

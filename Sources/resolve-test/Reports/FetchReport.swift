@@ -1,5 +1,5 @@
 internal import CurlTransport
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What `fetch` found out: each hop with its phases.
 struct FetchReport {

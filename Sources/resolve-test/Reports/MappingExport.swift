@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// Rules as other programs read them.
 struct MappingExport {

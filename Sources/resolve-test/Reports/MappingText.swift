@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The rules of a set in the order in which they were written, those without a line last and by name.
 enum MappingOrder {

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// A resolution in words, as all reports say it.
 struct ResolutionText {

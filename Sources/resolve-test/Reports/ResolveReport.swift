@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What `resolve` found out about its hosts.
 struct ResolveReport {

@@ -1,5 +1,5 @@
 internal import CurlTransport
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// What the reports need of a rewritten request.
 struct RewriteView: Sendable {

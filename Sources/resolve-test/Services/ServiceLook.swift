@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// A dump of a running service in the terms of the table that `watch` draws.
 struct ServiceLook {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSControl
 internal import HTTPDNSPrimitives
 

@@ -1,4 +1,4 @@
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 extension ClientSettings {
     /// Runs work with a client of these settings, which is shut down however the work ends.

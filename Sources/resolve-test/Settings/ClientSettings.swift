@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSConfiguration
 
 /// The client that the common options ask for.

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// `--cacert`, for the providers of a configuration file too: those are made while the file is read, so the file of
 /// authorities is set as the system's (`SSL_CERT_FILE`) for this run. A provider whose own authorities stand in the

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// The watching itself: it asks about each host at an interval, listens to the resolver, and shows what comes in.

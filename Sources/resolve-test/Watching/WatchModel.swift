@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 internal import HTTPDNSPrimitives
 
 /// All that `watch` knows. A value: answers, events and snapshots go in, rows and notices come out; nothing is asked or

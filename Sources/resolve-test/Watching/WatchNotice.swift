@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// Something that `watch` tells: an event of the resolver, or that a request for a host would now get something else.
 struct WatchNotice: Sendable {

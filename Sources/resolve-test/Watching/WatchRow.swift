@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// One watched host: what a request for it would get now, and what became of it since the watching began.
 struct WatchRow: Sendable {

@@ -1,5 +1,5 @@
 internal import Foundation
-internal import HTTPDNSClient
+internal import HTTPDNS
 
 /// The live table: a row for each host, a line about the providers, and with details what lies behind.
 struct WatchTable {

@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import ServerRig

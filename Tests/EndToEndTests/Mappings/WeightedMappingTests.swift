@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives

@@ -1,6 +1,6 @@
 #if YAML && os(Linux)
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
 import ServerRig

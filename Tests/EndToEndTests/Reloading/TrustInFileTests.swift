@@ -1,5 +1,5 @@
 #if YAML && os(Linux)
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import ServerRig
 import Testing

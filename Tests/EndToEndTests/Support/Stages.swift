@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSPrimitives
 import HTTPTypes
 

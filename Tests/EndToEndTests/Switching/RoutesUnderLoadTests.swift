@@ -1,6 +1,6 @@
 import CurlTransport
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
 import HTTPDNSTestKit

@@ -1,7 +1,7 @@
 #if YAML && os(Linux)
 import Foundation
 import HTTPDNSCore
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
 import Logging

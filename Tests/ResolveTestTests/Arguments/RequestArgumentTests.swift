@@ -1,5 +1,5 @@
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPTypes
 import Testing
 

@@ -1,5 +1,5 @@
 import Foundation
-import HTTPDNSClient
+import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
 import HTTPDNSPrimitives

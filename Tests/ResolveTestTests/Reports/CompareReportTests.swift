@@ -1,4 +1,4 @@
-import HTTPDNSClient
+import HTTPDNS
 import Testing
 
 @testable import resolve_test

@@ -1,0 +1,188 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("AdmissionQueue")
+struct AdmissionQueueTests {
+    private final class Owner {}
+
+    private let owner = Owner()
+    private let one: HopOrigin
+    private let two: HopOrigin
+
+    init() throws {
+        one = HopOrigin(host: .name(try HostName("one.test")), port: 443)
+        two = HopOrigin(host: .name(try HostName("two.test")), port: 443)
+    }
+
+    private func queue(perHost: Int = .max, total: Int = .max, waiting: Int = .max) -> AdmissionQueue {
+        AdmissionQueue(AdmissionQueue.Limits(perHost: perHost, total: total, maximumWaiting: waiting))
+    }
+
+    private func ask(
+        _ queue: inout AdmissionQueue,
+        _ origin: HopOrigin,
+        _ priority: RequestPriority = .normal,
+        until seconds: Int? = nil
+    ) -> AdmissionQueue.Reply {
+        let deadline = seconds.map { MonotonicTime(nanoseconds: Int64($0) * 1_000_000_000) }
+        return queue.ask(for: origin, priority, until: deadline, owner: ObjectIdentifier(owner))
+    }
+
+    @Test("a host has as many as its limit, and the others wait in the order in which they came")
+    func perHost() {
+        var queue = queue(perHost: 2)
+        #expect(ask(&queue, one) == .admitted && ask(&queue, one) == .admitted)
+        #expect(ask(&queue, one) == .waits(1, displaced: nil) && ask(&queue, one) == .waits(2, displaced: nil))
+        #expect(ask(&queue, two) == .admitted, "another host is not concerned")
+        #expect(queue.release(two).isEmpty)
+        #expect(queue.release(one) == [1] && queue.release(one) == [2])
+        #expect(queue.release(one).isEmpty && queue.release(one).isEmpty)
+        #expect(queue.connections == 0 && queue.hosts == 0 && queue.waiting == 0)
+    }
+
+    @Test("the more urgent goes first, and among equals the first come, across hosts")
+    func priority() {
+        var queue = queue(total: 1)
+        #expect(ask(&queue, one) == .admitted)
+        for (origin, priority) in [(one, .low), (two, .normal), (one, .normal), (two, .high)]
+            as [(HopOrigin, RequestPriority)]
+        {
+            _ = ask(&queue, origin, priority)
+        }
+        #expect(queue.release(one) == [4] && queue.release(two) == [2])
+        #expect(queue.release(two) == [3] && queue.release(one) == [1])
+        #expect(queue.release(one).isEmpty && queue.connections == 0)
+    }
+
+    @Test("who waits for a full host holds up nobody whose host has room")
+    func noBlocking() {
+        var queue = queue(perHost: 1, total: 2)
+        #expect(ask(&queue, one) == .admitted)
+        #expect(ask(&queue, one, .high) == .waits(1, displaced: nil))
+        #expect(ask(&queue, two) == .admitted)
+        #expect(ask(&queue, two) == .waits(2, displaced: nil))
+        #expect(queue.release(two) == [2], "the high one's host is still full")
+        #expect(queue.release(one) == [1])
+    }
+
+    @Test("a full queue refuses, unless the newcomer is more urgent than its last one, which goes")
+    func full() {
+        var queue = queue(perHost: 1, waiting: 2)
+        #expect(ask(&queue, one) == .admitted)
+        #expect(
+            ask(&queue, one, .low) == .waits(1, displaced: nil) && ask(&queue, one, .low) == .waits(2, displaced: nil)
+        )
+        #expect(ask(&queue, one, .low) == .full)
+        #expect(ask(&queue, one, .normal) == .waits(3, displaced: 2))
+        #expect(ask(&queue, one, .high) == .waits(4, displaced: 1))
+        #expect(ask(&queue, one, .normal) == .full)
+        #expect(queue.release(one) == [4] && queue.release(one) == [3] && queue.waiting == 0)
+    }
+
+    @Test("with no queue at all one more is refused at once")
+    func noQueue() {
+        var queue = queue(perHost: 1, waiting: 0)
+        #expect(ask(&queue, one) == .admitted && ask(&queue, one, .high) == .full)
+    }
+
+    @Test("once a host speaks HTTP/2, a hundred requests count as one connection")
+    func shared() {
+        var queue = queue(perHost: 1, total: 1)
+        #expect(ask(&queue, one) == .admitted)
+        for _ in 0..<150 { _ = ask(&queue, one) }
+        _ = ask(&queue, two)
+        let admitted = queue.learn(one, isShared: true)
+        #expect(admitted == Array(1...99), "those after it are for a second connection, or for another host")
+        #expect(queue.connections == 1)
+        // A stream that ends makes room for one, at the same host and no other.
+        #expect(queue.release(one) == [100] && queue.connections == 1)
+        // It was HTTP/1.1 after all: too many are on their way, and nobody follows until that is over.
+        #expect(queue.learn(one, isShared: false).isEmpty && queue.connections == 100)
+        for _ in 0..<99 { #expect(queue.release(one).isEmpty) }
+        #expect(queue.release(one) == [101])
+    }
+
+    @Test("who leaves is not called, and does not hold its host's place among the candidates")
+    func withdrawn() {
+        var queue = queue(perHost: 2, total: 1)
+        #expect(ask(&queue, one) == .admitted)
+        #expect(ask(&queue, two, .high) == .waits(1, displaced: nil) && ask(&queue, one) == .waits(2, displaced: nil))
+        #expect(queue.withdraw(1) && !queue.withdraw(1) && queue.hosts == 1)
+        #expect(queue.release(one) == [2] && !queue.withdraw(2))
+    }
+
+    @Test("a deadline takes out those who have reached it, and no others")
+    func deadlines() {
+        var queue = queue(perHost: 1)
+        _ = ask(&queue, one)
+        for seconds in [30, 10, nil, 20] { _ = ask(&queue, one, until: seconds) }
+        #expect(queue.nextDeadline == MonotonicTime(nanoseconds: 10_000_000_000))
+        #expect(queue.expire(at: MonotonicTime(nanoseconds: 9_999_999_999)).isEmpty)
+        #expect(queue.expire(at: MonotonicTime(nanoseconds: 20_000_000_000)) == [2, 4])
+        #expect(queue.release(one) == [1] && queue.nextDeadline == nil && queue.release(one) == [3])
+    }
+
+    @Test("the waits of one owner end, and only these")
+    func owners() {
+        let other = Owner()
+        var queue = queue(perHost: 1)
+        _ = ask(&queue, one)
+        _ = queue.ask(for: one, .normal, until: nil, owner: ObjectIdentifier(other))
+        _ = ask(&queue, one)
+        #expect(queue.withdrawAll(of: ObjectIdentifier(other)) == [1])
+        #expect(queue.release(one) == [2])
+    }
+
+    @Test("whatever happens, no limit is passed, nobody waits beside room, and everybody is called at most once")
+    func invariants() {
+        var generator = SystemRandomNumberGenerator()
+        for (perHost, total) in [(2, 5), (1, 1), (3, .max), (.max, 4)] {
+            var queue = queue(perHost: perHost, total: total, waiting: 50)
+            let origins = (0..<6).map { HopOrigin(host: one.host, port: UInt16($0)) }
+            var running: [HopOrigin] = []
+            var asked: [AdmissionQueue.Ticket: HopOrigin] = [:]
+            func started(_ tickets: [AdmissionQueue.Ticket]) {
+                for ticket in tickets {
+                    guard let origin = asked.removeValue(forKey: ticket) else {
+                        Issue.record("\(ticket) was called twice, or after it left")
+                        continue
+                    }
+                    running.append(origin)
+                }
+            }
+            for _ in 0..<5_000 {
+                switch Int.random(in: 0..<5, using: &generator) {
+                case 0, 1:
+                    let origin = origins.randomElement(using: &generator) ?? origins[0]
+                    let priority = RequestPriority(rawValue: Int8.random(in: -2...2, using: &generator))
+                    switch ask(&queue, origin, priority) {
+                    case .admitted: running.append(origin)
+                    case .waits(let ticket, let displaced):
+                        if let displaced { #expect(asked.removeValue(forKey: displaced) != nil) }
+                        asked[ticket] = origin
+                    case .full: #expect(queue.waiting == 50)
+                    }
+                case 2, 3:
+                    guard !running.isEmpty else { continue }
+                    started(queue.release(running.remove(at: Int.random(in: 0..<running.count, using: &generator))))
+                default:
+                    guard let ticket = asked.keys.randomElement(using: &generator) else { continue }
+                    let hasLeft = queue.withdraw(ticket)
+                    #expect(hasLeft)
+                    asked[ticket] = nil
+                }
+                let loads = Dictionary(grouping: running) { $0 }.mapValues(\.count)
+                #expect(queue.connections == running.count && running.count <= total)
+                #expect(loads.values.allSatisfy { $0 <= perHost } && queue.waiting == asked.count)
+                let hasRoom = asked.values.contains { loads[$0, default: 0] < perHost } && running.count < total
+                #expect(!hasRoom, "somebody waits, and has room")
+            }
+            for ticket in Array(asked.keys) { _ = queue.withdraw(ticket) }
+            for origin in running { #expect(queue.release(origin).isEmpty) }
+            #expect(queue.hosts == 0 && queue.connections == 0)
+        }
+    }
+}

@@ -1,0 +1,174 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Limits, over the wire", .timeLimit(.minutes(10)))
+struct LimitOverTheWireTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+    private func configuration(_ port: UInt16, _ limit: Int) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.connections.perHost = limit
+        configuration.connections.maximumQueued = 100_000
+        configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(["127.0.0.1:\(port)"])]
+        return configuration
+    }
+
+    @Test("a place is taken until the last byte of the body, not until the head")
+    func untilTheBody() async throws {
+        let gate = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [
+                    .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .wait(gate),
+                    .sendText("llo"), .repeatForever([.readHead, .sendText(Self.ok)]),
+                ] : [.repeatForever([.readHead, .sendText(Self.ok)])]
+        }
+        let client = try await HTTPDNSClient(configuration: configuration(server.port, 1))
+        let first = try await client.get("http://one.test/1")
+        let second = Task { try await client.get("http://one.test/2").body.collect(upTo: .bytes(5)) }
+        while client.requestsWaiting == 0, !Task.isCancelled { await Task.yield() }
+        gate.open()
+        #expect(try await first.body.collect(upTo: .bytes(5)).count == 5)
+        #expect(try await second.value.count == 5)
+        #expect(server.connections.count == 1, "the second went over the first one's connection")
+        try await client.shutdown()
+    }
+
+    @Test("a response that is dropped unread gives its place back")
+    func dropped() async throws {
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .hang]
+                : [.readHead, .sendText(Self.ok)]
+        }
+        let client = try await HTTPDNSClient(configuration: configuration(server.port, 1))
+        _ = try await client.get("http://one.test/1")
+        #expect(try await client.get("http://one.test/2").body.collect(upTo: .bytes(5)).count == 5)
+        try await client.shutdown()
+    }
+
+    @Test("the clients of a transport have one budget together, and one that is shut down leaves its queue only")
+    func tenants() async throws {
+        let gate = Gate()
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
+        var shared = HTTPDNSClient.Configuration.Connections()
+        shared.total = 2
+        let transport = HTTPDNSTransport(connections: shared)
+        var own = try configuration(server.port, 1)
+        own.connections.perHost = nil
+        let one = try await HTTPDNSClient(configuration: own, on: transport)
+        let two = try await HTTPDNSClient(configuration: own, on: transport)
+        let first = (0..<2).map { number in Task { try await one.get("http://a\(number).test/") } }
+        while transport.admission?.connections != 2, !Task.isCancelled { await Task.yield() }
+        let ended = Task { await clientError { try await one.get("http://b.test/") } }
+        while one.requestsWaiting != 1, !Task.isCancelled { await Task.yield() }
+        let waiting = Task { try await two.get("http://c.test/").body.collect(upTo: .bytes(5)) }
+        while two.requestsWaiting != 2, !Task.isCancelled { await Task.yield() }
+        try await one.shutdown()
+        #expect(await ended.value?.code == .shutDown)
+        for call in first { #expect(await clientError { try await call.value }?.code == .shutDown) }
+        gate.open()
+        #expect(try await waiting.value.count == 5)
+        try await two.shutdown()
+        #expect(transport.admission?.connections == 0 && transport.admission?.waiting == 0)
+    }
+
+    /// How calls of a storm ended.
+    private struct Endings {
+        var whole = 0
+        var cancelled = 0
+        var other: [String] = []
+        var all: Int { whole + cancelled + other.count }
+    }
+
+    /// Calls, each of which is cancelled: before it begins, in the queue, while it connects, waits or reads, or when it is over.
+    private func cancelAll(_ total: Int, of client: HTTPDNSClient) async -> Endings {
+        await withTaskGroup(of: Result<Int, any Error>.self, returning: Endings.self) { group in
+            var endings = Endings()
+            func note(_ result: Result<Int, any Error>?) {
+                switch result {
+                case .success(5)?: endings.whole += 1
+                case .failure(is CancellationError)?: endings.cancelled += 1
+                case .some(let result): endings.other.append("\(result)")
+                case nil: break
+                }
+            }
+            for number in 0..<total {
+                group.addTask {
+                    let call = Task {
+                        try await client.get("http://one.test/\(number)").body.collect(upTo: .bytes(5)).count
+                    }
+                    return await cancelAtRandom(call, number: number)
+                }
+                if number >= 64 { note(await group.next()) }
+            }
+            for await result in group { note(result) }
+            return endings
+        }
+    }
+
+    @Test(
+        "10,000 tasks cancelled at random moments: each ends, every place is there again, no connection too many is open"
+    )
+    func storm() async throws {
+        // Every third connection is slow in the middle of a body.
+        let server = try RawServer { number in
+            let slow: [RawServer.Step] = [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhe"), .pause(.milliseconds(2)),
+                .sendText("llo"),
+            ]
+            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .sendText(Self.ok)])]
+        }
+        let client = try await HTTPDNSClient(configuration: configuration(server.port, 8))
+        let endings = await cancelAll(10_000, of: client)
+        print("measured: \(endings.whole) calls were over, \(endings.cancelled) ended as cancelled")
+        #expect(endings.all == 10_000 && endings.other.isEmpty, "\(endings.other.prefix(3))")
+        #expect(endings.whole > 0 && endings.cancelled > 0, "the moments were not spread: \(endings)")
+        let admission = try #require(client.pipeline.admissions.first)
+        // A transfer whose response was dropped ends on the loop.
+        while admission.connections > 0, !Task.isCancelled { await Task.yield() }
+        #expect(client.requestsWaiting == 0)
+        for _ in 0..<20 { #expect(try await client.get("http://one.test/").body.collect(upTo: .bytes(5)).count == 5) }
+        #expect(client.connectionPools.map(\.connections).reduce(0, +) <= 8 && client.sender.transfersInFlight == 0)
+        try await client.shutdown()
+        server.stop()
+    }
+
+    // Other suites in the process would be counted as well.
+    @Test(
+        "10,000 cancelled tasks leave neither threads nor descriptors behind, nor memory",
+        .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself }
+    )
+    func leaks() async throws {
+        let sockets = try ProcessState.now().sockets
+        // What a first storm brings along, such as the runtime's threads and the allocator's room, is there for the second.
+        try await storm()
+        let before = try await settled { $0.sockets == sockets }
+        try await storm()
+        let after = try await settled { $0.descriptors == before.descriptors }
+        let grown = after.residentBytes - before.residentBytes
+        print("measured: \(grown) bytes, descriptors \(before.descriptors) and \(after.descriptors), \(after.threads)")
+        #expect(before.sockets == sockets && after.sockets == sockets && after.descriptors == before.descriptors)
+        // How many threads the runtime's pool has, and for how long, is the runtime's affair.
+        #expect(after.ownThreads == before.ownThreads, "\(before.threads), then \(after.threads)")
+        #expect(!after.threads.contains { $0.hasPrefix("httpdns") }, "\(after.threads)")
+        #expect(grown < 16 << 20)
+    }
+
+    /// The process once the client's and the server's threads have ended and closed what they had; or as it is when that does
+    /// not come.
+    private func settled(_ isSettled: (ProcessState) -> Bool) async throws -> ProcessState {
+        for _ in 0..<6000 where !Task.isCancelled {
+            let state = try ProcessState.now()
+            let isBusy = state.threads.contains { $0.hasPrefix("httpdns") || $0 == RawServer.threadName }
+            if !isBusy, isSettled(state) { return state }
+            try await Task.sleep(for: .milliseconds(10))
+        }
+        return try ProcessState.now()
+    }
+}

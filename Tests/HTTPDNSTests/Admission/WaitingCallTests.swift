@@ -1,0 +1,217 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Calls that wait for a connection", .timeLimit(.minutes(10)))
+struct WaitingCallTests {
+    /// A wire that lets one request after the other through, as the test says.
+    private final class Turnstile: Sendable {
+        private let gates = (0..<8).map { _ in Gate() }
+
+        func wire() -> ScriptedWire {
+            ScriptedWire { [gates] request, number in
+                await gates[number].passage()
+                return .ok(from: request)
+            }
+        }
+
+        func pass(_ number: Int) { gates[number].open() }
+    }
+
+    private func rig(_ turnstile: Turnstile, _ configure: (inout HTTPDNSClient.Configuration) -> Void = { _ in }) throws
+        -> Rig
+    {
+        try Rig(wire: turnstile.wire()) { configuration in
+            configuration.connections.perHost = 1
+            configuration.timeouts.total = .seconds(100)
+            configure(&configuration)
+        }
+    }
+
+    private func request(_ path: String, _ priority: RequestPriority = .normal, deadline: TimeLimit = .inherited)
+        -> ClientRequest
+    {
+        var request = ClientRequest(url: "https://one.test/\(path)")
+        request.options.priority = priority
+        request.options.deadline = deadline
+        return request
+    }
+
+    private func waiting(_ count: Int, _ rig: Rig) async {
+        while rig.client.requestsWaiting != count, !Task.isCancelled { await Task.yield() }
+    }
+
+    private func sent(_ count: Int, _ rig: Rig) async {
+        while rig.wire.requests.count != count, !Task.isCancelled { await Task.yield() }
+    }
+
+    @Test("the wire sees one after the other, the more urgent first")
+    func order() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        var calls = [Task { try await rig.client.execute(request("0")) }]
+        await sent(1, rig)
+        for (number, priority) in [RequestPriority.low, .normal, .high, .normal].enumerated() {
+            calls.append(Task { try await rig.client.execute(request("\(number + 1)", priority)) })
+            await waiting(number + 1, rig)
+        }
+        for number in 0..<5 {
+            await sent(number + 1, rig)
+            turnstile.pass(number)
+        }
+        for call in calls { _ = try await call.value }
+        #expect(rig.wire.requests.map(\.url.description.last) == ["0", "3", "2", "4", "1"])
+        #expect(rig.client.requestsWaiting == 0 && rig.client.pipeline.admissions.first?.connections == 0)
+    }
+
+    @Test("who has waited goes where the name leads now, not where it led before")
+    func moved() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let second = Task { try await rig.client.execute(request("1")) }
+        await waiting(1, rig)
+        try rig.client.mappings.apply { $0["one.test"] = .addresses(["203.0.113.99"]) }
+        turnstile.pass(0)
+        turnstile.pass(1)
+        _ = try await first.value
+        #expect(try await second.value.exchanges.first?.remote.address.description == "203.0.113.99")
+    }
+
+    @Test("the deadline of a call that waits is kept, and its error names the queue")
+    func deadline() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let error = await clientError { try await rig.client.execute(request("1", deadline: .milliseconds(50))) }
+        #expect(error?.code == .timedOut && error?.stage == .queue && error?.isCallDeadline == true)
+        #expect(error?.limit == .milliseconds(50) && error?.requestMayHaveBeenSent == false)
+        #expect((error?.elapsed ?? .zero) >= .milliseconds(50) && error?.host == "one.test")
+        #expect(error?.description.contains("1 for a host") == true, "\(error.debugDescription)")
+        turnstile.pass(0)
+        _ = try await first.value
+        #expect(rig.wire.requests.count == 1)
+    }
+
+    @Test("a queue with a time of its own ends a wait before the call's deadline")
+    func queueWait() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile) { $0.connections.queueWait = .milliseconds(50) }
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let error = await clientError { try await rig.client.execute(request("1")) }
+        #expect(error?.code == .timedOut && error?.stage == .queue && error?.isCallDeadline == false)
+        #expect(error?.limit == .milliseconds(50) && error?.hint?.contains("queueWait") == true)
+        turnstile.pass(0)
+        _ = try await first.value
+    }
+
+    @Test("beyond the queue's length a call fails at once, and a more urgent one takes a place")
+    func full() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile) { $0.connections.maximumQueued = 1 }
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let low = Task { await clientError { try await rig.client.execute(request("1", .low)) } }
+        await waiting(1, rig)
+        let refused = await clientError { try await rig.client.execute(request("2", .low)) }
+        #expect(refused?.code == .limitReached && refused?.stage == .queue)
+        let high = Task { try await rig.client.execute(request("3", .high)) }
+        let displaced = await low.value
+        #expect(displaced?.code == .limitReached && displaced?.message.contains("more urgent") == true)
+        turnstile.pass(0)
+        turnstile.pass(1)
+        _ = try await (first.value, high.value)
+        #expect(rig.wire.requests.map(\.url.description.last) == ["0", "3"])
+    }
+
+    @Test("a cancelled call leaves the queue, and the next one moves up")
+    func cancelled() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let second = Task { try await rig.client.execute(request("1")) }
+        await waiting(1, rig)
+        let third = Task { try await rig.client.execute(request("2")) }
+        await waiting(2, rig)
+        second.cancel()
+        await #expect(throws: CancellationError.self) { try await second.value }
+        #expect(rig.client.requestsWaiting == 1 && rig.client.diagnostics().connections.requestsWaiting == 1)
+        turnstile.pass(0)
+        turnstile.pass(1)
+        _ = try await (first.value, third.value)
+        #expect(rig.wire.requests.map(\.url.description.last) == ["0", "2"])
+    }
+
+    @Test("a request that fails gives its place back")
+    func failing() async throws {
+        let wire = ScriptedWire { request, number in
+            guard number > 0 else {
+                throw TransferFailure(code: .connectionLost, phase: .firstByte, message: "gone")
+            }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.connections.total = 1 }
+        #expect(await clientError { try await rig.client.execute(request("0")) }?.code == .connectionLost)
+        _ = try await rig.client.execute(request("1"))
+        #expect(rig.client.pipeline.admissions.first?.connections == 0)
+    }
+
+    @Test("a shutdown ends those who wait with its own error")
+    func shutDown() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let second = Task { await clientError { try await rig.client.execute(request("1")) } }
+        await waiting(1, rig)
+        try await rig.client.shutdown()
+        let error = await second.value
+        #expect(error?.code == .shutDown && error?.stage == .queue)
+        turnstile.pass(0)
+        _ = try await first.value
+    }
+
+    @Test("a draining shutdown lets those who wait have their turn")
+    func draining() async throws {
+        let turnstile = Turnstile()
+        let rig = try rig(turnstile)
+        let first = Task { try await rig.client.execute(request("0")) }
+        await sent(1, rig)
+        let second = Task { try await rig.client.execute(request("1")) }
+        await waiting(1, rig)
+        async let ended: Void = rig.client.shutdown(drainingFor: .seconds(60))
+        turnstile.pass(0)
+        turnstile.pass(1)
+        _ = try await (first.value, second.value)
+        try await ended
+        #expect(rig.wire.requests.count == 2)
+    }
+
+    @Test(
+        "limits that make no sense are refused when the client is made",
+        arguments: [
+            { $0.perHost = 0 }, { $0.total = 0 }, { $0.maximumQueued = -1 }, { $0.queueWait = .zero },
+            { $0.maximumStreams = 0 },
+        ] as [@Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void]
+    )
+    func configuration(change: @Sendable (inout HTTPDNSClient.Configuration.Connections) -> Void) async throws {
+        var configuration = HTTPDNSClient.Configuration()
+        change(&configuration.connections)
+        let error = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
+        #expect(error?.code == .configuration)
+        // A transport that clients share has such limits as well.
+        let transport = HTTPDNSTransport(connections: configuration.connections)
+        let shared = await clientError { try await HTTPDNSClient(configuration: .init(), on: transport) }
+        #expect(shared?.code == .configuration && shared?.message.contains("transport") == true)
+        #expect(transport.usage.clients == 0)
+    }
+}

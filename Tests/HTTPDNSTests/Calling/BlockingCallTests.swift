@@ -1,0 +1,300 @@
+import CurlTransport
+import Dispatch
+import Foundation
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 55 of the acceptance list: blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
+@Suite("Blocking calls", .timeLimit(.minutes(10)))
+struct BlockingCallTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+    private func client(
+        _ port: UInt16,
+        _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
+    ) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        change(&configuration)
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    private static func text(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
+        throws
+        -> String
+    {
+        var request = ClientRequest(method: body == nil ? .get : .post, url: "http://one.test/", body: body ?? .none)
+        request.options.deadline = deadline
+        return String(decoding: try client.executeAndWait(request).body, as: UTF8.self)
+    }
+
+    /// What code that may not block gets when it does all the same: a function that is not async hides it from the compiler.
+    private static func error(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
+        -> HTTPDNSClientError?
+    {
+        do {
+            _ = try text(client, body, deadline: deadline)
+            return nil
+        } catch {
+            return error as? HTTPDNSClientError
+        }
+    }
+
+    private func onThread<Value: Sendable>(_ work: @escaping @Sendable () throws -> Value) async throws -> Value {
+        let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
+        return try await withCheckedThrowingContinuation { continuation in
+            thread.enqueue { continuation.resume(with: Result(catching: work)) }
+        }
+    }
+
+    @Test("from the main thread")
+    @MainActor
+    func main() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let texts = try (0..<3).map { _ in try Self.text(client) }
+        #expect(texts == ["hello", "hello", "hello"] && server.connections.count == 1)
+        try await client.shutdown()
+    }
+
+    @Test("from 64 threads at once: all end, and who waits uses less than 5 % of a processor")
+    func threads() async throws {
+        let gate = Gate()
+        let server = try RawServer(.repeatForever([.readHead, .wait(gate), .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let start = SystemTimeSource().now()
+        let calls = (0..<64).map { _ in
+            Task {
+                try await onThread {
+                    let before = ProcessState.threadTime()
+                    let text = try Self.text(client)
+                    return (text, ProcessState.threadTime() - before)
+                }
+            }
+        }
+        _ = try await server.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 64 }
+        // Something to burn in: a waiting thread that spins would use all of it.
+        let until = max(SystemTimeSource().now(), start + .seconds(5))
+        try await SystemTimeSource().sleep(until: until)
+        gate.open()
+        var used = Duration.zero
+        for call in calls {
+            let (text, time) = try await call.value
+            #expect(text == "hello")
+            used = max(used, time)
+        }
+        let elapsed = SystemTimeSource().now() - start
+        #expect(used * 20 < elapsed, "\(used) of \(elapsed)")
+        try await client.shutdown()
+    }
+
+    @Test("inside a callback, although all of the runtime's threads are taken")
+    func insideACallback() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let texts = await withTaskGroup(of: String?.self) { tasks in
+            for _ in 0..<8 {
+                tasks.addTask {
+                    await withCheckedContinuation { continuation in
+                        client.execute(ClientRequest(url: "http://one.test/")) { result in
+                            let first = (try? result.get()).map { String(decoding: $0.body, as: UTF8.self) }
+                            let second = try? Self.text(client)
+                            continuation.resume(returning: first.flatMap { first in second.map { first + $0 } })
+                        }
+                    }
+                }
+            }
+            return await tasks.reduce(into: [String?]()) { $0.append($1) }
+        }
+        #expect(texts == Array(repeating: "hellohello", count: 8))
+        try await client.shutdown()
+    }
+
+    @Test(
+        "on the runtime's own threads, as many as there are and more, and answered together: all end",
+        arguments: [TaskPriority.medium, .high]
+    )
+    func onTheRuntimesThreads(priority: TaskPriority) async throws {
+        let second = Gate()
+        // The first answer comes with the second, where there are threads for two.
+        let isAlone = ProcessInfo.processInfo.activeProcessorCount == 1
+        let server = try RawServer { number in
+            let meets: [RawServer.Step] =
+                switch number {
+                case 0 where !isAlone: [.readHead, .wait(second), .sendText(Self.ok)]
+                case 1: [.readHead, .open(second), .sendText(Self.ok)]
+                default: []
+                }
+            return meets + [.repeatForever([.readHead, .sendText(Self.ok)])]
+        }
+        let client = try await client(server.port)
+        let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
+            for _ in 0..<16 { tasks.addTask(priority: priority) { Self.error(client) } }
+            return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
+        }
+        #expect(errors.isEmpty, "\(errors)")
+        try await client.shutdown()
+    }
+
+    @Test("a stream and a file go out although all of the runtime's threads are taken", arguments: [false, true])
+    func bodiesOnTheRuntimesThreads(isFile: Bool) async throws {
+        let path = NSTemporaryDirectory() + "httpdns-blocking-\(UUID().uuidString)"
+        defer { try? FileManager.default.removeItem(atPath: path) }
+        try Data("12345".utf8).write(to: URL(fileURLWithPath: path))
+        let server = try RawServer(.repeatForever([.readHead, .read(5), .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
+            for _ in 0..<16 {
+                let chunks = Chunks([Array("123".utf8), Array("45".utf8)])
+                let body = isFile ? RequestBody.file(path) : .stream(length: 5, chunks)
+                tasks.addTask { Self.error(client, body, deadline: .seconds(20)) }
+            }
+            return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
+        }
+        #expect(errors.isEmpty, "\(errors)")
+        #expect(server.connections.reduce(0) { $0 + $1.text.components(separatedBy: "12345").count - 1 } == 16)
+        try await client.shutdown()
+    }
+
+    @Test(
+        "With all threads of the runtime blocked, names are resolved as fast as alone"
+    )
+    func uncachedOnTheRuntimesThreads() async throws {
+        let unavailable = "HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"
+        let server = try RawServer(
+            .readHead,
+            .sendText(unavailable),
+            .repeatForever([.readHead, .sendText(Self.ok)])
+        )
+        let provider = SlowProvider()
+        // The last one is asked for by an async call as well, whose lookup is under way on the runtime's threads.
+        let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
+        let client = try await client(server.port) { configuration in
+            configuration.resolver.providers = [provider]
+            configuration.resolver.routes = [Route(.any, .providers(["slow"], fallback: .none))]
+            configuration.retries = .standard
+        }
+        let shared = Task { try await client.get("http://n5.test:\(server.port)/").status }
+        while provider.queries.withLock({ $0 }) == 0, !Task.isCancelled { await Task.yield() }
+        let start = ContinuousClock.now
+        let errors = await withTaskGroup(of: (any Error)?.self) { tasks in
+            for name in names {
+                tasks.addTask {
+                    var request = ClientRequest(url: "http://\(name):\(server.port)/")
+                    request.options.deadline = .seconds(5)
+                    do {
+                        // A synchronous function hides the blocking from the compiler.
+                        _ = try Self.answer(client, request)
+                        return nil
+                    } catch {
+                        return error
+                    }
+                }
+            }
+            return await tasks.reduce(into: [any Error]()) { if let error = $1 { $0.append(error) } }
+        }
+        let elapsed = ContinuousClock.now - start
+        #expect(errors.isEmpty, "\(errors)")
+        #expect(elapsed < .seconds(5), "\(elapsed)")
+        #expect(try await shared.value == .ok)
+        try await client.shutdown()
+    }
+
+    /// Answers about every name after 50 ms.
+    private final class SlowProvider: Provider {
+        let name = "slow"
+        let answerScope = AddressScope.loopback
+        let queries = Lock(0)
+
+        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            queries.withLock { $0 += 1 }
+            let clock = SystemTimeSource()
+            try await clock.sleep(until: clock.now() + .milliseconds(50))
+            return .addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(60))
+        }
+    }
+
+    private static func answer(_ client: HTTPDNSClient, _ request: ClientRequest) throws -> CollectedResponse {
+        try client.executeAndWait(request)
+    }
+
+    @Test("the deadline is kept, and the error names the phase")
+    func deadline() async throws {
+        let server = try RawServer(.readHead, .hang)
+        let client = try await client(server.port) { $0.timeouts.total = nil }
+        let start = SystemTimeSource().now()
+        let error = try await onThread { Self.error(client, deadline: .seconds(2)) }
+        let elapsed = SystemTimeSource().now() - start
+        #expect(error?.code == .timedOut && error?.stage == .firstByte && error?.isCallDeadline == true)
+        #expect(elapsed >= .seconds(2), "\(elapsed)")
+        try await client.shutdown()
+    }
+
+    @Test("the deadline is kept by the waiting thread itself, when the work does not get on")
+    func overdue() async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let gate = Gate()
+        let client = try await client(server.port) { configuration in
+            configuration.applicationInterceptors = [
+                Around { request, context, next in
+                    await gate.passage()
+                    return try await next(request, context)
+                }
+            ]
+        }
+        let error = try await onThread { Self.error(client, deadline: .milliseconds(100)) }
+        #expect(error?.code == .timedOut && error?.stage == .total && error?.isCallDeadline == true)
+        gate.open()
+        try await client.shutdown(drainingFor: .seconds(60))
+    }
+
+    @Test("on the loop thread it is refused at once, and nothing is sent")
+    func onTheLoopThread() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let error = await Task(executorPreference: client.executor) { Self.error(client) }.value
+        #expect(error?.code == .blockingRefused && error?.hint?.contains("execute(_:)") == true)
+        #expect(server.connections.isEmpty)
+        try await client.shutdown()
+    }
+
+    @Test("inside the work of another one it is refused at once")
+    func nested() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let inner = Lock<HTTPDNSClientError?>(nil)
+        let own = Lock<HTTPDNSClient?>(nil)
+        let client = try await client(server.port) { configuration in
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    if let client = own.withLock({ $0 }) {
+                        let error = Self.error(client)
+                        inner.withLock { $0 = error }
+                    }
+                    return try await next(request, context)
+                }
+            ]
+        }
+        own.withLock { $0 = client }
+        #expect(try await onThread { try Self.text(client) } == "hello")
+        #expect(inner.withLock { $0 }?.code == .blockingRefused)
+        own.withLock { $0 = nil }
+        try await client.shutdown()
+    }
+
+    @Test("a body that is too long, and a client that is shut down, are typed errors")
+    func errors() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let long = try await onThread {
+            Result { try client.executeAndWait(ClientRequest(url: "http://one.test/"), upTo: .bytes(4)) }
+        }
+        #expect(throws: HTTPDNSClientError.self) { try long.get() }
+        try await client.shutdown()
+        #expect(try await onThread { Self.error(client) }?.code == .shutDown)
+    }
+}

@@ -1,0 +1,122 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Callback calls", .timeLimit(.minutes(10)))
+struct CallbackCallTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
+
+    private func client(_ port: UInt16) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    private let request = ClientRequest(url: "http://one.test/")
+
+    @Test("the callback gets the response with its body, on the callbacks' thread")
+    func success() async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let client = try await client(server.port)
+        let (result, thread) = await withCheckedContinuation { continuation in
+            client.execute(request) { continuation.resume(returning: ($0, ProcessState.threadName())) }
+        }
+        let response = try result.get()
+        #expect(response.status == .ok && response.body == Array("hello".utf8) && response.exchanges.count == 1)
+        #expect(response.route.hasPrefix("127.0.0.1:\(server.port)") && response.version == .http11)
+        #expect(thread == "httpdns-calls")
+        try await client.shutdown()
+    }
+
+    /// How many callbacks ran, and how many at once.
+    private final class Tally: Sendable {
+        private let counts = Lock([0, 0, 0])
+
+        var most: Int { counts.withLock { $0[1] } }
+        var all: Int { counts.withLock { $0[2] } }
+
+        func enter() {
+            counts.withLock { counts in
+                counts[0] += 1
+                counts[1] = max(counts[0], counts[1])
+                counts[2] += 1
+            }
+        }
+
+        func leave() { counts.withLock { $0[0] -= 1 } }
+    }
+
+    @Test("callbacks run one after the other, however many calls there are, and each once")
+    func serial() async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let client = try await client(server.port)
+        let (tally, request) = (Tally(), request)
+        await withTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<200 {
+                tasks.addTask {
+                    await withCheckedContinuation { continuation in
+                        client.execute(request) { _ in
+                            tally.enter()
+                            tally.leave()
+                            continuation.resume()
+                        }
+                    }
+                }
+            }
+        }
+        #expect(tally.most == 1 && tally.all == 200)
+        try await client.shutdown()
+    }
+
+    @Test("the caller may say where callbacks run")
+    func deliver() async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let client = try await client(server.port)
+        let thread = WorkThread(named: "mine", isOnDuty: false, rest: .zero)
+        let name = await withCheckedContinuation { continuation in
+            client.execute(request, deliver: { thread.enqueue($0) }) { _ in
+                continuation.resume(returning: ProcessState.threadName())
+            }
+        }
+        #expect(name == "mine")
+        try await client.shutdown()
+    }
+
+    @Test("a cancelled call tells its callback so, and its connection is closed")
+    func cancelled() async throws {
+        let arrived = Gate()
+        let server = try RawServer(.readHead, .open(arrived), .hang)
+        let client = try await client(server.port)
+        let result: Result<CollectedResponse, any Error> = await withCheckedContinuation { continuation in
+            let call = client.execute(request) { continuation.resume(returning: $0) }
+            Task {
+                await arrived.passage()
+                call.cancel()
+            }
+        }
+        #expect(throws: CancellationError.self) { try result.get() }
+        _ = try await server.awaitConnections { $0.first?.isClosedByClient == true }
+        try await client.shutdown()
+    }
+
+    @Test("after the shutdown the callback gets the typed error; a body that is too long is one too")
+    func errors() async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let client = try await client(server.port)
+        func code(_ limit: ByteCount) async -> HTTPDNSClientError.Code? {
+            await withCheckedContinuation { continuation in
+                client.execute(request, upTo: limit) { result in
+                    guard case .failure(let error) = result else { return continuation.resume(returning: nil) }
+                    continuation.resume(returning: (error as? HTTPDNSClientError)?.code)
+                }
+            }
+        }
+        #expect(await code(.bytes(4)) == .responseTooLarge)
+        try await client.shutdown()
+        #expect(await code(.bytes(5)) == .shutDown)
+    }
+}

@@ -1,0 +1,150 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("AddressHold")
+struct AddressHoldTests {
+    private let origin: HopOrigin
+    private let provider = AddressHold.Provenance(isSystem: false, generation: 1)
+    private let old = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
+    private let new = Endpoint(address: IPAddress(v4: 192, 0, 2, 2), port: 443)
+    private let first = Endpoint(address: IPAddress(v4: 192, 0, 2, 3), port: 443)
+
+    init() throws { origin = HopOrigin(host: .name(try HostName("one.test")), port: 443) }
+
+    private func at(_ seconds: Double) -> MonotonicTime {
+        MonotonicTime(nanoseconds: 0) + .milliseconds(Int64(seconds * 1000))
+    }
+
+    private func hold(sendsOneAhead: Bool = false) -> AddressHold {
+        // The name rotates: requests have moved to this address because the answer changed.
+        var hold = AddressHold(limit: .seconds(30), sendsOneAhead: sendsOneAhead)
+        hold.answered(by: first, held: nil, for: origin, provider, at: at(-1))
+        #expect(held(&hold, -0.5, [old]) == nil)
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(0))
+        return hold
+    }
+
+    private func held(_ hold: inout AddressHold, _ seconds: Double, _ endpoints: [Endpoint]) -> Endpoint? {
+        hold.heldEndpoint(for: origin, among: endpoints, provider, at: at(seconds))
+    }
+
+    /// A response each second, on the address that is held.
+    private func keepWarm(_ hold: inout AddressHold, from: Int, to: Int) {
+        for second in from...to {
+            #expect(held(&hold, Double(second), [new]) == old)
+            hold.answered(by: old, held: old, for: origin, provider, at: at(Double(second)))
+        }
+    }
+
+    @Test("requests stay on a warm address for 30 s since it last stood in an answer, and then move")
+    func bound() {
+        var hold = hold()
+        #expect(held(&hold, 1, [old, new]) == nil, "it is in the answer")
+        keepWarm(&hold, from: 2, to: 31)
+        #expect(held(&hold, 31.5, [new]) == nil)
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(32))
+        hold.answered(by: old, held: old, for: origin, provider, at: at(32.1))
+        #expect(held(&hold, 33, [old]) == new, "one that was still under way on the old address moves nobody back")
+    }
+
+    @Test("one change alone moves requests at once, and so does the next one if it comes late")
+    func oneChange() {
+        var hold = AddressHold(limit: .seconds(30), sendsOneAhead: false)
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(0))
+        #expect(held(&hold, 1, [new]) == nil)
+        #expect(held(&hold, 1.1, [new]) == nil, "also before one of them was answered there")
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1.2))
+        #expect(held(&hold, 1.3, [new]) == nil, "one that was still under way on the old address moves nobody back")
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(1.4))
+        for second in 2...32 {
+            #expect(held(&hold, Double(second), [new]) == nil)
+            hold.answered(by: new, held: nil, for: origin, provider, at: at(Double(second)))
+        }
+        #expect(held(&hold, 32, [old]) == nil, "31 s after the move")
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(32.1))
+        #expect(held(&hold, 33, [new]) == old, "1 s after it: the name rotates")
+    }
+
+    @Test("an address that has not answered for 5 s is left at once")
+    func cold() {
+        var hold = hold()
+        #expect(held(&hold, 5, [new]) == old)
+        #expect(held(&hold, 5.1, [new]) == nil)
+        #expect(hold.count == 0)
+    }
+
+    @Test("an answer from another source, or after a change of mappings, decides at once")
+    func provenance() {
+        for other in [
+            AddressHold.Provenance(isSystem: true, generation: 1),
+            AddressHold.Provenance(isSystem: false, generation: 2),
+        ] {
+            var hold = hold()
+            #expect(hold.heldEndpoint(for: origin, among: [new], other, at: at(1)) == nil)
+            #expect(held(&hold, 1, [new]) == nil, "and nothing is left of what was held")
+        }
+    }
+
+    @Test("a failover moves everybody: the address that answered is the one to stay on")
+    func failover() {
+        var hold = hold()
+        #expect(held(&hold, 1, [new]) == old)
+        hold.answered(by: new, held: old, for: origin, provider, at: at(1))
+        #expect(held(&hold, 2, [old]) == new)
+    }
+
+    @Test("with warm_then_move one request goes ahead, the others follow once it is answered; lost, another one goes")
+    func oneAhead() {
+        var hold = hold(sendsOneAhead: true)
+        keepWarm(&hold, from: 1, to: 30)
+        #expect(held(&hold, 31, [new]) == nil, "goes ahead")
+        #expect(held(&hold, 31.1, [new]) == old)
+        hold.answered(by: old, held: old, for: origin, provider, at: at(36))
+        #expect(held(&hold, 36, [new]) == old)
+        #expect(held(&hold, 36.1, [new]) == nil, "the first one has not come back")
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(36.2))
+        #expect(held(&hold, 36.3, [new]) == nil, "moved")
+        #expect(held(&hold, 36.4, [old]) == new)
+    }
+
+    @Test("what was under way when everything was forgotten is not stayed on, and takes nothing from what is")
+    func forgotten() {
+        var hold = hold()
+        let before = hold.epoch
+        hold.forgetAll()
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1), since: before)
+        #expect(hold.count == 0)
+        hold.answered(by: first, held: nil, for: origin, provider, at: at(1))
+        #expect(held(&hold, 1.1, [new]) == nil, "one change alone")
+        hold.answered(by: new, held: nil, for: origin, provider, at: at(1.2))
+        hold.answered(by: old, held: nil, for: origin, provider, at: at(1.3), since: before)
+        #expect(held(&hold, 1.4, [old]) == new)
+    }
+
+    @Test("the table is bounded")
+    func tableBound() throws {
+        var hold = hold()
+        for number in 0..<(2 * AddressHold.maximumEntries) {
+            let host = try HostName("h\(number).test")
+            let other = HopOrigin(host: .name(host), port: 443)
+            hold.answered(by: old, held: nil, for: other, provider, at: at(0))
+        }
+        #expect(hold.count <= AddressHold.maximumEntries)
+    }
+}
+
+extension AddressHold {
+    /// A request was answered before which nothing was forgotten.
+    fileprivate mutating func answered(
+        by endpoint: Endpoint,
+        held: Endpoint?,
+        for origin: HopOrigin,
+        _ provenance: Provenance,
+        at now: MonotonicTime
+    ) {
+        answered(by: endpoint, held: held, for: origin, provenance, at: now, since: epoch)
+    }
+}

@@ -1,0 +1,200 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+/// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
+@Suite("Connection fallback")
+struct ConnectionFallbackTests {
+    private static let sick = IPAddress(v4: 203, 0, 113, 1)
+    private static let good = IPAddress(v4: 203, 0, 113, 51)
+
+    private static func refused(_ request: TransferRequest) -> TransferFailure {
+        var failure = TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        failure.endpoint = request.endpoints[0]
+        failure.attempts = request.endpoints.map {
+            TransferAttempt(endpoint: $0, phase: .connect, code: .connectFailed, message: "refused", elapsed: .zero)
+        }
+        return failure
+    }
+
+    /// A rig whose provider gives an address that refuses, while the system knows another one.
+    private func rig(
+        fallback: Route.Fallback = .system,
+        system: [IPAddress] = [good],
+        refuses: @escaping @Sendable (IPAddress, Int) -> Bool = { address, _ in address == sick },
+        wire: ScriptedWire? = nil
+    ) throws -> Rig {
+        let scripted = ScriptedWire { request, number in
+            if refuses(request.endpoints[0].address, number) { throw ConnectionFallbackTests.refused(request) }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: fallback))]
+        }
+        rig.system.say(.success(system), about: try HostName("one.test"))
+        rig.system.say(.success([Self.good]), about: try HostName("map.test"))
+        return rig
+    }
+
+    private func first(_ rig: Rig) -> [IPAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
+
+    @Test("the hop goes to those addresses of the system that were not tried; the exchange and the counters say so")
+    func fallsBack() async throws {
+        let rig = try rig(system: [Self.sick, Self.good])
+        let response = try await rig.client.post("https://one.test/", body: .bytes([1]))
+        #expect(first(rig) == [Self.sick, Self.good])
+        let exchange = try #require(response.exchanges.last)
+        #expect(exchange.fellBack && exchange.remote.address == Self.good && exchange.request.source == .system)
+        #expect(rig.client.connectionCounters.fallbacks == 1)
+    }
+
+    @Test("one request pays for a sick provider: the next take the system path, and one of them tries again after 30 s")
+    func breaker() async throws {
+        let rig = try rig()
+        for _ in 0..<10 {
+            let response = try await rig.client.get("https://one.test/")
+            #expect(response.exchanges.last?.fellBack == true)
+        }
+        #expect(first(rig).count(where: { $0 == Self.sick }) == 1)
+        #expect(rig.client.connectionCounters.fallbacksAhead == 9)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 1)
+    }
+
+    @Test("after its time the breaker closes with the first request that reaches the provider's address")
+    func closes() async throws {
+        let isBack = Lock(false)
+        let rig = try rig(refuses: { address, _ in address == Self.sick && !isBack.withLock { $0 } })
+        _ = try await rig.client.get("https://one.test/")
+        isBack.withLock { $0 = true }
+        rig.clock.advance(by: .seconds(31))
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.last?.fellBack == false && response.exchanges.last?.remote.address == Self.sick)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 0)
+    }
+
+    @Test("both fail: one error with all attempts, and nothing was sent")
+    func bothFail() async throws {
+        let rig = try rig(refuses: { _, _ in true })
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && error.fellBack && !error.requestMayHaveBeenSent)
+        #expect(error.attempts.map(\.endpoint.address) == [Self.sick, Self.good])
+        #expect(rig.client.connectionCounters.fallbacksFailed == 1)
+        #expect(rig.client.connectionCounters.fallenBackHosts == 0)
+    }
+
+    @Test("no fallback: fail closed, mappings, pinnedTo, and whatever may have been sent")
+    func never() async throws {
+        let closed = try rig(fallback: .none)
+        #expect(await clientError { try await closed.client.get("https://one.test/") }?.fellBack == false)
+        let all = try rig(refuses: { _, _ in true })
+        #expect(await clientError { try await all.client.get("https://map.test/") }?.fellBack == false)
+        let pinned = await clientError { try await all.client.get("https://one.test/", pinnedTo: ["203.0.113.9"]) }
+        #expect(pinned?.fellBack == false)
+        let sent = try rig(
+            wire: ScriptedWire { request, _ in
+                var failure = Self.refused(request)
+                failure.requestMayHaveBeenSent = true
+                throw failure
+            }
+        )
+        #expect(await clientError { try await sent.client.get("https://one.test/") }?.fellBack == false)
+        #expect(closed.wire.requests.count + sent.wire.requests.count == 2 && all.wire.requests.count == 2)
+        #expect(closed.system.questions.isEmpty && all.system.questions.isEmpty)
+    }
+
+    @Test(
+        "A connection fallback may go no further inside than the providers' answers",
+        arguments: [IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 127, 0, 0, 1), IPAddress(family: .v6, high: 0, low: 1)]
+    )
+    func staysOutside(inside: IPAddress) async throws {
+        let rig = try rig(system: [inside])
+        let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
+        #expect(error.code == .connectFailed && error.message.contains("in place of providers"), "\(error)")
+        #expect(first(rig) == [Self.sick])
+        #expect(rig.client.connectionCounters.fallbacksFailed == 1)
+        let mixed = try self.rig(system: [inside, Self.good])
+        _ = try await mixed.client.get("https://one.test/")
+        #expect(mixed.wire.requests.last?.endpoints.map(\.address) == [Self.good])
+    }
+
+    @Test("An address that a bypassed request used is no address of a later fallback")
+    func holdIsLimited() async throws {
+        let (old, newer) = (IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 10, 0, 0, 6))
+        let rig = try rig(system: [newer])
+        let bypassed = RequestOptions.bypassed
+        for address in [newer, old] {
+            rig.system.say(.success([address]), about: try HostName("one.test"))
+            rig.clock.advance(by: .seconds(31))
+            _ = try await rig.client.execute(ClientRequest(url: "https://one.test/", options: bypassed))
+        }
+        rig.system.say(.success([Self.good]), about: try HostName("one.test"))
+        rig.clock.advance(by: .seconds(31))
+        _ = try await rig.client.get("https://one.test/")
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.good])
+    }
+
+    @Test("a warm address that the newest answer lacks is tried first, and the answer's own stand behind it")
+    func hold() async throws {
+        let rig = try Rig(timeToLive: .seconds(1))
+        _ = try await rig.client.get("https://one.test/")
+        func rotate(to last: UInt8, timeToLive: Duration) async throws -> Exchange? {
+            rig.provider.say(
+                .answer(.addresses([IPAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
+                about: try HostName("one.test")
+            )
+            rig.clock.advance(by: .seconds(2))
+            return try await rig.client.get("https://one.test/").exchanges.last
+        }
+        let first = try await rotate(to: 7, timeToLive: .seconds(1))
+        #expect(first?.isHeld == false && first?.remote.address == IPAddress(v4: 203, 0, 113, 7), "one change alone")
+        #expect(try await rotate(to: 8, timeToLive: .seconds(3600))?.isHeld == true)
+        let addresses = [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)]
+        #expect(rig.wire.requests.last?.endpoints.map(\.address) == addresses)
+        #expect(rig.client.connectionCounters.held == 1)
+        try rig.client.mappings.apply { $0["other.test"] = .addresses(["203.0.113.9"]) }
+        let moved = try await rig.client.get("https://one.test/")
+        #expect(moved.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 8), "mappings move at once")
+    }
+
+    @Test("what was in flight when all connections were retired says nothing of where later requests are to stay")
+    func holdAfterRetiring() async throws {
+        let (isInFlight, mayEnd) = ([OneShot<Void>(), OneShot<Void>()], [OneShot<Void>(), OneShot<Void>()])
+        let wire = ScriptedWire { request, number in
+            if number < 2 {
+                isInFlight[number].deliver(())
+                await mayEnd[number].value()
+            }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire, timeToLive: .seconds(1)) {
+            $0.resolver.cache.refreshesAhead = false
+            $0.connections.onAddressChange = .warmThenMove
+        }
+        async let first = rig.client.get("https://one.test/")
+        await isInFlight[0].value()
+        rig.client.retireConnections()
+        mayEnd[0].deliver(())
+        _ = try await first
+        let moved = IPAddress(v4: 203, 0, 113, 7)
+        rig.provider.say(.answer(.addresses([moved], timeToLive: .seconds(60))), about: try HostName("one.test"))
+        rig.clock.advance(by: .seconds(2))
+        // The first to go there. Others would stay on a warm address meanwhile, and there is none.
+        async let ahead = rig.client.get("https://one.test/")
+        await isInFlight[1].value()
+        let beside = try await rig.client.get("https://one.test/").exchanges.last
+        #expect(beside?.isHeld == false && beside?.remote.address == moved)
+        mayEnd[1].deliver(())
+        _ = try await ahead
+    }
+}
+
+extension RequestOptions {
+    fileprivate static var bypassed: RequestOptions {
+        var options = RequestOptions()
+        options.bypass = true
+        return options
+    }
+}

@@ -1,0 +1,66 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("FallbackBreaker")
+struct FallbackBreakerTests {
+    private let origin: HopOrigin
+    private let other: HopOrigin
+
+    init() throws {
+        origin = HopOrigin(host: .name(try HostName("one.test")), port: 443)
+        other = HopOrigin(host: .name(try HostName("one.test")), port: 8443)
+    }
+
+    private func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(seconds) }
+
+    @Test("after a fallback all take the system path for 30 s; then one tries, and the others stay until it is done")
+    func trial() {
+        var breaker = FallbackBreaker()
+        #expect(breaker.path(for: origin, at: at(0)) == .given)
+        breaker.fellBack(origin, at: at(0))
+        #expect(breaker.path(for: origin, at: at(29)) == .system)
+        #expect(breaker.path(for: other, at: at(29)) == .given)
+        #expect(breaker.path(for: origin, at: at(30)) == .trial)
+        #expect(breaker.path(for: origin, at: at(31)) == .system)
+        breaker.forget(origin)
+        #expect(breaker.path(for: origin, at: at(31)) == .given)
+        #expect(breaker.count == 0)
+    }
+
+    @Test("a trial that falls back doubles the time, up to 5 minutes; falling back together counts once")
+    func doubling() {
+        var breaker = FallbackBreaker()
+        for _ in 0..<64 { breaker.fellBack(origin, at: at(0)) }
+        var now = 0
+        for rest in [30, 60, 120, 240, 300, 300] {
+            #expect(breaker.path(for: origin, at: at(now + rest - 1)) == .system)
+            #expect(breaker.path(for: origin, at: at(now + rest)) == .trial)
+            now += rest
+            breaker.fellBack(origin, at: at(now))
+        }
+    }
+
+    @Test("a trial that says nothing leaves the next request to be one")
+    func cancelledTrial() {
+        var breaker = FallbackBreaker()
+        breaker.fellBack(origin, at: at(0))
+        #expect(breaker.path(for: origin, at: at(30)) == .trial)
+        breaker.trialSaidNothing(origin)
+        #expect(breaker.path(for: origin, at: at(30)) == .trial)
+    }
+
+    @Test("the table is bounded: the host whose time ends first is forgotten")
+    func bound() throws {
+        var breaker = FallbackBreaker()
+        for number in 0...FallbackBreaker.maximumEntries {
+            let host = try HostName("h\(number).test")
+            breaker.fellBack(HopOrigin(host: .name(host), port: 443), at: at(number))
+        }
+        #expect(breaker.count == FallbackBreaker.maximumEntries)
+        let first = HopOrigin(host: .name(try HostName("h0.test")), port: 443)
+        #expect(breaker.path(for: first, at: at(1)) == .given)
+    }
+}

@@ -1,0 +1,332 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Requests to untrusted URLs, over real sockets: a listener on loopback stands for a service inside the network.
+@Suite("Networks that requests may reach", .timeLimit(.minutes(10)))
+struct ReachableNetworksTests {
+    /// A listener that must not be reached, and a client with all sources of addresses that could lead there.
+    struct Inside {
+        let server: RawServer
+        let clock = FakeTimeSource()
+        let provider: ScriptedProvider
+        let system = ScriptedSystemResolver()
+        let client: HTTPDNSClient
+        /// Has the connections.
+        private let base: HTTPDNSClient
+
+        init(
+            _ networks: ReachableNetworks = .publicInternet,
+            _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+        ) async throws {
+            let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nin"
+            server = try RawServer(.readHead, .sendText(answer))
+            provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
+            let loopback = IPAddress(v4: 127, 0, 0, 1)
+            provider.say(.answer(.addresses([loopback], timeToLive: .zero)), about: try HostName("provider.test"))
+            for name in ["fallback.test", "resort.test"] {
+                provider.say(.failure(.unavailable), about: try HostName(name))
+            }
+            for name in ["fallback.test", "system.test", "free.example"] {
+                system.say(.success([loopback]), about: try HostName(name))
+            }
+            var configuration = HTTPDNSClient.Configuration()
+            configuration.environment = { _ in nil }
+            configuration.reachableNetworks = networks
+            configuration.timeouts.connect = .milliseconds(500)
+            configuration.resolver.timeSource = clock
+            configuration.resolver.providers = [provider]
+            configuration.resolver.routes = [
+                Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system)),
+                Route(try HostPattern("system.test"), .bypass),
+            ]
+            configuration.resolver.mappings = [
+                try MappingKey("mapped.test"): .addresses(["127.0.0.1"]),
+                try MappingKey("past.test"): .bypass,
+                try MappingKey("via.test"): .via("system.test"),
+                try MappingKey("resort.test"): .lastResort(["127.0.0.1"]),
+                try MappingKey("metadata.test"): .addresses(["169.254.169.254"]),
+            ]
+            system.say(.success([loopback]), about: try HostName("past.test"))
+            try change(&configuration)
+            base = try await HTTPDNSClient(configuration: configuration)
+            client = HTTPDNSClient(
+                configuration: configuration,
+                resolver: try Resolver(configuration.resolver, systemResolver: system, random: { _ in 0 }),
+                sender: base.sender
+            )
+        }
+
+        func get(_ url: String, _ options: RequestOptions = RequestOptions()) async throws -> ClientResponse {
+            try await client.execute(ClientRequest(url: url, options: options))
+        }
+
+        func shutdown() async throws {
+            try await client.shutdown()
+            try await base.shutdown()
+        }
+    }
+
+    private static let table: [(name: String, url: String, isServed: Bool)] = [
+        ("a literal", "http://127.0.0.1:PORT/", true),
+        ("an IPv4-mapped literal", "http://[::ffff:127.0.0.1]:PORT/", false),
+        ("a NAT64 literal", "http://[64:ff9b::127.0.0.1]:PORT/", false),
+        ("a 6to4 literal", "http://[2002:7f00:1::1]:PORT/", false),
+        ("a private literal", "http://10.0.0.1:PORT/", false),
+        ("localhost", "http://localhost:PORT/", true),
+        ("a mapping", "http://mapped.test:PORT/", true),
+        ("a mapping to the system resolver", "http://past.test:PORT/", true),
+        ("a mapping to another name", "http://via.test:PORT/", true),
+        ("a last resort", "http://resort.test:PORT/", true),
+        ("a provider", "http://provider.test:PORT/", true),
+        ("the fallback of a route", "http://fallback.test:PORT/", true),
+        ("a bypass route", "http://system.test:PORT/", true),
+        ("a name without a route", "http://free.example:PORT/", true),
+    ]
+
+    @Test("Nothing but the public internet is reached, from any source", arguments: table)
+    func sources(source: (name: String, url: String, isServed: Bool)) async throws {
+        let inside = try await Inside()
+        let url = source.url.replacing("PORT", with: "\(inside.server.port)")
+        let error = try #require(await clientError { try await inside.get(url) }, "\(source.name)")
+        #expect(error.code == .policyRefused && error.stage == .policy, "\(source.name): \(error)")
+        #expect(!error.requestMayHaveBeenSent && error.attempts.isEmpty)
+        #expect("\(error)".contains("reachable_networks"), "\(error)")
+        #expect(await clientError { try await inside.client.rewrite(url) }?.code == .policyRefused)
+        #expect(await clientError { try await inside.client.preconnect(to: url) }?.code == .policyRefused)
+        #expect(inside.server.connections.isEmpty)
+        // Without the limit the same request arrives: the case is a real one.
+        if source.isServed {
+            var options = RequestOptions()
+            options.reachableNetworks = .any
+            #expect(try await inside.get(url, options).status == .ok, "\(source.name)")
+        }
+        try await inside.shutdown()
+    }
+
+    @Test("The option of a request limits a client without a limit, pinned addresses and bypassed names too")
+    func option() async throws {
+        let inside = try await Inside(.any)
+        let port = inside.server.port
+        var options = RequestOptions()
+        options.reachableNetworks = .publicInternet
+        let literal = "http://127.0.0.1:\(port)/"
+        #expect(await clientError { try await inside.get(literal, options) }?.code == .policyRefused)
+        options.bypass = true
+        let bypassed = "http://past.test:\(port)/"
+        #expect(await clientError { try await inside.get(bypassed, options) }?.code == .policyRefused)
+        options.pinnedTo = ["127.0.0.1:\(port)", "[::1]:\(port)", "10.0.0.1:\(port)"]
+        #expect(await clientError { try await inside.get("http://x.example/", options) }?.code == .policyRefused)
+        #expect(inside.server.connections.isEmpty)
+        try await inside.shutdown()
+    }
+
+    @Test("Of several addresses only the public ones are tried")
+    func mixed() async throws {
+        let inside = try await Inside()
+        let name = try HostName("mixed.test")
+        let addresses = [IPAddress(v4: 127, 0, 0, 1), IPAddress(v4: 203, 0, 113, 9), IPAddress(v4: 10, 0, 0, 1)]
+        inside.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: name)
+        let rewritten = try await inside.client.rewrite("http://mixed.test/")
+        #expect(rewritten.addresses.map(\.address) == [addresses[1]])
+        #expect(try await inside.client.resolve("mixed.test").endpoints.map(\.address) == [addresses[1]])
+        try await inside.shutdown()
+    }
+
+    @Test("A rewritten request that is resolved again is checked again")
+    func rebinding() async throws {
+        let inside = try await Inside(.any)
+        let name = try HostName("rebound.test")
+        let url = "http://rebound.test:\(inside.server.port)/"
+        var options = RequestOptions()
+        options.reachableNetworks = .publicInternet
+        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
+        inside.provider.say(.answer(answer), about: name)
+        let rewritten = try await inside.client.rewrite(url, options: options)
+        #expect(rewritten.addresses.count == 1)
+        let inner = ProviderAnswer.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .zero)
+        inside.provider.say(.answer(inner), about: name)
+        inside.clock.advance(by: .seconds(2))
+        let error = await clientError { try await inside.client.execute(rewritten) }
+        #expect(error?.code == .policyRefused, "\(String(describing: error))")
+        #expect(inside.server.connections.isEmpty)
+        try await inside.shutdown()
+    }
+
+    @Test("Neither a tag nor the options of another client widen what a client reaches")
+    func foreignTag() async throws {
+        let (first, second) = (try await Inside(.any), try await Inside())
+        var options = RequestOptions()
+        options.reachableNetworks = .any
+        for host in ["mapped.test", "provider.test"] {
+            let rewritten = try await first.client.rewrite("http://\(host):\(first.server.port)/", options: options)
+            #expect(rewritten.tag?.isValid == true)
+            #expect(await clientError { try await second.client.execute(rewritten) }?.code == .policyRefused)
+        }
+        #expect(first.server.connections.isEmpty)
+        try await first.shutdown()
+        try await second.shutdown()
+    }
+
+    @Test("A request that an interceptor sends instead is limited as its call is")
+    func replacedRequests() async throws {
+        let inner = Lock("")
+        let inside = try await Inside(.any) {
+            $0.networkInterceptors = [
+                Around { request, context, next in try await next(ClientRequest(url: inner.withLock { $0 }), context) }
+            ]
+        }
+        inner.withLock { $0 = "http://127.0.0.1:\(inside.server.port)/" }
+        var options = RequestOptions()
+        options.reachableNetworks = .publicInternet
+        #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
+        #expect(inside.server.connections.isEmpty)
+        try await inside.shutdown()
+    }
+
+    @Test("The fallback of a connection is limited too")
+    func connectionFallback() async throws {
+        let inside = try await Inside()
+        let name = try HostName("sick.test")
+        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
+        inside.provider.say(.answer(answer), about: name)
+        inside.system.say(.success([IPAddress(v4: 127, 0, 0, 1)]), about: name)
+        let error = await clientError { try await inside.get("http://sick.test:\(inside.server.port)/") }
+        #expect(error?.message.contains("reachable_networks") == true, "\(String(describing: error))")
+        #expect(inside.server.connections.isEmpty)
+        try await inside.shutdown()
+    }
+
+    @Test("A Unix socket is not reached")
+    func unixSocket() async throws {
+        let inside = try await Inside()
+        var options = RequestOptions()
+        options.unixSocket = "/tmp/httpdns-\(inside.server.port).sock"
+        let server = try RawServer(unixSocket: options.unixSocket ?? "") { _ in [.hang] }
+        #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
+        #expect(server.connections.isEmpty)
+        try await inside.shutdown()
+    }
+
+    // MARK: through proxies
+
+    /// A proxy on loopback that answers for whatever it is asked for.
+    private func proxy(_ answer: String, tunnels: Bool = false) throws -> RawServer {
+        try RawServer { _ in
+            let tunnel: [RawServer.Step] = tunnels ? [.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n")] : []
+            return tunnel + [.repeatForever([.readHead, .sendText(answer)])]
+        }
+    }
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test(
+        "A name that a proxy looks up itself is refused, unless the proxy enforces the limit",
+        arguments: [ProxyKind.http, .socks4a, .socks5h]
+    )
+    func resolvingProxy(kind: ProxyKind) async throws {
+        let server = try proxy(Self.ok)
+        var proxy = Proxy(kind, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+        let inside = try await Inside { $0.proxy = .through(proxy) }
+        let error = try #require(await clientError { try await inside.get("http://provider.test/") })
+        #expect(error.code == .policyRefused && error.stage == .policy && error.proxy == "\(proxy)", "\(error)")
+        #expect("\(error)".contains("enforces_reachable_networks"), "\(error)")
+        #expect(await clientError { try await inside.client.rewrite("http://provider.test/") }?.code == .policyRefused)
+        // An address is known without any lookup.
+        #expect(await clientError { try await inside.get("http://10.0.0.1/") }?.code == .policyRefused)
+        #expect(server.connections.isEmpty)
+        try await inside.shutdown()
+
+        guard kind == .http else { return }
+        proxy.enforcesReachableNetworks = true
+        let trusting = try await Inside { [proxy] in $0.proxy = .through(proxy) }
+        #expect(try await trusting.get("http://provider.test/").status == .ok)
+        #expect(await clientError { try await trusting.get("http://10.0.0.1/") }?.code == .policyRefused)
+        try await trusting.shutdown()
+    }
+
+    @Test("A public address is reached, through a proxy that is itself on loopback")
+    func publicTarget() async throws {
+        let server = try proxy(Self.ok, tunnels: true)
+        let inside = try await Inside {
+            var proxy = Proxy(.http, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+            proxy.resolvesLocally = true
+            $0.proxy = .through(proxy)
+        }
+        let name = try HostName("public.test")
+        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
+        inside.provider.say(.answer(answer), about: name)
+        #expect(try await inside.get("http://public.test/").status == .ok)
+        #expect(try await inside.get("http://198.51.100.4/").status == .ok)
+        #expect(await clientError { try await inside.get("http://provider.test/") }?.code == .policyRefused)
+        let lines = server.connections.map { $0.text.prefix(while: { $0 != "\r\n" }) }
+        #expect(lines == ["CONNECT 203.0.113.9:80 HTTP/1.1", "CONNECT 198.51.100.4:80 HTTP/1.1"])
+        try await inside.shutdown()
+    }
+
+    @Test("A redirect from a public server leads no further inside, also when a hook replaces the request")
+    func redirect() async throws {
+        let inner = Lock("")
+        let server = try RawServer { _ in
+            [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead,
+                .sendText("HTTP/1.1 302 Found\r\nLocation: http://mapped.test/\r\nContent-Length: 0\r\n\r\n"), .hang,
+            ]
+        }
+        for replaces in [false, true] {
+            let inside = try await Inside(.any) {
+                var proxy = Proxy(.http, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+                proxy.resolvesLocally = true
+                $0.proxy = .through(proxy)
+                if replaces { $0.redirectHook = { _ in .change(ClientRequest(url: inner.withLock { $0 })) } }
+            }
+            // A mapping, which a redirect may lead to otherwise.
+            inner.withLock { $0 = "http://mapped.test:\(inside.server.port)/" }
+            var options = RequestOptions()
+            options.reachableNetworks = .publicInternet
+            let before = server.connections.count
+            let error = await clientError { try await inside.get("http://203.0.113.9/", options) }
+            #expect(error?.code == .policyRefused, "\(String(describing: error))")
+            #expect(error.map { "\($0)" }?.contains("reachable_networks") == true, "\(String(describing: error))")
+            #expect(server.connections.count == before + 1 && inside.server.connections.isEmpty)
+            try await inside.shutdown()
+        }
+    }
+
+    // MARK: settings
+
+    @Test("A client's settings cannot inherit from anything")
+    func inherited() async {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.reachableNetworks = .inherited
+        let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
+        #expect(error?.code == .configuration)
+        #expect(RequestOptions().reachableNetworks == .inherited)
+        #expect(HTTPDNSClient.Configuration().reachableNetworks == .any)
+    }
+
+    @Test(
+        "The public internet is what the classification of addresses calls public",
+        arguments: [
+            ("203.0.113.7", true), ("2001:db8::7", true), ("64:ff9b::203.0.113.7", true), ("2002:cb00:7107::1", true),
+            ("::ffff:203.0.113.7", true), ("10.0.0.1", false), ("100.64.0.1", false), ("127.0.0.1", false),
+            ("169.254.169.254", false), ("0.0.0.0", false), ("224.0.0.1", false), ("::1", false), ("fd00::1", false),
+            ("fe80::1", false), ("::ffff:192.168.0.1", false), ("64:ff9b::10.0.0.1", false),
+            ("64:ff9b:1::203.0.113.7", false), ("2002:a00:1::1", false), ("2001::1", false), ("::", false),
+        ]
+    )
+    func classification(text: String, isPublic: Bool) throws {
+        let address = try #require(IPAddress(text))
+        #expect(ReachableNetworks.publicInternet.contains(address) == isPublic)
+        #expect(ReachableNetworks.any.contains(address))
+    }
+}
+
+extension ProviderError {
+    fileprivate static let unavailable = ProviderError(code: .httpStatus, message: "503")
+}

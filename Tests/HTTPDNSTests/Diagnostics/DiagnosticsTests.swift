@@ -1,0 +1,159 @@
+import Foundation
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("What a client says of itself")
+struct DiagnosticsTests {
+    @Test("answers say where they came from, how long they are good, and that they are stale")
+    func answers() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.resolve("one.test")
+        _ = try? await rig.client.resolve("nowhere.test")
+        rig.clock.advance(by: .seconds(10))
+        let answers = rig.client.diagnostics().cache.answers
+        #expect(answers.map(\.host) == ["one.test"], "a negative answer of 5 s is over")
+        let one = try #require(answers.first)
+        #expect(one.addresses == ["203.0.113.1"] && one.source == "provider" && one.provider == "scripted")
+        #expect(one.route == "*.test" && one.families == nil)
+        #expect(one.ageSeconds == 10 && one.secondsLeft == 20 && !one.isStale)
+        rig.clock.advance(by: .seconds(30))
+        let stale = try #require(rig.client.diagnostics().cache.answers.first)
+        #expect(stale.isStale && stale.secondsLeft == -10)
+        rig.clock.advance(by: .seconds(3600))
+        #expect(rig.client.diagnostics().cache.answers.isEmpty, "what may not even serve as stale is not told")
+    }
+
+    @Test("a name that does not exist, and one that failed, say so")
+    func failures() async throws {
+        let rig = try Rig()
+        _ = try? await rig.client.resolve("nowhere.test")
+        rig.provider.say(.failure(ProviderError(code: .serverFailure, message: "no")), about: try HostName("sick.test"))
+        _ = try? await rig.client.resolve("sick.test")
+        let answers = rig.client.diagnostics().cache.answers
+        #expect(answers.map(\.host) == ["nowhere.test", "sick.test"])
+        #expect(answers.first?.negative == "name-not-found" && answers.first?.addresses == [])
+        #expect(answers.last?.failure == "providers-failed" && (answers.last?.retryInSeconds ?? 0) > 0)
+    }
+
+    @Test("no more answers and mappings are told than asked for, and that there are more")
+    func bounded() async throws {
+        let rig = try Rig { configuration in
+            for number in 0..<20 {
+                configuration.resolver.mappings[try MappingKey("m\(number).test")] = .addresses(["203.0.113.9"])
+            }
+        }
+        for number in 0..<20 {
+            let addresses = [IPAddress(v4: 203, 0, 113, 1)]
+            let host = try HostName("n\(number).test")
+            rig.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: host)
+            _ = try await rig.client.resolve("n\(number).test")
+        }
+        let few = rig.client.diagnostics(limit: 5)
+        #expect(few.cache.answers.count == 5 && few.cache.isTruncated && few.cache.entries == 20)
+        #expect(few.mappings.rules.count == 5 && few.mappings.isTruncated && few.mappings.count == 21)
+        let all = rig.client.diagnostics(limit: 21)
+        #expect(all.cache.answers.count == 20 && !all.cache.isTruncated)
+        #expect(all.mappings.rules.count == 21 && !all.mappings.isTruncated)
+        #expect(rig.client.diagnostics(limit: -1).cache.answers.isEmpty)
+        let some = rig.client.diagnostics(names: [try HostPattern("n7.test"), try HostPattern("m7.test")])
+        #expect(some.cache.answers.map(\.host) == ["n7.test"] && some.mappings.rules.map(\.key) == ["m7.test"])
+        #expect(!some.cache.isTruncated && !some.mappings.isTruncated)
+    }
+
+    @Test("looking does not keep a name in the cache alive, nor ask anybody")
+    func quiet() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.resolve("one.test")
+        let before = rig.client.resolver.counters
+        rig.clock.advance(by: .seconds(29))
+        for _ in 0..<10 { _ = rig.client.diagnostics() }
+        #expect(rig.client.resolver.counters == before)
+        #expect(rig.provider.queries.count == 1)
+    }
+
+    @Test("mappings say whether the file or the program has them")
+    func mappings() throws {
+        let rig = try Rig()
+        try rig.client.mappings.apply { $0["new.test"] = .weighted(["203.0.113.8": 95, "203.0.113.9:81": 5]) }
+        let mappings = rig.client.diagnostics().mappings
+        #expect(mappings.rules.map(\.key) == ["map.test", "new.test"])
+        #expect(mappings.rules.map(\.origin) == ["base", "overlay"])
+        #expect(mappings.rules.last?.targets == ["203.0.113.8 weight 95", "203.0.113.9:81 weight 5"])
+        #expect(mappings.overlayGeneration == 1 && mappings.generation == 2)
+        try rig.client.mappings.apply { $0["new.test"] = .weighted(["203.0.113.8": 5, "203.0.113.9": 5]) }
+        let even = rig.client.diagnostics().mappings.rules.last?.targets
+        #expect(even == ["203.0.113.8 weight 5", "203.0.113.9 weight 5"])
+    }
+
+    @Test("a provider in quarantine says why, and for how long; the switch says who has what off, and since when")
+    func providersAndSwitch() async throws {
+        let rig = try Rig()
+        let error = ProviderError(code: .unreachable, message: "connection refused")
+        rig.provider.say(.failure(error), about: try HostName("sick.test"))
+        _ = try? await rig.client.resolve("sick.test")
+        rig.client.killSwitch.turnOff(.route(try HostPattern("*.test")), by: .socket)
+        rig.clock.advance(by: .milliseconds(500))
+        let diagnostics = rig.client.diagnostics()
+        let provider = try #require(diagnostics.providers.first)
+        #expect(provider.state == "quarantined" && provider.reason == "connection refused")
+        #expect((0.4...0.7).contains(provider.restSeconds ?? 0))
+        #expect(provider.failuresByCode == ["unreachable": 1] && provider.failures == 1)
+        let off = try #require(diagnostics.killSwitch.offs.first)
+        #expect(diagnostics.killSwitch.isOn && off.route == "*.test" && off.origin == "socket" && off.seconds == 0.5)
+        #expect(rig.client.condition.quarantined == ["scripted": true])
+        #expect(rig.client.condition.routesSwitchedOff == 1 && !rig.client.condition.isSwitchedOff)
+    }
+
+    @Test("routes and limits are those in force, also after a reload")
+    func reload() async throws {
+        var settings = HTTPDNSClient.Configuration()
+        let rig = try Rig { configuration in settings = configuration }
+        #expect(rig.client.diagnostics().limits.connectSeconds == 5)
+        settings.timeouts.connect = .seconds(2)
+        settings.timeouts.total = nil
+        var route = Route(try HostPattern("pay.test"), .providers(["scripted"], fallback: .system))
+        route.rollout = Rollout(percent: 25, by: .key)
+        route.mode = .shadow
+        settings.resolver.routes.append(route)
+        try await rig.client.reload(settings)
+        let diagnostics = rig.client.diagnostics()
+        #expect(diagnostics.limits.connectSeconds == 2 && diagnostics.limits.totalSeconds == nil)
+        let pay = try #require(diagnostics.routes.last)
+        #expect(pay.pattern == "pay.test" && pay.fallback == "system" && pay.mode == "shadow")
+        #expect(pay.rolloutPercent == 25 && pay.rolloutBy == "key")
+    }
+
+    @Test("limits of connections are the lower of the client's and its transport's; idle ones are the transport's")
+    func connectionLimits() async throws {
+        var shared = HTTPDNSClient.Configuration.Connections()
+        (shared.perHost, shared.total, shared.queueWait) = (64, 1024, .seconds(2))
+        var limits = HTTPDNSTransport.Limits()
+        limits.idleConnections = 7
+        var settings = HTTPDNSClient.Configuration()
+        (settings.connections.perHost, settings.connections.maximumQueued) = (8, 100)
+        settings.maximumRequestsInFlight = 500
+        let transport = HTTPDNSTransport(limits: limits, connections: shared)
+        let client = try await HTTPDNSClient(configuration: settings, on: transport)
+        let told = client.diagnostics().limits
+        #expect(told.connectionsPerHost == 8 && told.connections == 1024 && told.requestsWaiting == 100)
+        #expect(told.queueSeconds == 2 && told.requestsInFlight == 500 && told.idleConnections == 7)
+        try await client.shutdown()
+        let free = try Rig().client.diagnostics().limits
+        #expect(free.connectionsPerHost == nil && free.connections == nil && free.requestsWaiting == nil)
+        #expect(free.queueSeconds == nil && free.requestsInFlight == 16_384 && free.idleConnections == 1024)
+    }
+
+    @Test("it goes through JSON unharmed, and has no URL in it")
+    func codable() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.resolve("one.test")
+        let diagnostics = rig.client.diagnostics()
+        let data = try JSONEncoder().encode(diagnostics)
+        #expect(try JSONDecoder().decode(Diagnostics.self, from: data) == diagnostics)
+        #expect(!String(decoding: data, as: UTF8.self).contains("://"))
+        #expect(diagnostics.version == 1)
+    }
+}

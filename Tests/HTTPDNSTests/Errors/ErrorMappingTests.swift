@@ -1,0 +1,173 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@Suite("Errors")
+struct ErrorMappingTests {
+    typealias Code = HTTPDNSClientError.Code
+    typealias Stage = HTTPDNSClientError.Stage
+
+    private static let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+
+    private func error(from failure: TransferFailure) async throws -> HTTPDNSClientError {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw failure }) { $0.timeouts.total = .seconds(60) }
+        return try #require(
+            await clientError { try await rig.client.get("https://user:secret@one.test/?token=secret") }
+        )
+    }
+
+    @Test(
+        "each failure of a transfer has its code and stage, and one line without secrets",
+        arguments: [
+            (TransferFailure.Code.invalidRequest, TransferFailure.Phase.queue, Code.invalidRequest, Stage.request),
+            (.trustRootsMissing, .tls, .configuration, .configuration),
+            (.connectFailed, .connect, .connectFailed, .connect), (.tlsFailed, .tls, .connectFailed, .tls),
+            (.certificateRefused, .tls, .certificateRefused, .tls), (.wrongPeer, .connect, .connectFailed, .connect),
+            (.lookupDenied, .connect, .connectFailed, .connect), (.timedOut, .queue, .timedOut, .queue),
+            (.timedOut, .connect, .timedOut, .connect), (.timedOut, .tls, .timedOut, .tls),
+            (.timedOut, .send, .timedOut, .send), (.timedOut, .firstByte, .timedOut, .firstByte),
+            (.timedOut, .body, .timedOut, .body), (.timedOut, .total, .timedOut, .total),
+            (.connectionLost, .firstByte, .connectionLost, .firstByte),
+            (.protocolViolation, .firstByte, .protocolViolation, .firstByte),
+            (.responseTooLarge, .body, .responseTooLarge, .body),
+            (.requestBodyFailed, .send, .requestBodyFailed, .send),
+            (.bodyConsumedTwice, .body, .bodyConsumedTwice, .body), (.shutDown, .queue, .shutDown, .queue),
+            (.transport, .send, .transportFailed, .send),
+            (.clientCertificateUnusable, .tls, .configuration, .configuration),
+            (.limitReached, .queue, .limitReached, .queue),
+        ]
+    )
+    func codes(from: TransferFailure.Code, phase: TransferFailure.Phase, code: Code, stage: Stage) async throws {
+        var failure = TransferFailure(code: from, phase: phase, message: "what happened")
+        failure.endpoint = Self.endpoint
+        failure.elapsed = .milliseconds(12)
+        let error = try await error(from: failure)
+        #expect(error.code == code && error.stage == stage)
+        #expect(error.host == "one.test")
+        let text = stage == .total ? "the answer was not complete within the call's 60 s" : "what happened"
+        #expect(error.message.contains("one.test:443") && error.message.contains(text))
+        #expect(error.attempts.map(\.description) == ["203.0.113.1:443 \(stage): \(text) (12 ms)"])
+        #expect(!error.description.contains("secret") && !error.description.contains { $0.isNewline })
+        #expect(error.shortDescription == "\(code)/\(stage)")
+        #expect(error.underlying is TransferFailure)
+    }
+
+    @Test(
+        "A refused certificate comes with the advice for its reason",
+        arguments: [
+            ("SSL certificate problem: certificate has expired", "renew"),
+            ("SSL certificate problem: certificate is not yet valid", "clock"),
+            ("SSL certificate problem: unable to get local issuer certificate", "trust.roots"),
+            ("SSL certificate problem: self-signed certificate", "trust.roots"),
+            ("certificate is for other.test", "the address belongs to another server"),
+        ]
+    )
+    func certificateHint(message: String, advice: String) async throws {
+        let error = try await error(from: TransferFailure(code: .certificateRefused, phase: .tls, message: message))
+        #expect(error.hint?.contains(advice) == true, "\(error)")
+        #expect((error.hint?.contains("address") == true) == advice.contains("address"))
+    }
+
+    @Test("whether the request may have been sent is the transfer's word", arguments: [true, false])
+    func mayHaveBeenSent(sent: Bool) async throws {
+        var failure = TransferFailure(code: .connectionLost, phase: .send, message: "lost")
+        failure.requestMayHaveBeenSent = sent
+        let error = try await error(from: failure)
+        #expect(error.requestMayHaveBeenSent == sent)
+        #expect(error.attempts.isEmpty)
+    }
+
+    @Test("the limit that passed is the phase's, or the call's")
+    func limits() async throws {
+        var failure = TransferFailure(code: .timedOut, phase: .connect, message: "late")
+        failure.limit = .seconds(5)
+        #expect(try await error(from: failure).limit == .seconds(5))
+        failure = TransferFailure(code: .timedOut, phase: .total, message: "late")
+        let total = try await error(from: failure)
+        #expect(total.limit == .seconds(60))
+        #expect(total.message.contains("within the call's 60 s") && !total.message.contains("late"))
+        #expect(total.elapsed > .zero)
+        #expect(total.hint?.contains("deadline") == true)
+    }
+
+    @Test("the cause of a failed body stream is told on one line, and is what lies under the error")
+    func cause() async throws {
+        struct Full: Error, CustomStringConvertible {
+            let description = "disk\nfull"
+        }
+        var failure = TransferFailure(code: .requestBodyFailed, phase: .send, message: "the stream failed")
+        failure.cause = TransferFailure.Cause(Full())
+        let told = try await error(from: failure)
+        #expect(told.message.hasSuffix("the stream failed: disk\\nfull") && told.underlying is Full)
+    }
+
+    @Test("an unknown name, a refused address and a failed provider are told apart")
+    func resolving() async throws {
+        let rig = try Rig { configuration in
+            configuration.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
+        }
+        rig.provider.say(.failure(ProviderError(code: .httpStatus, message: "503")), about: try HostName("down.test"))
+        rig.provider.say(
+            .answer(.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(5))),
+            about: try HostName("inside.test")
+        )
+        for (host, code, stage) in [
+            ("gone.test", Code.resolveFailed, Stage.resolve), ("down.test", .resolveFailed, .resolve),
+            ("meta.test", .policyRefused, .policy), ("inside.test", .policyRefused, .policy),
+        ] {
+            let error = await clientError { try await rig.client.get("https://\(host)/") }
+            #expect(error?.code == code && error?.stage == stage, "\(host)")
+            #expect(error?.host == host)
+            #expect(error?.requestMayHaveBeenSent == false)
+            #expect(error?.underlying is ResolutionError)
+        }
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test("a provider that says nothing ends in a time-out of resolving")
+    func resolveTimeout() async throws {
+        let rig = try Rig()
+        rig.provider.say(.silence, about: try HostName("one.test"))
+        async let failed = clientError { try await rig.client.get("https://one.test/", deadline: .unlimited) }
+        await rig.provider.queries(atLeast: 1)
+        await rig.clock.sleepers(atLeast: 1)
+        while rig.clock.sleeperCount > 0 {
+            rig.clock.advance(by: .seconds(3))
+            await Task.yield()
+        }
+        let error = await failed
+        #expect(error?.code == .timedOut || error?.code == .resolveFailed)
+        #expect(error?.stage == .resolve)
+    }
+
+    @Test("a deadline that has passed is a time-out, and nothing is asked")
+    func passedDeadline() async throws {
+        let rig = try Rig()
+        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(0)) }
+        #expect(error?.code == .timedOut && error?.stage == .total)
+        #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
+    }
+
+    @Test("settings that make no sense are refused when the client is made")
+    func configuration() async throws {
+        var bad: [HTTPDNSClient.Configuration] = []
+        for change: (inout HTTPDNSClient.Configuration) -> Void in [
+            { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
+            { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
+            { $0.trust.clientCertificate = ClientCertificate(certificateFile: "/nowhere/client.pem") },
+            { $0.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))] },
+        ] {
+            var configuration = HTTPDNSClient.Configuration()
+            change(&configuration)
+            bad.append(configuration)
+        }
+        for configuration in bad {
+            let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
+            #expect(error?.code == .configuration && error?.stage == .configuration)
+        }
+        #expect(bad.count == 7)
+    }
+}

@@ -1,0 +1,274 @@
+import CurlTransport
+import Dispatch
+import Foundation
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Rows 67 and, with `DownloadTests`, the rest of what a download promises: the file is there whole or not at all.
+@Suite("Saving bodies")
+struct SavingTests {
+    private let folder: String
+
+    init() throws {
+        folder = NSTemporaryDirectory() + "httpdns-saving-\(UUID().uuidString)"
+        try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
+    }
+
+    private func names() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: folder).sorted() }
+    private func contents(_ name: String) throws -> String {
+        try String(contentsOfFile: "\(folder)/\(name)", encoding: .utf8)
+    }
+
+    private func rig(_ chunks: [[UInt8]], status: HTTPResponse.Status = .ok, endingWith failure: TransferFailure? = nil)
+        throws
+        -> Rig
+    {
+        try Rig(
+            wire: ScriptedWire { request, _ in .ok(from: request, status: status, chunks: chunks, endingWith: failure) }
+        )
+    }
+
+    @Test("a body is there whole, in the place of what was there, with its rights, behind a link too")
+    func whole() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        chmod("\(folder)/a", 0o600)
+        try FileManager.default.createSymbolicLink(atPath: "\(folder)/link", withDestinationPath: "a")
+        let long = [UInt8](repeating: UInt8(ascii: "x"), count: 700_000)
+        let download = try await rig([Array("new ".utf8), long]).client.download(
+            "https://one.test/",
+            to: "\(folder)/link"
+        )
+        #expect(download.bytes == 700_004 && download.path.hasSuffix("/a") && download.response.status == .ok)
+        #expect(try names() == ["a", "link"] && contents("a").hasPrefix("new xxx") && contents("a").count == 700_004)
+        let rights = try FileManager.default.attributesOfItem(atPath: "\(folder)/a")[.posixPermissions] as? Int
+        #expect(rights == 0o600)
+
+        #expect(try await rig([]).client.get("https://one.test/").body.save(to: "\(folder)/empty") == 0)
+        #expect(try names() == ["a", "empty", "link"] && contents("empty").isEmpty)
+    }
+
+    @Test(
+        "a link to what is not there yet stays a link too, through others and folders; links in a circle are an error"
+    )
+    func danglingLinks() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        func link(_ name: String, to target: String) throws {
+            try FileManager.default.createSymbolicLink(atPath: "\(folder)/\(name)", withDestinationPath: target)
+        }
+        try FileManager.default.createDirectory(atPath: "\(folder)/files", withIntermediateDirectories: false)
+        try link("current", to: "files/next")
+        try link("files/next", to: "v2.bin")
+        try link("absolute", to: "\(folder)/v3.bin")
+        try link("circle", to: "circle")
+        try link("nowhere", to: "missing/v4.bin")
+        for name in ["current", "absolute"] {
+            let download = try await rig([[1, 2]]).client.download("https://one.test/", to: "\(folder)/\(name)")
+            #expect(download.path.hasSuffix(name == "current" ? "/files/v2.bin" : "/v3.bin"))
+        }
+        for name in ["circle", "nowhere"] {
+            let rig = try rig([[1]])
+            let error = await clientError {
+                try await rig.client.download("https://one.test/", to: "\(folder)/\(name)")
+            }
+            #expect(error?.code == .fileFailed && rig.wire.requests.isEmpty)
+        }
+        #expect(try names() == ["absolute", "circle", "current", "files", "nowhere", "v3.bin"])
+        for (name, target) in [("current", "files/next"), ("files/next", "v2.bin"), ("circle", "circle")] {
+            #expect(try FileManager.default.destinationOfSymbolicLink(atPath: "\(folder)/\(name)") == target)
+        }
+        #expect(try contents("files/v2.bin") == "\u{1}\u{2}" && contents("v3.bin") == "\u{1}\u{2}")
+    }
+
+    @Test("A body over the limit is not saved, whether its length is declared or not", arguments: [true, false])
+    func tooLong(isDeclared: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let fields: HTTPFields = isDeclared ? [.contentLength: "6"] : [:]
+        let rig = try Rig(
+            wire: ScriptedWire { request, _ in .ok(from: request, fields: fields, chunks: [[1, 2, 3], [4, 5, 6]]) }
+        )
+        let path = "\(folder)/a"
+        let error = await clientError {
+            try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(5))
+        }
+        #expect(error?.code == .responseTooLarge)
+        #expect(try names() == [])
+        // For a length that is declared no file is begun, so that a folder that is missing is not noticed.
+        let unbegun = await clientError {
+            try await rig.client.get("https://one.test/").body.save(to: "\(folder)/missing/a", upTo: .bytes(5))
+        }
+        #expect(unbegun?.code == (isDeclared ? .responseTooLarge : .fileFailed))
+        #expect(try await rig.client.get("https://one.test/").body.save(to: path, upTo: .bytes(6)) == 6)
+        _ = try await rig.client.download("https://one.test/", to: path, upTo: .bytes(7))
+        #expect(rig.wire.requests.last?.limits.maximumResponseBytes == 7)
+    }
+
+    @Test("A download has what the server sent, and is decoded when it is asked for", arguments: [false, true])
+    func decoding(isAsked: Bool) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a", decodesBody: isAsked)
+        #expect(rig.wire.requests.map { $0.decodes } == [isAsked])
+    }
+
+    @Test("a body that breaks and a status that is no success leave what was there, and nothing else")
+    func failures() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
+        let error = await clientError { try await broken.client.download("https://one.test/", to: "\(folder)/a") }
+        #expect(error?.code == .connectionLost)
+        let missing = try rig([[1]], status: .notFound)
+        let status = await clientError { try await missing.client.download("https://one.test/", to: "\(folder)/a") }
+        #expect(status?.code == .unexpectedStatus && status?.message.contains("404") == true)
+        #expect(status?.requestMayHaveBeenSent == true && status?.host == "one.test")
+        #expect(try names() == ["a"] && contents("a") == "old")
+    }
+
+    @Test("300 downloads to a slow disk take at most 16 threads")
+    func boundedThreads() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1, 2, 3]])
+        let folder = folder
+        let threads = Lock((now: 0, most: 0))
+        // As many as the pool of the process has, each stuck in a slow disk.
+        let pool = ThreadPool(limit: 16) { work in
+            threads.withLock { threads in
+                threads.now += 1
+                threads.most = max(threads.most, threads.now)
+            }
+            return DetachedThread.start {
+                work()
+                threads.withLock { $0.now -= 1 }
+            }
+        }
+        let disk = DispatchSemaphore(value: 0)
+        for _ in 0..<16 { #expect(pool.start { disk.wait() }) }
+        let downloads = ThreadPool.$files.withValue(pool) {
+            (0..<300).map { number in
+                Task { try await rig.client.download("https://one.test/", to: "\(folder)/\(number)").bytes }
+            }
+        }
+        let limit = ContinuousClock.now + .seconds(20)
+        while pool.waitingCount < 300, ContinuousClock.now < limit { await Task.yield() }
+        #expect(pool.waitingCount == 300 && threads.withLock { $0.most } == 16)
+        for _ in 0..<16 { disk.signal() }
+        for download in downloads { #expect(try await download.value == 3) }
+        #expect(try names().count == 300)
+    }
+
+    @Test(
+        "a place that cannot be written to is found out before anything is sent",
+        arguments: ["/nonexistent/a", "", "/dev/null", "/tmp"]
+    )
+    func noPlace(path: String) async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
+        #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false && error?.hint != nil)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test("a name that the file system does not take is found out before anything is sent")
+    func longName() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let rig = try rig([[1]])
+        let path = "\(folder)/\(String(repeating: "a", count: 256))"
+        let error = await clientError { try await rig.client.download("https://one.test/", to: path) }
+        #expect(error?.code == .fileFailed && error?.requestMayHaveBeenSent == false)
+        #expect(try rig.wire.requests.isEmpty && names().isEmpty)
+    }
+
+    @Test(
+        "a file in the place of another has its owner and group",
+        .enabled("only root gives files away") { getuid() == 0 }
+    )
+    func owner() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        try "old".write(toFile: "\(folder)/a", atomically: false, encoding: .utf8)
+        chmod("\(folder)/a", 0o640)
+        #expect(chown("\(folder)/a", 12_345, 12_346) == 0)
+        _ = try await rig([[1]]).client.download("https://one.test/", to: "\(folder)/a")
+        var status = stat()
+        #expect(stat("\(folder)/a", &status) == 0)
+        #expect(status.st_uid == 12_345 && status.st_gid == 12_346 && status.st_mode & 0o7777 == 0o640)
+        #expect(try contents("a") == "\u{1}")
+    }
+
+    @Test("a file that is dropped before its end leaves nothing, nor does one that cannot get its name")
+    func dropped() throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        do {
+            let file = try ReplacedFile("\(folder)/a")
+            try file.append([1, 2])
+            #expect(try names().count == 1)
+        }
+        #expect(try names().isEmpty)
+        let file = try ReplacedFile("\(folder)/b")
+        try FileManager.default.createDirectory(atPath: "\(folder)/b", withIntermediateDirectories: false)
+        #expect(throws: FileFault.self) { try file.finish() }
+        #expect(try names() == ["b"])
+    }
+
+    @Test("reading reports 0 first, growing numbers, and the exact number at the end; the total where it is known")
+    func progress() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        for (length, coding) in [("5", nil), (nil, nil), ("5", "gzip")] as [(String?, String?)] {
+            let wire = ScriptedWire { request, _ in
+                var answer = HopAnswer.ok(from: request, chunks: [[1, 2], [3, 4, 5]])
+                answer.head.headerFields[.contentLength] = length
+                answer.head.headerFields[.contentEncoding] = coding
+                return answer
+            }
+            let seen = Lock<[TransferProgress]>([])
+            let client = try Rig(wire: wire).client
+            _ = try await client.download("https://one.test/", to: "\(folder)/a", decodesBody: true) { step in
+                seen.withLock { $0.append(step) }
+            }
+            let total: Int64? = length != nil && coding == nil ? 5 : nil
+            #expect(
+                seen.withLock { $0 } == [
+                    TransferProgress(bytes: 0, total: total, isComplete: false),
+                    TransferProgress(bytes: 2, total: total, isComplete: false),
+                    TransferProgress(bytes: 5, total: total, isComplete: false),
+                    TransferProgress(bytes: 5, total: 5, isComplete: true),
+                ]
+            )
+            #expect(seen.withLock { $0[1].fraction } == total.map { _ in 0.4 } && seen.withLock { $0[3].fraction } == 1)
+        }
+    }
+
+    @Test("who asked for the progress before is told as well")
+    func twoReports() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let first = Lock<[Int64]>([])
+        let second = Lock<[Int64]>([])
+        let monitor = Around { request, context, next in
+            var response = try await next(request, context)
+            response.body = response.body.reportingProgress { step in first.withLock { $0.append(step.bytes) } }
+            return response
+        }
+        let wire = ScriptedWire { request, _ in .ok(from: request, chunks: [[1, 2]]) }
+        let rig = try Rig(wire: wire) { $0.applicationInterceptors = [monitor] }
+        _ = try await rig.client.download("https://one.test/", to: "\(folder)/a") { step in
+            second.withLock { $0.append(step.bytes) }
+        }
+        #expect(first.withLock { $0 } == [0, 2, 2] && second.withLock { $0 } == [0, 2, 2])
+    }
+
+    @Test("a body that fails is never complete")
+    func neverComplete() async throws {
+        defer { try? FileManager.default.removeItem(atPath: folder) }
+        let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
+        let seen = Lock<[TransferProgress]>([])
+        let body = try await broken.client.get("https://one.test/").body.reportingProgress { step in
+            seen.withLock { $0.append(step) }
+        }
+        #expect(await clientError { try await body.collect(upTo: .bytes(9)) }?.code == .connectionLost)
+        #expect(seen.withLock { $0.map(\.bytes) } == [0, 1] && seen.withLock { $0.allSatisfy { !$0.isComplete } })
+    }
+}

@@ -1,0 +1,180 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 56 of the acceptance list.
+@Suite("Default headers", .timeLimit(.minutes(10)))
+struct DefaultHeadersTests {
+    private static let trace = name("X-Trace")
+    private static let tenant = name("X-Tenant")
+
+    private static func name(_ text: String) -> HTTPField.Name { HTTPField.Name(text)! }
+
+    /// Three for every host; for those below `map.test`'s suffix another agent, and no language.
+    private func rig(
+        _ wire: ScriptedWire = ScriptedWire(),
+        _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+    ) throws -> Rig {
+        try Rig(wire: wire) { configuration in
+            configuration.headers.fields = [.userAgent: "shop/1.4", .acceptLanguage: "de", Self.tenant: "7"]
+            configuration.headers.byHost[try HostPattern("map.test")] = .init(
+                [.userAgent: "shop-map/1", Self.trace: "m"],
+                without: [.acceptLanguage]
+            )
+            try change(&configuration)
+        }
+    }
+
+    private func sent(_ rig: Rig, _ request: ClientRequest) async throws -> HTTPFields {
+        _ = try await rig.client.execute(request).body.collect(upTo: .kibibytes(1))
+        return try #require(rig.wire.requests.last).headerFields
+    }
+
+    @Test("the client's are sent, the host's own go before them, and the request's own before all")
+    func order() async throws {
+        let rig = try rig()
+        var request = ClientRequest(url: "https://one.test/")
+        #expect(try await sent(rig, request) == [.userAgent: "shop/1.4", .acceptLanguage: "de", Self.tenant: "7"])
+        request.headerFields = [.userAgent: "mine"]
+        request.options.withoutHeaders = [Self.tenant]
+        #expect(try await sent(rig, request) == [.userAgent: "mine", .acceptLanguage: "de"])
+        request.url = "https://MAP.test./"
+        #expect(try await sent(rig, request) == [.userAgent: "mine", Self.trace: "m"])
+        request.headerFields = [:]
+        request.options.withoutHeaders = [.userAgent]
+        #expect(try await sent(rig, request) == [Self.tenant: "7", Self.trace: "m"])
+    }
+
+    @Test("a name with several fields keeps them all, or is replaced as a whole")
+    func several() async throws {
+        let two: HTTPFields = [.accept: "text/html", .accept: "text/plain"]
+        let rig = try rig { $0.headers = DefaultHeaders(two) }
+        var request = ClientRequest(url: "https://one.test/")
+        #expect(try await sent(rig, request) == two)
+        request.headerFields = [.accept: "image/png"]
+        #expect(try await sent(rig, request) == [.accept: "image/png"])
+    }
+
+    @Test("computed ones are asked for with each hop's own request, and go before the others")
+    func computed() async throws {
+        let asked = Lock<[ClientRequest]>([])
+        let rig = try rig(ScriptedWire { $1 == 0 ? .redirect(302, to: "https://map.test/b", from: $0) : .ok(from: $0) })
+        {
+            $0.computedHeaders = { request in
+                let count = asked.withLock { asked in
+                    asked.append(request)
+                    return asked.count
+                }
+                return [.userAgent: "computed/\(count)"]
+            }
+        }
+        var request = ClientRequest(url: "https://one.test/a")
+        request.headerFields = [.accept: "text/plain"]
+        _ = try await rig.client.execute(request).body.collect(upTo: .kibibytes(1))
+        #expect(rig.wire.requests.map { $0.headerFields[.userAgent] } == ["computed/1", "computed/2"])
+        #expect(asked.withLock { $0.map(\.url) } == ["https://one.test/a", "https://map.test/b"])
+        #expect(asked.withLock { $0.allSatisfy { $0.headerFields == [.accept: "text/plain"] } })
+    }
+
+    @Test("an error of who computes them is the call's, and nothing is sent")
+    func computingFails() async throws {
+        struct NoToken: Error {}
+        let rig = try rig { $0.computedHeaders = { _ in throw NoToken() } }
+        let error = await clientError { try await rig.client.get("https://one.test/") }
+        #expect(error?.code == .interceptorFailed && error?.underlying is NoToken)
+        let refused = try self.rig { $0.computedHeaders = { _ in [Self.name("Host"): "two.test"] } }
+        #expect(await clientError { try await refused.client.get("https://one.test/") }?.code == .invalidRequest)
+        #expect(rig.wire.requests.isEmpty && refused.wire.requests.isEmpty)
+    }
+
+    @Test("secrets among those for every host are for the origins that requests name, those of a host are its own")
+    func redirects() async throws {
+        let rig = try rig(ScriptedWire { $1 == 0 ? .redirect(307, to: "https://map.test/", from: $0) : .ok(from: $0) })
+        {
+            $0.headers.fields[.authorization] = "Bearer everywhere"
+            $0.computedHeaders = { _ in [.cookie: "computed=1"] }
+            $0.redirects.secretFields.insert(Self.tenant)
+            $0.headers.byHost[try HostPattern("map.test")]?.fields[.cookie] = "map=1"
+        }
+        _ = try await rig.client.get("https://one.test/").body.collect(upTo: .kibibytes(1))
+        let (first, second) = (rig.wire.requests[0].headerFields, rig.wire.requests[1].headerFields)
+        #expect(
+            first[.authorization] == "Bearer everywhere" && first[Self.tenant] == "7" && first[.cookie] == "computed=1"
+        )
+        #expect(second == [.userAgent: "shop-map/1", Self.trace: "m", .cookie: "map=1"])
+        // Named by the request itself, that host is given what every host is given.
+        _ = try await rig.client.get("https://map.test/").body.collect(upTo: .kibibytes(1))
+        #expect(rig.wire.requests[2].headerFields[.authorization] == "Bearer everywhere")
+    }
+
+    @Test("a credential in the URL is the request's own Authorization")
+    func credential() async throws {
+        let rig = try rig { $0.headers.fields[.authorization] = "Bearer everywhere" }
+        let fields = try await sent(rig, ClientRequest(url: "https://a:b@one.test/"))
+        #expect(fields[values: .authorization] == ["Basic YTpi"])
+    }
+
+    @Test("over the wire: default, overridden, removed; none twice after a retry and a redirect")
+    func overTheWire() async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 503 X\r\nContent-Length: 0\r\n\r\n"),
+            .readHead,
+            .sendText("HTTP/1.1 302 X\r\nLocation: /b\r\nContent-Length: 0\r\n\r\n"),
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+        )
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.headers.fields = [.userAgent: "shop/1.4", Self.tenant: "7"]
+        configuration.retries = .standard
+        configuration.retries.delay = .zero
+        let client = try await HTTPDNSClient(configuration: configuration)
+        _ = try await client.get("http://one.test/a").body.collect(upTo: .kibibytes(1))
+        var request = ClientRequest(url: "http://one.test/c")
+        request.headerFields = [.userAgent: "mine"]
+        request.options.withoutHeaders = [Self.tenant]
+        _ = try await client.execute(request).body.collect(upTo: .kibibytes(1))
+        try await client.shutdown()
+        let heads = server.connections.map(\.text).joined().split(separator: "\r\n\r\n").map(String.init)
+        #expect(heads.count == 4)
+        for head in heads.prefix(3) {
+            #expect(
+                head.ranges(of: "User-Agent: shop/1.4").count == 1 && head.ranges(of: "X-Tenant: 7").count == 1,
+                "\(head)"
+            )
+        }
+        #expect(heads.last?.ranges(of: "User-Agent: mine").count == 1 && heads.last?.contains("shop") == false)
+        #expect(heads.last?.contains("X-Tenant") == false)
+    }
+
+    @Test("the client's own fields are refused, and so is \"*\"")
+    func mistakes() async throws {
+        for (change, text): (@Sendable (inout HTTPDNSClient.Configuration) throws -> Void, String) in [
+            ({ $0.headers.fields[Self.name("Host")] = "x" }, "Host"),
+            ({ $0.headers.byHost[try HostPattern("a.test")] = .init([.contentLength: "3"]) }, "Content-Length"),
+            ({ $0.headers.byHost[.any] = .init() }, "\"*\""),
+        ] {
+            var configuration = HTTPDNSClient.Configuration()
+            try change(&configuration)
+            let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
+            #expect(
+                error?.code == .configuration && error?.message.contains(text) == true,
+                "\(String(describing: error))"
+            )
+        }
+    }
+
+    @Test("a reload changes them for the next hop")
+    func reload() async throws {
+        let rig = try rig()
+        var configuration = rig.configuration
+        configuration.headers.fields[.userAgent] = "shop/1.5"
+        #expect(try await rig.client.reload(configuration).isChanged)
+        #expect(try await sent(rig, ClientRequest(url: "https://one.test/"))[.userAgent] == "shop/1.5")
+    }
+}

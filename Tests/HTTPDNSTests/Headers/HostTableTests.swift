@@ -1,0 +1,24 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Values by host")
+struct HostTableTests {
+    @Test("the exact name wins, then the longest suffix; a suffix is not its own name, and addresses have none")
+    func lookUp() throws {
+        let table = HostTable([
+            try HostPattern("a.test"): 1, try HostPattern("*.a.test"): 2, try HostPattern("*.b.a.test"): 3, .any: 4,
+        ])
+        for (name, value) in [
+            ("a.test", 1), ("x.a.test", 2), ("x.y.a.test", 2), ("b.a.test", 2), ("x.b.a.test", 3), ("test", nil),
+            ("xa.test", nil),
+        ] as [(String, Int?)] {
+            #expect(table[.name(name)] == value, "\(name)")
+        }
+        #expect(table[.address(IPAddress(v4: 127, 0, 0, 1))] == nil)
+        #expect(HostTable<Int>()[.name("a.test")] == nil)
+    }
+}

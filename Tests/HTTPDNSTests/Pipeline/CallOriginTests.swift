@@ -1,0 +1,75 @@
+import HTTPDNS
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+/// The origin of a call, as interceptors see it.
+@Suite("Origin of a call")
+struct CallOriginTests {
+    private static func noting(_ name: String, in journal: Journal, sending url: String? = nil) -> Around {
+        Around { request, context, next in
+            journal.write("\(name) \(context.initialOrigin?.description ?? "-") \(context.isCrossOrigin)")
+            var request = request
+            if let url { request.url = url }
+            return try await next(request, context)
+        }
+    }
+
+    @Test("The initial origin is the caller's, then that of what the application interceptors pass on")
+    func layers() async throws {
+        let journal = Journal()
+        let rig = try Rig {
+            $0.applicationInterceptors = [
+                Self.noting("outer", in: journal, sending: "https://two.test/"), Self.noting("inner", in: journal),
+            ]
+            $0.networkInterceptors = [
+                Self.noting("first", in: journal, sending: "https://TWO.test:443/b"),
+                Self.noting("second", in: journal, sending: "https://two.test:8443/"),
+                Self.noting("third", in: journal),
+            ]
+        }
+        _ = try await rig.client.get("https://ONE.test:443/")
+        #expect(
+            journal.all == [
+                "outer https://one.test false", "inner https://one.test true", "first https://two.test false",
+                "second https://two.test false", "third https://two.test true",
+            ]
+        )
+    }
+
+    @Test("A redirect that a hook changes counts by the URL that is sent, and a retry begins at the origin again")
+    func hookAndRetry() async throws {
+        let journal = Journal()
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0: .redirect(302, to: "https://two.test/", from: request)
+            case 1: .ok(from: request, status: .serviceUnavailable)
+            default: .ok(from: request)
+            }
+        }
+        let rig = try Rig(wire: wire) {
+            $0.networkInterceptors = [Self.noting("hop", in: journal)]
+            $0.redirectHook = { redirect in
+                var next = redirect.next
+                next.url = "http://one.test/"
+                return .change(next)
+            }
+            $0.redirects.allowsDowngrade = true
+            $0.retries = .standard
+            $0.retries.delay = .zero
+        }
+        #expect(try await rig.client.get("https://one.test/").status == .ok)
+        #expect(
+            journal.all == ["hop https://one.test false", "hop https://one.test true", "hop https://one.test false"]
+        )
+    }
+
+    @Test("Origins are compared in canonical form, and a default port is left out")
+    func origins() {
+        #expect(URLOrigin("HTTPS://Bücher.test./a?b")?.description == "https://xn--bcher-kva.test")
+        #expect(URLOrigin("http://one.test:80/") == URLOrigin("http://user:secret@ONE.test"))
+        #expect(URLOrigin("http://[::1]:8080/")?.description == "http://[::1]:8080")
+        #expect(URLOrigin("https://one.test") != URLOrigin("http://one.test:443"))
+        #expect(URLOrigin("one.test") == nil && URLOrigin("ftp://one.test/") == nil)
+    }
+}

@@ -1,0 +1,76 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Logging
+import ServerRig
+import Testing
+
+@Suite("Preconnecting")
+struct PreconnectingTests {
+    private struct Recorder: LogHandler {
+        let journal: Journal
+        var logLevel = Logger.Level.debug
+        var metadata = Logger.Metadata()
+
+        subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+            get { metadata[key] }
+            set { metadata[key] = newValue }
+        }
+
+        func log(event: LogEvent) { journal.write("\(event.message)") }
+    }
+
+    @Test("Connections made ahead obey the limits of requests")
+    func limits() async throws {
+        let gate = Gate()
+        let busy = Busy()
+        let wire = ScriptedWire { request, _ in
+            busy.enter()
+            await gate.passage()
+            busy.leave()
+            var held = TransferFailure(code: .heldBack, phase: .connect, message: "held back")
+            held.endpoint = request.endpoints[0]
+            throw held
+        }
+        let rig = try Rig(wire: wire) { $0.connections.perHost = 8 }
+        async let endpoints = rig.client.preconnect(to: "https://one.test/", connections: 64)
+        while rig.client.requestsWaiting != 56, rig.wire.requests.count <= 8, !Task.isCancelled { await Task.yield() }
+        #expect(rig.wire.requests.count == 8)
+        gate.open()
+        #expect(try await endpoints.count == 64)
+        #expect(busy.most == 8)
+        #expect(rig.client.requestsWaiting == 0)
+    }
+
+    /// How many are inside at once.
+    private final class Busy: Sendable {
+        private let counts = Lock((now: 0, most: 0))
+
+        var most: Int { counts.withLock { $0.most } }
+
+        func enter() {
+            counts.withLock { counts in
+                counts.now += 1
+                counts.most = max(counts.most, counts.now)
+            }
+        }
+
+        func leave() { counts.withLock { $0.now -= 1 } }
+    }
+
+    @Test("its errors are those of a call: with the time that passed, and a log line")
+    func errors() async throws {
+        let journal = Journal()
+        let wire = ScriptedWire { _, _ in
+            throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+        }
+        let rig = try Rig(wire: wire) { $0.logger = Logger(label: "test") { _ in Recorder(journal: journal) } }
+        let refused = await clientError { try await rig.client.preconnect(to: "https://one.test/") }
+        #expect(refused?.code == .connectFailed && (refused?.elapsed ?? .zero) > .zero)
+        try await rig.client.shutdown()
+        let late = await clientError { try await rig.client.preconnect(to: "https://one.test/") }
+        #expect(late?.code == .shutDown && (late?.elapsed ?? .zero) > .zero)
+        #expect(journal.all.count { $0 == "request failed" } == 2, "\(journal.all)")
+    }
+}

@@ -1,0 +1,184 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Shutdown")
+struct ShutdownTests {
+    /// Opens once.
+    private final class Latch: Sendable {
+        private let state = Lock<(isOpen: Bool, waiters: [CheckedContinuation<Void, Never>])>((false, []))
+
+        func open() {
+            let waiters = state.withLock { state in
+                state.isOpen = true
+                defer { state.waiters = [] }
+                return state.waiters
+            }
+            for waiter in waiters { waiter.resume() }
+        }
+
+        func wait() async {
+            await withCheckedContinuation { continuation in
+                let isOpen = state.withLock { state in
+                    if !state.isOpen { state.waiters.append(continuation) }
+                    return state.isOpen
+                }
+                if isOpen { continuation.resume() }
+            }
+        }
+    }
+
+    @Test("afterwards everything is refused with its own code, and providers are shut down")
+    func refuses() async throws {
+        let rig = try Rig()
+        try await rig.client.shutdown()
+        try await rig.client.shutdown(drainingFor: .seconds(60))
+        #expect(rig.provider.isShutDown)
+        #expect(rig.wire.shutdowns.count == 2)
+        let rewritten = try await Rig().client.rewrite("https://map.test/")
+        #expect(await clientError { try await rig.client.get("https://one.test/") }?.code == .shutDown)
+        #expect(await clientError { try await rig.client.execute(rewritten) }?.code == .shutDown)
+        #expect(await clientError { try await rig.client.rewrite("https://map.test/") }?.code == .shutDown)
+        #expect(await clientError { try await rig.client.resolve("map.test") }?.code == .shutDown)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test("a call on its way to the wire is waited for, and the wire ends after it")
+    func drains() async throws {
+        let started = Latch()
+        let release = Latch()
+        let wire = ScriptedWire { request, _ in
+            started.open()
+            await release.wait()
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire)
+        async let response = rig.client.get("https://one.test/")
+        await started.wait()
+        async let ended: Void = rig.client.shutdown(drainingFor: .seconds(3600))
+        // Asks nobody and sends nothing, so it can be repeated until the shutdown has begun.
+        while await clientError({ try await rig.client.rewrite("http://203.0.113.9/") }) == nil, !Task.isCancelled {
+            await Task.yield()
+        }
+        #expect(rig.wire.shutdowns.isEmpty && !rig.provider.isShutDown)
+        release.open()
+        #expect(try await response.status == .ok)
+        try await ended
+        #expect(rig.wire.shutdowns.count == 1)
+        #expect(try #require(rig.wire.shutdowns.first) > .seconds(3000))
+    }
+
+    @Test("without a draining time nobody is waited for")
+    func cuts() async throws {
+        let started = Latch()
+        let release = Latch()
+        let wire = ScriptedWire { request, _ in
+            started.open()
+            await release.wait()
+            throw TransferFailure(code: .shutDown, phase: .body, message: "cut")
+        }
+        let rig = try Rig(wire: wire)
+        async let failed = clientError { try await rig.client.get("https://one.test/") }
+        await started.wait()
+        try await rig.client.shutdown()
+        #expect(rig.wire.shutdowns == [.zero])
+        release.open()
+        #expect(await failed?.code == .shutDown)
+    }
+
+    @Test("a cancelled shutdown cuts at once, says so, and the client is shut down all the same")
+    func cancelled() async throws {
+        let started = Latch()
+        let release = Latch()
+        let wire = ScriptedWire { request, _ in
+            started.open()
+            await release.wait()
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire)
+        async let response = rig.client.get("https://one.test/")
+        await started.wait()
+        let ending = Task { try await rig.client.shutdown(drainingFor: .seconds(3600)) }
+        ending.cancel()
+        await #expect(throws: CancellationError.self) { try await ending.value }
+        #expect(rig.wire.shutdowns.first == .zero)
+        #expect(rig.provider.isShutDown)
+        release.open()
+        _ = try? await response
+        #expect(await clientError { try await rig.client.get("https://one.test/") }?.code == .shutDown)
+    }
+
+    @Test("A watcher that hangs in a file system does not delay a shutdown")
+    func hangingWatcher() async throws {
+        let release = Latch()
+        let started = Latch()
+        let wire = ScriptedWire { request, _ in
+            started.open()
+            await release.wait()
+            return .ok(from: request)
+        }
+        let watch = HangingWatch(until: release)
+        let rig = try Rig(wire: wire) { $0.source = watch }
+        rig.client.startWatching(rig.configuration)
+        async let response = rig.client.get("https://one.test/")
+        await started.wait()
+        let start = ContinuousClock.now
+        try await rig.client.shutdown(drainingFor: .milliseconds(200))
+        let elapsed = ContinuousClock.now - start
+        #expect(elapsed >= .milliseconds(200) && elapsed < .seconds(3), "\(elapsed)")
+        #expect(rig.wire.shutdowns.first.map { $0 < .milliseconds(100) } == true && rig.provider.isShutDown)
+        #expect(watch.isCancelled)
+        release.open()
+        _ = try? await response
+    }
+
+    /// A source whose watch is stuck until a latch opens.
+    private final class HangingWatch: ConfigurationSource, ConfigurationWatch {
+        private let latch: Latch
+        private let cancelled = Lock(false)
+
+        init(until latch: Latch) { self.latch = latch }
+
+        var isCancelled: Bool { cancelled.withLock { $0 } }
+        var status: ReloadStatus { ReloadStatus() }
+
+        func watch(
+            for settings: HTTPDNSClient.Configuration,
+            applying apply: @escaping ApplySettings
+        ) -> any ConfigurationWatch { self }
+
+        func reload() async throws -> ReloadResult { throw ConfigurationWatchEnded() }
+        func rebase(on settings: HTTPDNSClient.Configuration) {}
+        func end() async { await latch.wait() }
+        func cancel() { cancelled.withLock { $0 = true } }
+    }
+
+    @Test("Mappings take no changes after the shutdown")
+    func mappings() async throws {
+        let rig = try Rig()
+        try await rig.client.shutdown()
+        let generation = rig.client.mappings.generation
+        #expect(throws: ResolverConfigurationError.self) {
+            try rig.client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.9"]) }
+        }
+        #expect(throws: ResolverConfigurationError.self) { try rig.client.mappings.replaceBase(with: HostMappings()) }
+        #expect(rig.client.mappings.generation == generation)
+    }
+
+    @Test("many shutdowns at once all return")
+    func concurrent() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.get("https://one.test/")
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<20 {
+                group.addTask { try await rig.client.shutdown(drainingFor: .seconds(number)) }
+            }
+            try await group.waitForAll()
+        }
+        #expect(rig.wire.shutdowns.count == 20)
+    }
+}

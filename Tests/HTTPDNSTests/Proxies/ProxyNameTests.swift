@@ -1,0 +1,99 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Testing
+
+/// A proxy's own name: who is asked about it, and which of its addresses has its turn.
+struct ProxyNameTests {
+    private static let name = "proxy.corp.test"
+
+    private func rig(
+        _ mappings: [String: HostMapping],
+        wire: ScriptedWire = ScriptedWire(),
+        local: Bool = false
+    ) throws -> Rig {
+        let rig = try Rig(wire: wire) {
+            for (key, mapping) in mappings { $0.resolver.mappings[try MappingKey(key)] = mapping }
+            var proxy = try Proxy("http://\(Self.name):3128")
+            proxy.resolvesLocally = local
+            $0.proxy = .through(proxy)
+        }
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 80)]), about: try HostName(Self.name))
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 81)]), about: try HostName("edge.corp.test"))
+        return rig
+    }
+
+    @Test(
+        "No provider hears of it, whatever the rule for it is; a rule with addresses is all that spares the system resolver",
+        arguments: [
+            ([:], "203.0.113.80", [name]),
+            (["*.corp.test": .lastResort(["203.0.113.90"])], "203.0.113.80", [name]),
+            (["*.corp.test": .bypass], "203.0.113.80", [name]),
+            ([name: .via("edge.corp.test")], "203.0.113.81", ["edge.corp.test"]),
+            (
+                [name: .via("edge.corp.test"), "edge.corp.test": .lastResort(["203.0.113.90"])], "203.0.113.81",
+                ["edge.corp.test"]
+            ),
+            ([name: .via("edge.corp.test"), "edge.corp.test": .addresses(["203.0.113.7"])], "203.0.113.7", []),
+            (["*.corp.test": .addresses(["203.0.113.7"])], "203.0.113.7", []),
+        ] as [([String: HostMapping], String, [String])]
+    )
+    func asked(mappings: [String: HostMapping], address: String, questions: [String]) async throws {
+        let rig = try rig(mappings)
+        _ = try await rig.client.get("http://nobody-knows.test/")
+        #expect(rig.provider.queries.isEmpty)
+        #expect(rig.system.questions.map(\.description) == questions)
+        #expect(rig.wire.requests.map { $0.endpoints.map(\.address.description) } == [[address]])
+    }
+
+    @Test(
+        "The next address has its turn when one is not connected to in time, and not when what lies behind it is slow",
+        arguments: [
+            (TransferFailure.Code.timedOut, TransferFailure.Phase.connect, false, 2),
+            (.proxyUnreachable, .connect, false, 2), (.timedOut, .tls, false, 1), (.timedOut, .connect, true, 1),
+            (.timedOut, .firstByte, false, 1), (.timedOut, .total, false, 1),
+        ]
+    )
+    func turn(
+        code: TransferFailure.Code,
+        phase: TransferFailure.Phase,
+        mayHaveBeenSent: Bool,
+        attempts: Int
+    ) async throws {
+        let wire = ScriptedWire { request, number in
+            guard number > 0 else {
+                var failure = TransferFailure(code: code, phase: phase, message: "too slow")
+                failure.requestMayHaveBeenSent = mayHaveBeenSent
+                throw failure
+            }
+            return .ok(from: request)
+        }
+        let rig = try rig([Self.name: .addresses(["203.0.113.7", "203.0.113.8"])], wire: wire, local: true)
+        _ = try? await rig.client.post("http://one.test/", body: .text("x"))
+        let tried = rig.wire.requests.map { $0.passage?.proxy?.endpoint?.address.description }
+        #expect(tried == Array(["203.0.113.7", "203.0.113.8"].prefix(attempts)))
+    }
+
+    @Test(
+        "Connections through a proxy are kept while its name gives other addresses beside theirs",
+        arguments: [false, true]
+    )
+    func rotation(local: Bool) async throws {
+        let rig = try rig([:], local: local)
+        func send() async throws -> TransferRequest? {
+            _ = try await rig.client.get("http://one.test/")
+            return rig.wire.requests.last
+        }
+        let first = try await send()
+        let both = [IPAddress(v4: 203, 0, 113, 80), IPAddress(v4: 203, 0, 113, 82)]
+        rig.system.say(.success(both), about: try HostName(Self.name))
+        rig.clock.advance(by: .seconds(3600))
+        let second = try await send()
+        #expect(rig.system.questions.map(\.description) == [Self.name, Self.name])
+        #expect(first?.endpoints[0] == second?.endpoints[0])
+        // What is equal shares connections.
+        #expect(first?.passage != nil && first?.passage == second?.passage)
+    }
+}

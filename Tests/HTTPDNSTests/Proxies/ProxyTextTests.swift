@@ -1,0 +1,100 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 32 of the acceptance list: what is written about a proxy.
+struct ProxyTextTests {
+    @Test(
+        "A proxy is read as curl reads it",
+        arguments: [
+            ("proxy.test", "http://proxy.test:1080"), ("proxy.test:3128", "http://proxy.test:3128"),
+            ("HTTP://Proxy.Test:3128/", "http://proxy.test:3128"), ("https://proxy.test", "https://proxy.test:443"),
+            ("socks://proxy.test", "socks4://proxy.test:1080"), ("socks4a://proxy.test:9", "socks4a://proxy.test:9"),
+            ("socks5://192.0.2.1", "socks5://192.0.2.1:1080"),
+            ("socks5h://[2001:db8::1]:9", "socks5h://[2001:db8::1]:9"),
+            ("[2001:db8::1]", "http://[2001:db8::1]:1080"), ("http://proxy.test:80/path?x", "http://proxy.test:80"),
+            ("http://me:a%40b@proxy.test:3128", "http://proxy.test:3128"),
+        ]
+    )
+    func good(text: String, expected: String) throws {
+        #expect(try Proxy(text).description == expected)
+    }
+
+    @Test("User and password are percent-decoded, and stand in no text of the proxy")
+    func credential() throws {
+        let proxy = try Proxy("http://us%65r:p@ss:hunter2%20@proxy.test:3128")
+        let credential = try #require(proxy.credential)
+        #expect(credential.user == "user")
+        #expect(try credential.password?.read() == "p@ss:hunter2 ")
+        var dumped = ""
+        dump(proxy, to: &dumped)
+        dump(credential, to: &dumped)
+        dump(ProxyRules.through(proxy), to: &dumped)
+        for text in ["\(proxy)", "\(credential)", String(reflecting: proxy), "\(ProxyRules.through(proxy))", dumped] {
+            #expect(!text.contains("hunter2") && !text.contains("user"), "\(text)")
+        }
+        #expect(try Proxy("http://me@proxy.test").credential?.password == nil)
+    }
+
+    @Test("A proxy equals itself, whatever its password comes from, and a proxy with another password is another")
+    func equality() throws {
+        let text = "http://me:hunter2@proxy.test:3128"
+        let proxy = try Proxy(text)
+        #expect(try proxy == proxy && proxy == Proxy(text))
+        #expect(try proxy != Proxy("http://me:hunter3@proxy.test:3128") && proxy != Proxy("http://me@proxy.test:3128"))
+        var closure = proxy
+        closure.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        let copy = closure
+        #expect(closure == copy && closure != proxy)
+        var options = RequestOptions()
+        options.proxy = .through(closure)
+        #expect(Set([options, options]).count == 1)
+    }
+
+    @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
+    func reload() async throws {
+        var proxy = try Proxy("http://proxy.test:3128")
+        proxy.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        for proxy in [proxy, try Proxy("http://me:hunter2@proxy.test:3128")] {
+            let rig = try Rig { $0.proxy = .through(proxy) }
+            #expect(try await rig.client.reload(rig.configuration).needsRestart == [])
+            var other = rig.configuration
+            other.proxy = .through(try Proxy("http://me:hunter3@proxy.test:3128"))
+            #expect(try await rig.client.reload(other).needsRestart == ["client.proxy"])
+        }
+    }
+
+    @Test(
+        "What is no proxy is a typed error that leaves user and password out",
+        arguments: [
+            "", "ftp://me:hunter2@proxy.test", "http://", "http://me:hunter2@", "http://me:hunter2@proxy.test:0",
+            "http://me:hunter2@proxy.test:65536", "http://me:hunter2@proxy test", "http://me:hunter2@a..b",
+            "http://m%3ae:hunter2@proxy.test", "http://me:hunter2%00@proxy.test", "http://me:hunter2@[2001:db8::1",
+            "http://me:hunter2%40proxy.test:3128", "me:hunter2", "http://me:hunter2/", "http://me:hunter2/proxy.test:1",
+            "me:hunter2:http://proxy.test:3128", "http://me:hunter2\u{ff20}proxy.test", "socks5://me:hunter2:3128",
+            "http:me:hunter2", "http://[2001:db8::1]3128", "[2001:db8::1]x",
+        ]
+    )
+    func bad(text: String) throws {
+        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        #expect(error.code == .configuration)
+        #expect(!error.description.contains("hunter2"), "\(error)")
+    }
+
+    @Test(
+        "What cannot be a password stands in the error",
+        arguments: [
+            ("http://proxy..test:3128", "http://proxy..test:3128"), ("[2001:db8::g]:3128", "[2001:db8::g]:3128"),
+            ("proxy.test:99999", "proxy.test:99999"), ("ftp://proxy.test", "ftp://proxy.test"),
+            ("http://me:hunter2@proxy..test:1/a", "http://...@proxy..test:1/a"),
+            ("http://proxy.test:port", "http://proxy.test:..."),
+            ("http://[2001:db8::1]3128", "http://[2001:db8::1]3128"), ("http://2001:db8::1", "http://2001:..."),
+        ]
+    )
+    func shown(text: String, shown: String) throws {
+        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        #expect(error.message.hasPrefix("the proxy \"\(shown)\" cannot be used"), "\(error)")
+    }
+}

@@ -1,0 +1,104 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNS
+
+struct WaysOutTests {
+    private func way(_ configuration: HTTPDNSClient.Configuration, _ options: RequestOptions, _ url: String) throws
+        -> String
+    {
+        switch try WaysOut(configuration).way(
+            of: ClientRequest(url: url, options: options),
+            for: Canonicalizer.canonicalize(url)
+        ) {
+        case .straight: "straight"
+        case .proxy(let proxy): "\(proxy)"
+        case .unixSocket(let path): path
+        }
+    }
+
+    @Test("A request's own word wins over the client's, and the environment counts only when asked")
+    func precedence() throws {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.environment = { ["https_proxy": "http://env.test:1"][$0] }
+        var options = RequestOptions()
+        let url = "https://one.test/"
+        #expect(try way(configuration, options, url) == "straight")
+        options.proxy = .environment
+        #expect(try way(configuration, options, url) == "http://env.test:1")
+        configuration.proxy = .through(try Proxy("http://mine.test:2"), except: try ProxyExceptions(["two.test"]))
+        options.proxy = .inherited
+        #expect(try way(configuration, options, url) == "http://mine.test:2")
+        #expect(try way(configuration, options, "https://two.test/") == "straight")
+        options.proxy = .direct
+        #expect(try way(configuration, options, url) == "straight")
+        options.unixSocket = "/run/one.sock"
+        #expect(try way(configuration, options, url) == "/run/one.sock")
+        configuration.proxy = .direct
+        configuration.unixSocket = "/run/all.sock"
+        #expect(try way(configuration, RequestOptions(), url) == "/run/all.sock")
+        options.unixSocket = nil
+        #expect(try way(configuration, options, url) == "straight")
+    }
+
+    @Test("The address of a proxy that is preferred is tried first, and those in front of it last")
+    func remembered() throws {
+        let ways = WaysOut(HTTPDNSClient.Configuration())
+        let proxy = try Proxy("https://proxy.test:3")
+        let endpoints = (1...3).map { Endpoint(address: IPAddress(v4: 127, 0, 0, $0), port: 3) }
+        #expect(ways.ordered(endpoints, of: proxy) == endpoints)
+        ways.prefer(endpoints[1], of: proxy)
+        #expect(ways.ordered(endpoints, of: proxy) == [endpoints[1], endpoints[2], endpoints[0]])
+        ways.prefer(endpoints[2], of: proxy)
+        #expect(ways.ordered(endpoints, of: proxy) == [endpoints[2], endpoints[0], endpoints[1]])
+        #expect(ways.ordered(Array(endpoints.prefix(2)), of: proxy) == Array(endpoints.prefix(2)))
+    }
+
+    @Test("Settings that contradict themselves, or that the system has no room for, are refused")
+    func validation() throws {
+        func refuses(_ change: (inout HTTPDNSClient.Configuration) throws -> Void) throws -> Bool {
+            var configuration = HTTPDNSClient.Configuration()
+            try change(&configuration)
+            return (try? configuration.validate()) == nil
+        }
+        #expect(try !refuses { _ in })
+        #expect(try refuses { $0.unixSocket = "" })
+        #expect(try refuses { $0.unixSocket = "/" + String(repeating: "x", count: 107) })
+        #expect(try !refuses { $0.unixSocket = "/" + String(repeating: "x", count: 106) })
+        #expect(
+            try refuses {
+                $0.unixSocket = "/run/a"
+                $0.proxy = .through(try Proxy("http://proxy.test"))
+            }
+        )
+        #expect(try refuses { $0.localSource = .interface("an-interface-too-long") })
+        #expect(try refuses { $0.localSource = .interface("eth 0") })
+        #expect(try !refuses { $0.localSource = .interface("eth0") })
+        #expect(
+            try refuses {
+                var proxy = try Proxy("http://proxy.test")
+                proxy.credential = ProxyCredential(user: "a:b", password: nil)
+                $0.proxy = .through(proxy)
+            }
+        )
+    }
+
+    @Test("A request's own proxy is checked as the client's is: with a mistake in it nothing is sent")
+    func ownProxy() async throws {
+        let rig = try Rig()
+        var withColon = try Proxy("http://proxy.test:3128")
+        withColon.credential = ProxyCredential(user: "me:too", password: nil)
+        let withoutPort = Proxy(.socks5h, host: .address(IPAddress(v4: 192, 0, 2, 1)), port: 0)
+        for (proxy, says) in [(withColon, "colon"), (withoutPort, "port 0")] {
+            var request = ClientRequest(url: "https://one.test/")
+            request.options.proxy = .through(proxy)
+            let error = await clientError { try await rig.client.execute(request) }
+            #expect(error?.code == .invalidRequest && error?.message.contains(says) == true, "\(error as Any)")
+            request.options.proxy = .through(proxy, except: try ProxyExceptions(["one.test"]))
+            #expect(await clientError { try await rig.client.execute(request) }?.code == .invalidRequest)
+        }
+        #expect(rig.wire.requests.isEmpty)
+    }
+}

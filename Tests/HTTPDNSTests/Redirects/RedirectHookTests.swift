@@ -1,0 +1,150 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+/// Rows 20 and 57 of the acceptance list: what users have a say in, and what a hop is.
+@Suite("Hooks and hops of redirects")
+struct RedirectHookTests {
+    private func wire(_ place: String = "https://two.test/new") -> ScriptedWire {
+        ScriptedWire { request, number in
+            number == 0 ? .redirect(302, to: place, from: request) : .ok(from: request)
+        }
+    }
+
+    @Test("it sees what was redirected, what comes next and what stays behind")
+    func sees() async throws {
+        let journal = Journal()
+        let rig = try Rig(wire: wire()) {
+            $0.redirectHook = { redirect in
+                journal.write("\(redirect.number) \(redirect.response.status.code)")
+                journal.write("\(redirect.request.method) \(redirect.request.url)")
+                journal.write("\(redirect.next.method) \(redirect.next.url)")
+                journal.write("\(redirect.changesOrigin) \(redirect.droppedFields)")
+                return .follow
+            }
+        }
+        var request = ClientRequest(method: .post, url: "https://one.test/old", body: .text("x"))
+        request.headerFields[.authorization] = "secret"
+        #expect(try await rig.client.execute(request).status == .ok)
+        #expect(
+            journal.all == [
+                "1 302", "POST https://one.test/old", "GET https://two.test/new", "true [Authorization]",
+            ]
+        )
+    }
+
+    @Test("refusing gives the 3xx with its body")
+    func refuses() async throws {
+        let rig = try Rig(wire: wire()) { $0.redirectHook = { _ in .refuse } }
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.status.code == 302 && rig.wire.requests.count == 1)
+        #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
+    }
+
+    @Test("changing sends another request, which the address policy still judges")
+    func changes() async throws {
+        for (url, code) in [
+            ("https://map.test/x", nil), ("http://169.254.169.254/", HTTPDNSClientError.Code.policyRefused),
+        ] {
+            let rig = try Rig(wire: wire()) {
+                $0.redirectHook = { redirect in
+                    var next = redirect.next
+                    next.url = url
+                    next.headerFields[.authorization] = "meant"
+                    return .change(next)
+                }
+            }
+            let error = await clientError { try await rig.client.get("https://one.test/") }
+            #expect(error?.code == code)
+            guard code == nil else { continue }
+            #expect(rig.wire.requests[1].url.description == url)
+            #expect(rig.wire.requests[1].headerFields[.authorization] == "meant")
+        }
+    }
+
+    @Test("a hook that always leads back ends at the limit and not never")
+    func endless() async throws {
+        let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/a", from: request) }) {
+            $0.redirects.limit = 7
+            $0.redirectHook = { .change($0.request) }
+        }
+        #expect(await clientError { try await rig.client.get("https://one.test/a") }?.code == .tooManyRedirects)
+        #expect(rig.wire.requests.count == 8)
+    }
+
+    @Test("an error of the hook's own fails the call, and its text is not repeated")
+    func fails() async throws {
+        struct Nope: Error { let secret = "hunter2" }
+        let rig = try Rig(wire: wire()) { $0.redirectHook = { _ in throw Nope() } }
+        let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+        #expect(error?.code == .interceptorFailed && error?.stage == .redirect && error?.underlying is Nope)
+        #expect(error?.requestMayHaveBeenSent == true && error.map { "\($0)".contains("hunter2") } == false)
+        let cancelled = try Rig(wire: wire()) { $0.redirectHook = { _ in throw CancellationError() } }
+        await #expect(throws: CancellationError.self) { try await cancelled.client.get("https://one.test/") }
+    }
+
+    @Test("it runs in the caller's task")
+    func callersTask() async throws {
+        enum Local { @TaskLocal static var mark = 0 }
+        let journal = Journal()
+        let rig = try Rig(wire: wire()) {
+            $0.redirectHook = { _ in
+                journal.write("\(Local.mark)")
+                return .follow
+            }
+        }
+        _ = try await Local.$mark.withValue(7) { try await rig.client.get("https://one.test/") }
+        #expect(journal.all == ["7"])
+    }
+
+    @Test("application interceptors see one call, network interceptors each hop, numbered and untagged")
+    func hops() async throws {
+        let journal = Journal()
+        let wire = ScriptedWire { request, number in
+            number < 2
+                ? .redirect(302, to: number == 0 ? "https://two.test/" : "https://one.test/b", from: request)
+                : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { configuration in
+            configuration.applicationInterceptors = [
+                Around { request, context, next in
+                    journal.write("call \(context.hop)")
+                    return try await next(request, context)
+                }
+            ]
+            configuration.networkInterceptors = [
+                Around { request, context, next in
+                    journal.write("hop \(context.hop) tagged \(context.tag != nil) \(request.url)")
+                    return try await next(request, context)
+                }
+            ]
+        }
+        let tagged = try await rig.client.rewrite("https://one.test/")
+        let response = try await rig.client.execute(tagged)
+        #expect(response.exchanges.count == 3)
+        #expect(
+            journal.all == [
+                "call 0", "hop 0 tagged true https://one.test/", "hop 1 tagged false https://two.test/",
+                "hop 2 tagged false https://one.test/b",
+            ]
+        )
+    }
+
+    @Test("a failure behind a redirect says that a request may have been sent, with or without interceptors")
+    func failsLater() async throws {
+        for withInterceptor in [false, true] {
+            let wire = ScriptedWire { request, number in
+                guard number > 0 else { return .redirect(307, to: "/b", from: request) }
+                throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
+            }
+            let rig = try Rig(wire: wire) { configuration in
+                if withInterceptor { configuration.networkInterceptors = [Around { try await $2($0, $1) }] }
+            }
+            let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+            #expect(error?.code == .connectFailed && error?.requestMayHaveBeenSent == true)
+        }
+    }
+}

@@ -1,0 +1,231 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 58 of the acceptance list: what does not cross to another origin.
+@Suite("Secrets and redirects", .timeLimit(.minutes(10)))
+struct RedirectSecretsTests {
+    /// Canaries in sixteen places of one request, all of which go to the first server.
+    private func request(port: UInt16) throws -> ClientRequest {
+        var request = ClientRequest(
+            method: .post,
+            url: "http://canary-user:canary-password@one.test:\(port)/a?token=canary-query#canary-fragment",
+            body: .text("canary-body")
+        )
+        for (name, value) in Self.fields {
+            request.headerFields.append(HTTPField(name: try Self.name(name), value: value))
+        }
+        var marked = HTTPField(name: try Self.name("X-Anything"), value: "canary-marked")
+        marked.indexingStrategy = .disallow
+        request.headerFields.append(marked)
+        request.options.hostHeader = "canary-host.test"
+        return request
+    }
+
+    private static let fields = [
+        ("X-Auth-Token", "canary-auth"), ("Cookie", "a=canary-cookie"), ("Cookie", "b=canary-second"),
+        ("Cookie2", "canary-cookie2"), ("Referer", "http://one.test/?canary-referer"), ("X-Api-Key", "canary-key"),
+        ("x-aMz-security-TOKEN", "canary-amazon"), ("X-Vault-Token", "canary-vault"), ("X-Tenant", "canary-listed"),
+        ("Content-Type", "text/canary-type"), ("Accept", "text/plain"), ("X-Trace", "kept"),
+    ]
+
+    private static func name(_ text: String) throws -> HTTPField.Name { try #require(HTTPField.Name(text)) }
+
+    private func client(_ ports: [String: UInt16]) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        for (name, port) in ports {
+            configuration.resolver.mappings[try MappingKey(name)] = .addresses(["127.0.0.1:\(port)"])
+        }
+        configuration.redirects.secretFields.insert(try Self.name("x-tenant"))
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private static func redirect(_ status: Int, _ place: String) -> RawServer.Step {
+        .sendText("HTTP/1.1 \(status) X\r\nLocation: \(place)\r\nContent-Length: 4\r\n\r\nmore")
+    }
+
+    @Test("canaries in sixteen places: none is seen by another origin", arguments: [301, 302, 303])
+    func otherOrigin(status: Int) async throws {
+        let second = try RawServer(.readHead, .sendText(Self.ok))
+        let first = try RawServer(
+            .readHead,
+            .read(11),
+            Self.redirect(status, "http://two.test:\(second.port)/b")
+        )
+        let client = try await client(["one.test": first.port, "two.test": second.port])
+        let response = try await client.execute(request(port: first.port))
+        #expect(response.status == .ok)
+        try await client.shutdown()
+        let (before, after) = (first.connections[0].text, second.connections[0].text)
+        // The teeth: all but the fragment went to the first server.
+        for canary in [
+            "auth", "cookie", "second", "cookie2", "referer", "key", "amazon", "vault", "listed", "marked", "type",
+            "query", "host.test", "body",
+        ] {
+            #expect(before.contains("canary-\(canary)"), "\(canary)")
+        }
+        #expect(before.contains("Authorization: Basic Y2FuYXJ5LXVzZXI6Y2FuYXJ5LXBhc3N3b3Jk\r\n"))
+        #expect(!after.lowercased().contains("canary") && !after.contains("Authorization"), "\(after)")
+        #expect(after.hasPrefix("GET /b HTTP/1.1\r\nHost: two.test:\(second.port)\r\n"))
+        #expect(after.contains("X-Trace: kept\r\n") && after.contains("Accept: text/plain\r\n"))
+        let dropped = Set(response.exchanges[1].droppedFields.map(\.canonicalName))
+        #expect(
+            dropped == [
+                "content-type", "x-auth-token", "cookie", "cookie2", "referer", "x-api-key",
+                "x-amz-security-token", "x-vault-token", "x-tenant", "x-anything", "authorization",
+            ]
+        )
+        #expect(response.exchanges[0].droppedFields.isEmpty)
+    }
+
+    @Test(
+        "Field names that look like secrets stay behind, others go along",
+        arguments: [
+            ("X-Consul-Token", true), ("X-Gitlab-Token", true), ("Ocp-Apim-Subscription-Key", true),
+            ("CF-Access-Client-Secret", true), ("X-Shopify-Access-Token", true), ("X-Apikey", true),
+            ("X-Client-Credentials", true), ("X-Hub-Signature-256", true), ("x_session_id", true), ("X-AuthInfo", true),
+            ("X-Authority", true), ("X-Author", false), ("Idempotency-Key", false), ("X-Keyboard", false),
+            ("Accept-Language", false), ("traceparent", false),
+        ]
+    )
+    func patterns(name: String, staysBehind: Bool) async throws {
+        let rig = try Rig(
+            wire: ScriptedWire { request, _ in
+                let isFirst = request.url.host == .name("one.test")
+                return isFirst
+                    ? .ok(from: request, status: .found, fields: [.location: "https://two.test/"])
+                    : .ok(from: request)
+            }
+        )
+        let request = ClientRequest(url: "https://one.test/", headerFields: [try Self.name(name): "canary"])
+        let response = try await rig.client.execute(request)
+        let sent = rig.wire.requests.map { $0.headerFields.contains { $0.value == "canary" } }
+        #expect(sent == [true, !staysBehind])
+        #expect(response.exchanges.last?.droppedFields.map { $0.rawName } == (staysBehind ? [name] : []))
+    }
+
+    @Test("With a list of fields for other origins, only these go along")
+    func list() throws {
+        var policy = RedirectPolicy()
+        policy.crossOriginFields = [try Self.name("X-Partner-Token"), .accept, .authorization]
+        let names = ["X-Partner-Token", "Accept", "Accept-Language", "Authorization", "X-Vault-Token"]
+        let kept = try names.filter { !policy.withholds(HTTPField(name: try Self.name($0), value: "a")) }
+        #expect(kept == ["X-Partner-Token", "Accept"])
+    }
+
+    /// No request gets there with it (RequestCheckTests); should one ever, it stays behind all the same.
+    @Test(
+        "a proxy's login would not cross either",
+        arguments: [("https://one.test/b", false), ("https://two.test/", true)]
+    )
+    func proxyLogin(location: String, isDropped: Bool) throws {
+        let name = try Self.name("Proxy-Authorization")
+        let redirected = try RedirectedRequest(
+            ClientRequest(url: "https://one.test/a", headerFields: [name: "Basic canary-proxy"]),
+            at: try Canonicalizer.canonicalize("https://one.test/a").parsed,
+            status: try #require(RedirectStatus(.temporaryRedirect)),
+            location: location,
+            policy: RedirectPolicy()
+        )
+        #expect(redirected.request.headerFields.contains(name) == !isDropped)
+        #expect(redirected.droppedFields == (isDropped ? [name] : []))
+    }
+
+    @Test("another port or another scheme is another origin, and what was dropped does not come back")
+    func samePlaceAgain() async throws {
+        let third = try RawServer(.readHead, .read(11), .sendText(Self.ok))
+        let second = try RawServer(.readHead, .read(11), Self.redirect(307, "http://one.test:\(third.port)/again"))
+        let first = try RawServer(.readHead, .read(11), Self.redirect(308, "http://one.test:\(second.port)/"))
+        // Each on a port of its own: the rule names none.
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1"])
+        let client = try await HTTPDNSClient(configuration: configuration)
+        var request = try request(port: first.port)
+        request.headerFields[.authorization] = "Bearer canary-token"
+        request.options.redirects = RedirectPolicy()
+        request.options.redirects.secretFields = [try Self.name("x-tenant")]
+        // The key may go to partners, and nothing else that looks like a secret.
+        request.options.redirects.crossOriginFields = [try Self.name("X-Api-Key"), .contentType]
+        let response = try await client.execute(request)
+        try await client.shutdown()
+        #expect(response.status == .ok && response.exchanges.count == 3)
+        #expect(first.connections[0].text.contains("Bearer canary-token"))
+        for server in [second, third] {
+            let text = server.connections[0].text
+            // 307 and 308 send the body again, and what describes it; own names of secret fields replace the usual ones.
+            #expect(text.contains("canary-body") && text.contains("canary-type") && text.contains("canary-key"))
+            for gone in ["token", "cookie", "listed", "marked", "referer", "host.test"] {
+                #expect(!text.contains("canary-\(gone)"), "\(gone): \(text)")
+            }
+        }
+    }
+
+    @Test("within the origin all of it goes along but the other Host, the URL's user and password included")
+    func sameOrigin() async throws {
+        let server = try RawServer(
+            .readHead,
+            .read(11),
+            Self.redirect(307, "/b"),
+            .readHead,
+            .read(11),
+            .sendText(Self.ok)
+        )
+        let client = try await client(["one.test": server.port])
+        let response = try await client.execute(request(port: server.port))
+        try await client.shutdown()
+        #expect(response.status == .ok && server.connections.count == 1)
+        #expect(response.exchanges[1].droppedFields.isEmpty && response.exchanges[1].reusedConnection)
+        let text = server.connections[0].text
+        let start = try #require(text.firstRange(of: "POST /b")).lowerBound
+        let second = text[start...]
+        for (name, value) in Self.fields where name != "Cookie" {
+            #expect(second.contains("\(name): \(value)\r\n"), "\(name)")
+        }
+        #expect(second.contains("Authorization: Basic Y2FuYXJ5LXVzZXI6Y2FuYXJ5LXBhc3N3b3Jk\r\n"))
+        #expect(second.contains("Cookie: a=canary-cookie; b=canary-second\r\n"))
+        #expect(second.contains("canary-marked") && second.hasSuffix("canary-body"))
+        #expect(second.contains("Host: one.test:\(server.port)\r\n") && !second.contains("canary-host"))
+    }
+
+    @Test("addresses of the request hold for its host, and not for another one")
+    func pins() async throws {
+        let wire = ScriptedWire { request, number in
+            let places = ["/same", "https://one.test/tls", "http://two.test/other", "http://one.test/back"]
+            return number < places.count ? .redirect(307, to: places[number], from: request) : .ok(from: request)
+        }
+        for (pin, expected) in [
+            (
+                "203.0.113.99",
+                ["203.0.113.99:80", "203.0.113.99:80", "203.0.113.99:443", "203.0.113.2:80", "203.0.113.1:80"]
+            )
+        ] {
+            let rig = try Rig(wire: wire) { $0.redirects.allowsDowngrade = true }
+            _ = try await rig.client.get("http://one.test/", pinnedTo: [pin])
+            #expect(rig.wire.requests.map { $0.endpoints[0].description } == expected)
+        }
+        let ported = ScriptedWire { request, number in
+            number == 0 ? .redirect(307, to: "https://one.test/tls", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: ported)
+        _ = try await rig.client.get("http://one.test/", pinnedTo: ["203.0.113.99:8080"])
+        #expect(rig.wire.requests.map { $0.endpoints[0].description } == ["203.0.113.99:8080", "203.0.113.1:443"])
+    }
+
+    @Test("the client certificate is for the origin that the caller named")
+    func certificate() async throws {
+        let wire = ScriptedWire { request, number in
+            let places = ["/same", "https://two.test/", "/there", "https://one.test/back"]
+            return number < places.count ? .redirect(307, to: places[number], from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire)
+        _ = try await rig.client.get("https://one.test/")
+        #expect(rig.wire.requests.map(\.withholdsCertificate) == [false, false, true, true, false])
+    }
+}

@@ -1,0 +1,78 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("A reload is one step for a request", .timeLimit(.minutes(10)))
+struct OneStepTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let field = "X-Key"
+
+    private func settings(_ server: RawServer, key: String) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.headers.fields[try #require(HTTPField.Name(Self.field))] = key
+        return configuration
+    }
+
+    @Test("A request that a reload overtakes goes by the new settings as a whole")
+    func overtaken() async throws {
+        let old = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let new = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let (arrived, goesOn) = (Gate(), Gate())
+        let runs = Lock(0)
+        var first = try settings(old, key: "old")
+        first.networkInterceptors = [
+            Around { request, context, next in
+                runs.withLock { $0 += 1 }
+                arrived.open()
+                await goesOn.passage()
+                return try await next(request, context)
+            }
+        ]
+        let client = try await HTTPDNSClient(configuration: first)
+        async let response = client.get("http://one.test/")
+        await arrived.passage()
+        var second = try settings(new, key: "new")
+        second.networkInterceptors = first.networkInterceptors
+        try await client.reload(second)
+        goesOn.open()
+        #expect(try await response.status == .ok)
+        try await client.shutdown()
+        #expect(old.connections.isEmpty && new.connections.count == 1 && runs.withLock { $0 } == 1)
+        let text = new.connections.first?.text ?? ""
+        #expect(text.contains("\(Self.field): new\r\n") && !text.contains("old"), "\(text)")
+    }
+
+    @Test("Under load no server sees the key of other settings than its own")
+    func underLoad() async throws {
+        let servers = try (0..<2).map { _ in try RawServer(.repeatForever([.readHead, .sendText(Self.ok)])) }
+        let both = try [settings(servers[0], key: "first"), settings(servers[1], key: "second")]
+        let client = try await HTTPDNSClient(configuration: both[0])
+        let workers = (0..<8).map { _ in
+            Task {
+                for _ in 0..<100 {
+                    _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2))
+                }
+            }
+        }
+        let reloader = Task {
+            var number = 0
+            while !Task.isCancelled {
+                number += 1
+                try await client.reload(both[number % 2])
+            }
+            return number
+        }
+        for worker in workers { try await worker.value }
+        reloader.cancel()
+        #expect(try await reloader.value > 20)
+        try await client.shutdown()
+        let texts = servers.map { $0.connections.map(\.text).joined() }
+        #expect(texts.allSatisfy { !$0.isEmpty })
+        #expect(!texts[0].contains("\(Self.field): second") && !texts[1].contains("\(Self.field): first"))
+    }
+}

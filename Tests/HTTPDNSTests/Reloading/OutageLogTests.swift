@@ -1,0 +1,62 @@
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import Logging
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("The log of an outage", .timeLimit(.minutes(10)))
+struct OutageLogTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let names = (0..<8).map { "n\($0).test" }
+
+    /// What an operator must see of a provider that fails and answers again, at info level and above.
+    private static let expected = ["provider is left alone after failures", "provider answers again"]
+
+    private static func answer() -> ScriptedProvider.Script {
+        .answer(.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30)))
+    }
+
+    @Test("The client's logger alone reports a provider's outage, and its end", arguments: [false, true])
+    func outage(isReloaded: Bool) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let clock = FakeTimeSource()
+        let provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
+        let log = WatchedLog()
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.logger = log.logger(.info)
+        configuration.resolver.timeSource = clock
+        configuration.resolver.providers = [provider]
+        configuration.resolver.routes = [Route(.any, .providers(["scripted"], fallback: .none))]
+        let client = try await HTTPDNSClient(configuration: configuration)
+        if isReloaded {
+            configuration.timeouts.total = .seconds(50)
+            #expect(try await client.reload(configuration).needsRestart.isEmpty)
+        }
+        func ask() async throws -> Int {
+            var successes = 0
+            for name in Self.names where (try? await client.get("http://\(name):\(server.port)/")) != nil {
+                successes += 1
+            }
+            return successes
+        }
+        for name in Self.names { provider.say(Self.answer(), about: try HostName(name)) }
+        #expect(try await ask() == Self.names.count)
+        #expect(log.lines.filter(Self.expected.contains).isEmpty)
+        for name in Self.names {
+            provider.say(.failure(ProviderError(code: .unreachable, message: "out")), about: try HostName(name))
+        }
+        clock.advance(by: .seconds(31))
+        // Stale answers serve, and the failures behind them are the operator's to hear of.
+        #expect(try await ask() == Self.names.count)
+        for name in Self.names { provider.say(Self.answer(), about: try HostName(name)) }
+        clock.advance(by: .seconds(120))
+        #expect(try await ask() == Self.names.count)
+        clock.advance(by: .seconds(31))
+        #expect(try await ask() == Self.names.count)
+        try await client.shutdown()
+        #expect(log.lines.filter(Self.expected.contains) == Self.expected)
+    }
+}

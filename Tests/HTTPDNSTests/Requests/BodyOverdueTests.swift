@@ -1,0 +1,152 @@
+import CurlTransport
+import Dispatch
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Bodies that are ready too late", .timeLimit(.minutes(10)))
+struct BodyOverdueTests {
+    /// Bytes that do not shrink, because they repeat themselves beyond zlib's window of 32 KiB: it takes some ten thousand at once.
+    private static let noise = [[UInt8]](
+        repeating: (0..<(64 * 1024)).map { _ in UInt8.random(in: .min ... .max) },
+        count: 32
+    ).flatMap(\.self)
+
+    @Test("the deadline is looked at with each portion, and ends the compressing")
+    func looks() async throws {
+        let clock = TickingClock()
+        let whole = try await ContentCoding.gzip.compressed(Self.noise, until: .never, on: clock)
+        let looks = clock.looks
+        #expect(whole.count > Self.noise.count && looks > 20, "\(looks) looks")
+        let deadline = clock.time + .seconds(10)
+        await #expect(throws: BodyOverdue(while: "the request's body was compressed")) {
+            try await ContentCoding.gzip.compressed(Self.noise, until: deadline, on: clock)
+        }
+        #expect(clock.looks == looks + 10)
+    }
+
+    @Test("a call whose deadline passes meanwhile ends with an error that says so, and nothing is sent")
+    func deadline() async throws {
+        let rig = try Rig()
+        let held = HeldExecutor()
+        let limit = Duration.seconds(1)
+        let call = Task {
+            await CallWork.$executor.withValue(held) {
+                await clientError {
+                    try await rig.client.post(
+                        "https://map.test/",
+                        body: .bytes(Self.noise).compressed(),
+                        deadline: TimeLimit(limit)
+                    )
+                }
+            }
+        }
+        await held.jobs(atLeast: 1)
+        // The deadline began before the job.
+        try await Task.sleep(for: limit)
+        held.letGo()
+        let error = try #require(await call.value)
+        #expect(error.code == .timedOut && error.stage == .request && error.isCallDeadline, "\(error)")
+        #expect(error.limit == limit && error.elapsed >= limit && !error.requestMayHaveBeenSent && error.retries == 0)
+        #expect(error.host == "map.test" && error.message.contains("compressed") && error.hint?.isEmpty == false)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test("files are not opened any more when the deadline has passed, and nor is anything compressed")
+    func passed() async throws {
+        let past = SystemTimeSource().now()
+        for body in [.file("/etc/passwd"), .text("x").compressed(), .multipart([.file("f", path: "/etc/passwd")])]
+            as [RequestBody]
+        {
+            await #expect(throws: BodyOverdue.self) { try await body.opened(until: past) }
+        }
+        _ = try await RequestBody.file("/etc/passwd").opened(until: .never)
+    }
+
+    @Test("a call that is cancelled in the middle of it ends as cancelled, and nothing is sent")
+    func cancelled() async throws {
+        let rig = try Rig()
+        let held = HeldExecutor()
+        let call = Task {
+            try await CallWork.$executor.withValue(held) {
+                try await rig.client.post("https://map.test/", body: .bytes(Self.noise).compressed())
+            }
+        }
+        // A portion, and one more.
+        for _ in 0..<2 {
+            await held.jobs(atLeast: 1)
+            held.runFirst()
+        }
+        await held.jobs(atLeast: 1)
+        call.cancel()
+        held.letGo()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        #expect(rig.wire.requests.isEmpty)
+    }
+}
+
+extension MonotonicTime {
+    fileprivate static let never = MonotonicTime(nanoseconds: .max)
+}
+
+/// A clock on which a second passes whenever somebody looks at it.
+private final class TickingClock: TimeSource {
+    private let count = Lock(0)
+
+    var looks: Int { count.withLock { $0 } }
+    /// The time of the last look.
+    var time: MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(looks) }
+
+    func now() -> MonotonicTime {
+        count.withLock { $0 += 1 }
+        return time
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws { try Task.checkCancellation() }
+}
+
+/// Keeps the steps of its tasks until a test lets them go.
+private final class HeldExecutor: CallExecutor {
+    private struct State {
+        var jobs: [UnownedJob] = []
+        var isOpen = false
+    }
+
+    private let state = Lock(State())
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        let isOpen = state.withLock { state in
+            if !state.isOpen { state.jobs.append(job) }
+            return state.isOpen
+        }
+        if isOpen { run(job) }
+    }
+
+    func sleep(until deadline: MonotonicTime) async throws {
+        try await Task.sleep(for: deadline - SystemTimeSource().now())
+    }
+
+    func jobs(atLeast count: Int) async {
+        while state.withLock({ $0.jobs.count }) < count, !Task.isCancelled { await Task.yield() }
+    }
+
+    func runFirst() { run(state.withLock { $0.jobs.removeFirst() }) }
+
+    func letGo() {
+        let jobs = state.withLock { state in
+            state.isOpen = true
+            defer { state.jobs = [] }
+            return state.jobs
+        }
+        jobs.forEach(run)
+    }
+
+    /// On another thread: a step may give the next one before it ends.
+    private func run(_ job: UnownedJob) {
+        let executor = asUnownedTaskExecutor()
+        DispatchQueue.global().async { job.runSynchronously(on: executor) }
+    }
+}

@@ -1,0 +1,147 @@
+import CurlTransport
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNS
+
+/// How often a body in memory is compressed, told by where its bytes are: compressed twice they would be in two places.
+@Suite("Bodies compressed once a call", .timeLimit(.minutes(10)))
+struct CompressedOnceTests {
+    private static let body = RequestBody.text("sent more than once").compressed()
+
+    /// Where the bytes are that the wire was given.
+    private func places(_ rig: Rig) -> [UnsafeRawPointer?] {
+        rig.wire.requests.map { request in
+            guard case .bytes(let bytes) = request.body else { return nil }
+            return bytes.withUnsafeBytes { $0.baseAddress }
+        }
+    }
+
+    private func failing(_ code: TransferFailure.Code) -> TransferFailure {
+        TransferFailure(code: code, phase: .connect, message: "no connection")
+    }
+
+    @Test("for all addresses of a proxy that are tried")
+    func departures() async throws {
+        let wire = ScriptedWire { request, number in
+            if number < 2 { throw failing(.proxyUnreachable) }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.resolver.mappings[try MappingKey("proxy.test")] = .addresses([
+                "203.0.113.7", "203.0.113.8", "203.0.113.9",
+            ])
+            var proxy = try Proxy("http://proxy.test:3128")
+            proxy.resolvesLocally = true
+            $0.proxy = .through(proxy)
+        }
+        _ = try await rig.client.post("http://one.test/", body: Self.body)
+        let places = places(rig)
+        #expect(places.count == 3 && Set(places).count == 1 && places[0] != nil)
+    }
+
+    @Test("for the addresses of the system resolver after those that nobody could connect to")
+    func fallback() async throws {
+        let wire = ScriptedWire { request, number in
+            if number == 0 { throw failing(.connectFailed) }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+        }
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 51)]), about: try HostName("one.test"))
+        _ = try await rig.client.post("https://one.test/", body: Self.body)
+        let places = places(rig)
+        #expect(places.count == 2 && Set(places).count == 1 && places[0] != nil)
+    }
+
+    @Test("for retries and redirects that send it again")
+    func again() async throws {
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0: .ok(from: request, status: .serviceUnavailable)
+            case 1: .redirect(307, to: "https://two.test/again", from: request)
+            default: .ok(from: request)
+            }
+        }
+        var retries = RetryPolicy()
+        retries.delay = .zero
+        let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }
+        _ = try await rig.client.execute(ClientRequest(method: .put, url: "https://one.test/", body: Self.body))
+        let places = places(rig)
+        #expect(places.count == 3 && Set(places).count == 1 && places[0] != nil)
+    }
+
+    @Test("for an interceptor that sends it twice, and one that asks for it on each hop", arguments: [true, false])
+    func intercepted(isApplication: Bool) async throws {
+        let twice = Around { request, context, next in
+            _ = try await next(request, context)
+            return try await next(request, context)
+        }
+        let compressing = Around { request, context, next in
+            var request = request
+            request.body = request.body.compressed()
+            return try await next(request, context)
+        }
+        let wire = ScriptedWire { request, number in
+            number % 2 == 0 ? .redirect(307, to: "https://two.test/\(number)", from: request) : .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.applicationInterceptors = isApplication ? [twice, compressing] : []
+            $0.networkInterceptors = isApplication ? [] : [compressing]
+        }
+        _ = try await rig.client.post("https://one.test/", body: .text("plain"))
+        let places = places(rig)
+        #expect(places.count == (isApplication ? 4 : 2) && Set(places).count == 1 && places[0] != nil)
+    }
+
+    @Test("what is kept is of that body and that coding only")
+    func others() async throws {
+        let bodies = [
+            RequestBody.text("one").compressed(), .text("two").compressed(), .text("two").compressed(.deflate),
+        ]
+        let each = Around { request, context, next in
+            var request = request
+            for body in bodies.dropLast() {
+                request.body = body
+                _ = try await next(request, context)
+            }
+            request.body = bodies[2]
+            return try await next(request, context)
+        }
+        let rig = try Rig { $0.applicationInterceptors = [each] }
+        _ = try await rig.client.post("https://one.test/", body: .none)
+        let sent = rig.wire.requests.map { request -> [UInt8] in
+            if case .bytes(let bytes) = request.body { bytes } else { [] }
+        }
+        var expected: [[UInt8]] = []
+        for (text, coding) in [("one", ContentCoding.gzip), ("two", .gzip), ("two", .deflate)] {
+            expected.append(try await coding.compressed(Array(text.utf8)))
+        }
+        #expect(sent == expected)
+    }
+
+    @Test("it is kept until the head of the call's answer, and no longer")
+    func letGo() async throws {
+        weak let kept: CompressedOnce?
+        let rig: Rig
+        do {
+            let seen = Lock<CompressedOnce?>(nil)
+            rig = try Rig {
+                $0.applicationInterceptors = [
+                    Around { request, context, next in
+                        seen.withLock { $0 = context.compressed }
+                        return try await next(request, context)
+                    }
+                ]
+            }
+            let response = try await rig.client.post("https://one.test/", body: Self.body)
+            kept = seen.withLock { $0.take() }
+            #expect(response.status == .ok)
+        }
+        #expect(rig.wire.requests.count == 1 && kept == nil)
+    }
+}

@@ -1,0 +1,103 @@
+import CurlTransport
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNS
+
+/// Settings that both a client and a request have.
+@Suite("Inherited options")
+struct InheritedOptionsTests {
+    @Test("No option of a request is an Optional of a policy or limit")
+    func types() {
+        // With an Optional here, `options.redirects = .none` would compile and mean the client's policy.
+        let _: WritableKeyPath<RequestOptions, RedirectPolicy> = \.redirects
+        let _: WritableKeyPath<RequestOptions, RetryPolicy> = \.retries
+        let _: WritableKeyPath<RequestOptions, ProxyRules> = \.proxy
+        let _: WritableKeyPath<RequestOptions, ReachableNetworks> = \.reachableNetworks
+        let _: WritableKeyPath<RequestOptions, HTTPVersionChoice> = \.versions
+        let _: WritableKeyPath<RequestOptions, ByteLimit> = \.maximumResponseBody
+        let _: WritableKeyPath<RequestOptions, TimeLimit> = \.deadline
+        let optional = Mirror(reflecting: RequestOptions()).children
+            .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
+        // A request names these for itself: nil is none.
+        #expect(
+            Set(optional) == ["pinnedTo", "unixSocket", "families", "hostHeader", "rolloutKey"]
+        )
+    }
+
+    @Test("A time limit of a request is the client's, none, or its own")
+    func timeLimits() {
+        for total in [Duration?.none, .seconds(60)] {
+            #expect(TimeLimit.inherited.duration(inheriting: total) == total)
+            #expect(TimeLimit.unlimited.duration(inheriting: total) == nil)
+            #expect(TimeLimit.milliseconds(300).duration(inheriting: total) == .milliseconds(300))
+            #expect(
+                TimeLimit.seconds(0.5).duration(inheriting: total)
+                    == TimeLimit(.milliseconds(500)).duration(inheriting: nil)
+            )
+        }
+        #expect(RequestOptions().deadline == .inherited)
+    }
+
+    @Test(
+        "The settings of a client refuse an inherited policy or limit",
+        arguments: ["redirects", "retries", "proxy", "versions", "maximumResponseBody"]
+    )
+    func refused(name: String) async throws {
+        var configuration = HTTPDNSClient.Configuration()
+        switch name {
+        case "redirects": configuration.redirects = .inherited
+        case "retries": configuration.retries = .inherited
+        case "proxy": configuration.proxy = .inherited
+        case "versions": configuration.versions = .inherited
+        default: configuration.maximumResponseBody = .inherited
+        }
+        let made = await clientError { [configuration] in try await HTTPDNSClient(configuration: configuration) }
+        let rig = try Rig()
+        let reloaded = await clientError { [configuration] in try await rig.client.reload(configuration) }
+        for error in [made, reloaded] {
+            #expect(error?.code == .configuration && error?.hint?.contains("RequestOptions") == true)
+            #expect(error?.message.hasPrefix("\(name) is .inherited") == true, "\(error as Any)")
+        }
+    }
+
+    @Test("A request's own choice wins over the client's, and an inherited one is the client's")
+    func precedence() async throws {
+        let rig = try Rig {
+            $0.maximumResponseBody = .kibibytes(1)
+            $0.versions = .http1Only
+        }
+        var request = ClientRequest(url: "https://one.test/")
+        request.options.rolloutKey = "so that it has options of its own"
+        _ = try await rig.client.execute(request)
+        request.options.maximumResponseBody = .unlimited
+        request.options.versions = .automatic
+        _ = try await rig.client.execute(request)
+        request.options.maximumResponseBody = .bytes(5)
+        _ = try await rig.client.execute(request)
+        #expect(rig.wire.requests.map(\.limits.maximumResponseBytes) == [1024, nil, 5])
+        #expect(rig.wire.requests.map(\.versions) == [.http1Only, .automatic, .automatic])
+    }
+
+    @Test("Requests that inherit a policy have the client's, and with .never the first response counts")
+    func policies() async throws {
+        let wire = ScriptedWire { request, _ in
+            request.url.target == "/old"
+                ? .redirect(302, to: "/busy", from: request) : .ok(from: request, status: .badGateway)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = .standard
+            $0.retries.delay = .zero
+            $0.retries.limit = 1
+        }
+        var request = ClientRequest(url: "https://one.test/old")
+        request.options.rolloutKey = "so that it has options of its own"
+        #expect(try await rig.client.execute(request).status == .badGateway && rig.wire.requests.count == 4)
+        request.options.retries = .never
+        #expect(try await rig.client.execute(request).status == .badGateway && rig.wire.requests.count == 6)
+        request.options.redirects = .never
+        #expect(try await rig.client.execute(request).status.code == 302 && rig.wire.requests.count == 7)
+    }
+}

@@ -1,0 +1,191 @@
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNS
+
+@Suite("Request checks")
+struct RequestCheckTests {
+    @Test(
+        "fields that the client sets are refused before anything is asked or sent",
+        arguments: [
+            "Host", "hOST", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Proxy-Connection",
+            "Upgrade", "Trailer", "Proxy-Authorization", "proxy-AUTHORIZATION",
+        ]
+    )
+    func refusedFields(name: String) async throws {
+        let rig = try Rig()
+        let field = try #require(HTTPField.Name(name))
+        let error = await clientError { try await rig.client.get("https://one.test/", headerFields: [field: "1"]) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.lowercased().contains(name.lowercased()) == true)
+        #expect(error?.hint != nil)
+        #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+    }
+
+    @Test(
+        "a proxy's login is refused also where it would be added later: by default, computed, by a hook; and never shown"
+    )
+    func proxyLogin() async throws {
+        let field = try #require(HTTPField.Name("Proxy-Authorization"))
+        let fields: HTTPFields = [field: "Basic hunter2"]
+        #expect(throws: HTTPDNSClientError.self) { try DefaultHeaders(fields).validate() }
+        let computed = try Rig { $0.computedHeaders = { _ in fields } }
+        let added = await clientError { try await computed.client.get("https://one.test/") }
+        let hooked = try Rig(wire: ScriptedWire { request, _ in .redirect(307, to: "/b", from: request) }) {
+            $0.redirectHook = { redirect in
+                var next = redirect.next
+                next.headerFields[field] = "Basic hunter2"
+                return .change(next)
+            }
+        }
+        let changed = await clientError { try await hooked.client.get("https://one.test/") }
+        for error in [added, changed] {
+            #expect(error?.code == .invalidRequest && error?.hint?.contains("Proxy.credential") == true)
+            #expect(error.map { "\($0)".contains("hunter2") } == false)
+        }
+        #expect(computed.wire.requests.isEmpty && hooked.wire.requests.count == 1)
+    }
+
+    @Test("fields with other names pass, whatever their length")
+    func allowedFields() async throws {
+        let rig = try Rig()
+        let fields: HTTPFields = [.accept: "*/*", .date: "x", .cookie: "a=b", .contentType: "text/plain"]
+        _ = try await rig.client.get("https://one.test/", headerFields: fields)
+        #expect(rig.wire.requests.first?.headerFields == fields)
+    }
+
+    @Test(
+        "a request's own policies are checked as the client's are",
+        arguments: [
+            {
+                $0.redirects = .init(); $0.redirects.limit = -1
+            },
+            {
+                $0.redirects = .init(); $0.redirects.limit = 101
+            },
+            {
+                $0.retries = .standard; $0.retries.limit = 101
+            },
+            {
+                $0.retries = .standard; $0.retries.delay = .seconds(-1)
+            },
+            {
+                $0.retries = .standard; $0.retries.budget.percent = -1
+            },
+            { $0.redirects.limit = 5 }, { $0.retries.limit = 5 },
+        ] as [@Sendable (inout RequestOptions) -> Void]
+    )
+    func policies(change: @Sendable (inout RequestOptions) -> Void) async throws {
+        let rig = try Rig()
+        var request = ClientRequest(url: "https://one.test/")
+        change(&request.options)
+        let error = await clientError { [request] in try await rig.client.execute(request) }
+        #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint != nil)
+        #expect(error?.message.contains("the request's own re") == true)
+        #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+        request.options = RequestOptions()
+        (request.options.redirects, request.options.retries) = (.never, .standard)
+        #expect(try await rig.client.execute(request).status == .ok)
+    }
+
+    @Test("CONNECT is refused")
+    func connect() async throws {
+        let rig = try Rig()
+        let error = await clientError {
+            try await rig.client.execute(ClientRequest(method: .connect, url: "https://one.test/"))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test(
+        "a hostHeader that is no host is refused",
+        arguments: ["", "a b", "a\r\nX: y", "a\0", "a/b", "user@a", "a?b", "a#b", "a\\b", "bücher.test", "a,b"]
+    )
+    func hostHeader(text: String) async throws {
+        let rig = try Rig()
+        var options = RequestOptions()
+        options.hostHeader = text
+        let error = await clientError {
+            try await rig.client.execute(ClientRequest(url: "https://one.test/", options: options))
+        }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.description.contains { $0.isNewline } == false)
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    @Test(
+        "pinnedTo takes addresses with and without ports",
+        arguments: [
+            ("1.2.3.4", "1.2.3.4:443"), ("1.2.3.4:8443", "1.2.3.4:8443"), ("2001:db8::9", "[2001:db8::9]:443"),
+            ("[2001:db8::9]", "[2001:db8::9]:443"), ("[2001:db8::9]:8443", "[2001:db8::9]:8443"),
+            ("::1", "[::1]:443"), ("[::1]:1", "[::1]:1"),
+        ]
+    )
+    func pinnedTo(text: String, endpoint: String) async throws {
+        let rig = try Rig()
+        let response = try await rig.client.get("https://one.test/", pinnedTo: [text])
+        #expect(rig.wire.requests.first?.endpoints.map(\.description) == [endpoint])
+        #expect(rig.provider.queries.isEmpty)
+        #expect(response.exchanges.first?.request.source == .request)
+        #expect(response.exchanges.first?.resolve == nil)
+    }
+
+    @Test(
+        "pinnedTo refuses what is no address, and says what is",
+        arguments: [
+            "", "two.test", "1.2.3", "1.2.3.4:0", "1.2.3.4:65536", "01.2.3.4", "[1.2.3.4]", "::1%lo", "1.2.3.4/24",
+        ]
+    )
+    func badPins(text: String) async throws {
+        let rig = try Rig()
+        let error = await clientError { try await rig.client.get("https://one.test/", pinnedTo: ["1.2.3.4", text]) }
+        #expect(error?.code == .invalidRequest)
+        #expect(error?.message.contains("\"\(text)\"") == true)
+        #expect(rig.wire.requests.isEmpty)
+        let none = await clientError { try await rig.client.get("https://one.test/", pinnedTo: []) }
+        #expect(none?.code == .invalidRequest)
+    }
+
+    @Test(
+        "user information becomes a Basic credential",
+        arguments: [
+            ("Aladdin:open%20sesame", "QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("a:", "YTo="), ("ab:c", "YWI6Yw=="),
+            ("a:%C3%A4", "YTrDpA=="), (":b", "OmI="),
+        ]
+    )
+    func credential(information: String, encoded: String) async throws {
+        let rig = try Rig()
+        let response = try await rig.client.get("https://\(information)@one.test/x?y#z")
+        let sent = try #require(rig.wire.requests.first)
+        #expect(sent.headerFields[.authorization] == "Basic \(encoded)")
+        #expect(sent.headerFields[fields: .authorization].first?.indexingStrategy == .disallow)
+        #expect(sent.url.description == "https://one.test/x?y")
+        #expect(response.exchanges.first?.request.originalURL == "https://one.test/x?y#z")
+    }
+
+    @Test("an Authorization field of the caller's own wins over user information")
+    func authorizationWins() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.get("https://a:b@one.test/", headerFields: [.authorization: "Bearer t"])
+        #expect(rig.wire.requests.first?.headerFields[values: .authorization] == ["Bearer t"])
+    }
+
+    @Test(
+        "user information that Basic cannot carry is refused unseen",
+        arguments: ["us%3Aer:secret", "user:secret%0d%0a"]
+    )
+    func impossibleCredential(information: String) async throws {
+        let rig = try Rig()
+        let error = await clientError { try await rig.client.get("https://\(information)@one.test/") }
+        #expect(error?.code == .invalidURL)
+        #expect(error?.description.contains("secret") == false)
+        // What cannot be sent is not worth a question, and the stage alone says the same.
+        #expect(
+            await clientError { try await rig.client.rewrite("https://\(information)@one.test/") }?.code == .invalidURL
+        )
+        #expect(rig.provider.queries.isEmpty && rig.wire.requests.isEmpty)
+    }
+}

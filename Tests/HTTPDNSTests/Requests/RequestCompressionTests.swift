@@ -1,0 +1,283 @@
+import CurlTransport
+import Foundation
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNS
+
+/// Row 68 of the acceptance list, on the way up.
+@Suite("Compressed request bodies", .timeLimit(.minutes(10)))
+struct RequestCompressionTests {
+    static let codings = [ContentCoding.gzip, .deflate]
+
+    /// What the wire was given: its bytes and the length it was declared with.
+    private func sent(_ request: TransferRequest) async throws -> (bytes: [UInt8], length: Int64?) {
+        switch request.body {
+        case .none: return ([], nil)
+        case .bytes(let bytes): return (bytes, Int64(bytes.count))
+        case .stream(let length, let chunks):
+            var bytes: [UInt8] = []
+            for try await chunk in chunks { bytes += chunk }
+            return (bytes, length)
+        }
+    }
+
+    /// The witness is the client's decoder, which shares no code with the compressor but zlib's other half.
+    private func decoded(_ bytes: [UInt8], _ coding: String) async throws -> [UInt8] {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nContent-Encoding: \(coding)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head), .send(bytes), .readToEnd)
+        let client = try await mappedClient(server.port)
+        var request = ClientRequest(url: "http://one.test/")
+        // Some of these bodies repeat one byte, and would pass for a bomb.
+        request.options.maximumResponseBody = .mebibytes(16)
+        let body = try await client.execute(request).body.collect(upTo: .mebibytes(16))
+        try await client.shutdown()
+        return body
+    }
+
+    /// Bytes that do not shrink: beyond zlib's window of 32 KiB they repeat themselves.
+    private static let noise = (0..<(64 * 1024)).map { _ in UInt8.random(in: .min ... .max) }
+
+    private static func noise(_ count: Int) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(count + noise.count)
+        while bytes.count < count { bytes += noise }
+        return Array(bytes.prefix(count))
+    }
+
+    private static let bodies: [[UInt8]] = [
+        [], [7], Array(repeating: 7, count: 3 << 20), noise(1_500_000),
+        Array((0..<50_000).map { "line \($0)\n" }.joined().utf8),
+    ]
+
+    @Test(
+        "what is in memory is compressed whole, and goes out with its length",
+        arguments: bodies,
+        codings
+    )
+    func memory(bytes: [UInt8], coding: ContentCoding) async throws {
+        let rig = try Rig()
+        _ = try await rig.client.post("https://one.test/", body: .bytes(bytes).compressed(coding))
+        let request = try #require(rig.wire.requests.first)
+        guard case .bytes(let compressed) = request.body else { throw Unexpected() }
+        #expect(request.headerFields[values: .contentEncoding] == [coding.description])
+        #expect(compressed != bytes)
+        #expect(compressed.count < 1_600_000, "\(bytes.count) bytes grew to \(compressed.count)")
+        #expect(try await decoded(compressed, coding.description) == bytes)
+    }
+
+    @Test("the magic numbers are those of the formats: RFC 1952, RFC 1950")
+    func formats() async throws {
+        for (coding, magic) in [(ContentCoding.gzip, [0x1f, 0x8b, 8]), (.deflate, [0x78])] as [(_, [UInt8])] {
+            let rig = try Rig()
+            _ = try await rig.client.post("https://one.test/", body: .text("hello").compressed(coding))
+            let bytes = try await sent(#require(rig.wire.requests.first)).bytes
+            #expect(bytes.starts(with: magic), "\(coding): \(bytes)")
+        }
+    }
+
+    @Test("files, multipart forms and streams are compressed as they are read, with unknown length", arguments: codings)
+    func pieces(coding: ContentCoding) async throws {
+        let bytes = Self.noise(700_001)
+        let path = NSTemporaryDirectory() + "httpdns-compressed-\(UUID().uuidString)"
+        try Data(bytes).write(to: URL(filePath: path))
+        defer { unlink(path) }
+        let parts = RequestBody.multipart(
+            [.file("f", path: path, fileName: "f.bin"), .field("a", "b")],
+            boundary: "b"
+        )
+        let head = "--b\r\nContent-Disposition: form-data; name=\"f\"; filename=\"f.bin\"\r\n"
+        let expected =
+            Array("\(head)Content-Type: application/octet-stream\r\n\r\n".utf8) + bytes
+            + Array("\r\n--b\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\nb\r\n--b--\r\n".utf8)
+        let halves = Chunks([Array(bytes.prefix(11)), [], Array(bytes.dropFirst(11))])
+        for (body, source, isReplayable) in [
+            (.file(path), bytes, true), (parts, expected, true), (.stream(length: 700_001, halves), bytes, false),
+            (.stream(halves), bytes, false), (.stream(length: 0, Chunks([])), [], false),
+        ] as [(RequestBody, [UInt8], Bool)] {
+            let body = body.compressed(coding)
+            #expect(body.isReplayable == isReplayable)
+            for number in 0..<(isReplayable ? 2 : 1) {
+                let rig = try Rig()
+                _ = try await rig.client.post("https://one.test/", body: body)
+                let request = try #require(rig.wire.requests.first)
+                let (compressed, length) = try await sent(request)
+                #expect(length == nil && request.headerFields[.contentEncoding] == coding.description, "\(number)")
+                #expect(try await decoded(compressed, coding.description) == source)
+            }
+        }
+    }
+
+    @Test("a body's own content type stays, and no body stays none, without a Content-Encoding")
+    func otherFields() async throws {
+        let rig = try Rig()
+        _ = try await rig.client.post("https://one.test/", body: .form(["q": "a b"]).compressed())
+        _ = try await rig.client.post("https://one.test/", body: RequestBody.none.compressed())
+        let requests = rig.wire.requests
+        #expect(requests[0].headerFields[.contentType] == "application/x-www-form-urlencoded")
+        #expect(try await decoded(sent(requests[0]).bytes, "gzip") == Array("q=a+b".utf8))
+        guard case .none = requests[1].body else { throw Unexpected() }
+        #expect(!requests[1].headerFields.contains(.contentEncoding))
+    }
+
+    @Test(
+        "nobody knows better: a Content-Encoding of the request's own, or by default, is refused before anything is asked",
+        arguments: [true, false]
+    )
+    func ownField(isOwn: Bool) async throws {
+        let rig = try Rig { if !isOwn { $0.headers = DefaultHeaders([.contentEncoding: "br"]) } }
+        let fields: HTTPFields = isOwn ? [.contentEncoding: "br"] : [:]
+        let error = await clientError {
+            try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x").compressed())
+        }
+        #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint?.isEmpty == false)
+        #expect(error?.message.contains("Content-Encoding") == true)
+        #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
+        // Without the client's compressing it is the caller's affair, as ever.
+        _ = try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x"))
+        #expect(rig.wire.requests.first?.headerFields[.contentEncoding] == "br")
+    }
+
+    @Test("a stream with another length than it was said to have fails, and so does one that throws")
+    func brokenStreams() async throws {
+        for (length, words) in [(4, "longer than the 4 bytes"), (6, "ended after 5 of the 6 bytes")]
+            as [(Int64, String)]
+        {
+            let rig = try Rig()
+            let body = RequestBody.stream(length: length, Chunks([[1, 2, 3], [4, 5]])).compressed()
+            _ = try await rig.client.post("https://one.test/", body: body)
+            let request = try #require(rig.wire.requests.first)
+            let fault = await #expect(throws: DeclaredLengthMissed.self) { try await sent(request) }
+            #expect(fault?.description.contains(words) == true, "\(fault as Any)")
+        }
+        // On a real wire it is the typed error, and the server does not see the end of a body.
+        let server = try RawServer(.readHead, .readToEnd)
+        let client = try await mappedClient(server.port)
+        let body = RequestBody.stream(Chunks([[1, 2, 3]], endingWith: Unexpected())).compressed()
+        let error = await clientError { try await client.post("http://one.test/", body: body) }
+        #expect(error?.code == .requestBodyFailed && error?.message.contains("Unexpected") == true, "\(error as Any)")
+        #expect(error?.underlying is Unexpected)
+        try await client.shutdown()
+        #expect(server.connections.first?.text.hasSuffix("0\r\n\r\n") == false)
+    }
+
+    @Test("a stream is read as far as its bytes are asked for, and not ahead of that")
+    func bounded() async throws {
+        let read = Lock(0)
+        let source = AsyncStream<[UInt8]>(unfolding: {
+            read.withLock { $0 += Self.noise.count }
+            return Self.noise
+        })
+        let rig = try Rig()
+        _ = try await rig.client.post("https://one.test/", body: .stream(source).compressed())
+        guard case .stream(nil, let chunks) = try #require(rig.wire.requests.first).body else { throw Unexpected() }
+        // An endless stream: who gathers it first never gets here.
+        var given = 0
+        for try await chunk in chunks {
+            given += chunk.count
+            #expect(chunk.count <= 128 * 1024)
+            #expect(read.withLock { $0 } - given <= 256 * 1024, "\(read.withLock { $0 }) read, \(given) given")
+            if given > 16 << 20 { break }
+        }
+    }
+
+    @Test("redirects and retries send it again where the plain one could be; a 303 leaves body and coding behind")
+    func again() async throws {
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0: .ok(from: request, status: .serviceUnavailable)
+            case 1: .redirect(307, to: "https://two.test/again", from: request)
+            case 2: .redirect(303, to: "https://two.test/seen", from: request)
+            default: .ok(from: request)
+            }
+        }
+        var retries = RetryPolicy()
+        retries.delay = .zero
+        let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }
+        let text = Array("sent three times".utf8)
+        let response = try await rig.client.execute(
+            ClientRequest(method: .put, url: "https://one.test/", body: .bytes(text).compressed())
+        )
+        #expect(response.status == .ok)
+        let requests = rig.wire.requests
+        #expect(requests.map(\.method) == [.put, .put, .put, .get])
+        #expect(requests.map { $0.headerFields[.contentEncoding] } == ["gzip", "gzip", "gzip", nil])
+        for request in requests.prefix(3) { #expect(try await decoded(sent(request).bytes, "gzip") == text) }
+        guard case .none = requests[3].body else { throw Unexpected() }
+
+        let spent = ScriptedWire { request, _ in
+            if case .stream(_, let chunks) = request.body { for try await _ in chunks {} }
+            return .redirect(307, to: "/again", from: request)
+        }
+        let other = try Rig(wire: spent)
+        let error = await clientError {
+            try await other.client.post("https://one.test/", body: .stream(Chunks([text])).compressed())
+        }
+        #expect(error?.code == .redirectRefused && other.wire.requests.count == 1)
+    }
+
+    /// Processor time of the thread, which a busy machine does not make longer.
+    @Test("no thread of the loop compresses: not for a task that runs on it, and not for its streams")
+    func offTheLoop() async throws {
+        // The end of a chunked body looks like that of a head.
+        let server = try RawServer(
+            .readHead,
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"),
+            .readToEnd
+        )
+        let client = try await mappedClient(server.port)
+        let bytes = Self.noise(16 << 20)
+        let onLoop = try await Task(executorPreference: client.executor) {
+            #expect(ProcessState.threadName() == "httpdns-loop")
+            let before = ProcessState.threadTime()
+            guard case .bytes = try await RequestBody.bytes(bytes).compressed().opened() else { throw Unexpected() }
+            #expect(ProcessState.threadName() == "httpdns-loop")
+            return ProcessState.threadTime() - before
+        }.value
+        let inPlace = try Self.timeOfCompressing(bytes)
+        print("measured: \(onLoop) on the loop, \(inPlace) for the work")
+        #expect(onLoop < inPlace / 4, "\(onLoop) on the loop, \(inPlace) for the work")
+
+        let names = Lock<Set<String>>([])
+        let source = AsyncStream<[UInt8]>(unfolding: {
+            names.withLock { names in
+                guard names.isEmpty else { return nil }
+                names.insert(ProcessState.threadName())
+                return [1, 2, 3]
+            }
+        })
+        let status = try await Task(executorPreference: client.executor) {
+            try await client.post("http://one.test/", body: .stream(source).compressed()).status
+        }.value
+        #expect(status == .ok)
+        try await client.shutdown()
+        #expect(names.withLock { $0 }.isDisjoint(with: ["httpdns-loop"]) && names.withLock { $0.count } == 1)
+    }
+
+    private static func timeOfCompressing(_ bytes: [UInt8]) throws -> Duration {
+        let before = ProcessState.threadTime()
+        let deflater = try Deflater(.gzip)
+        var input = bytes[...]
+        while !input.isEmpty { _ = try deflater.add(&input) }
+        while !deflater.isFinished { _ = try deflater.finish() }
+        return ProcessState.threadTime() - before
+    }
+
+    @Test("a call that is cancelled while its body is compressed ends as cancelled, and sends nothing")
+    func cancelled() async throws {
+        let rig = try Rig()
+        let body = RequestBody.bytes(Self.noise(8 << 20)).compressed()
+        let task = Task {
+            withUnsafeCurrentTask { $0?.cancel() }
+            return try await rig.client.post("https://map.test/", body: body)
+        }
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(rig.wire.requests.isEmpty)
+    }
+
+    private struct Unexpected: Error {}
+}

@@ -1,0 +1,77 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@Suite("Response body")
+struct ResponseBodyTests {
+    private func body(_ chunks: [[UInt8]], endingWith failure: TransferFailure? = nil) async throws -> ResponseBody {
+        let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, chunks: chunks, endingWith: failure) })
+        return try await rig.client.get("https://one.test/").body
+    }
+
+    @Test("chunks come in order, and collect puts them together")
+    func chunks() async throws {
+        var seen: [[UInt8]] = []
+        for try await chunk in try await body([[1, 2], [3]]) { seen.append(chunk) }
+        #expect(seen == [[1, 2], [3]])
+        #expect(try await body([[1, 2], [3]]).collect(upTo: .bytes(3)) == [1, 2, 3])
+        #expect(try await body([]).collect(upTo: .bytes(0)) == [])
+    }
+
+    @Test("collect stops at its limit", arguments: [[[1, 2, 3, 4]], [[1, 2], [3, 4]]] as [[[UInt8]]])
+    func limit(chunks: [[UInt8]]) async throws {
+        let body = try await body(chunks)
+        let error = await clientError { try await body.collect(upTo: .bytes(3)) }
+        #expect(error?.code == .responseTooLarge && error?.stage == .body)
+        #expect(error?.host == "one.test" && error?.requestMayHaveBeenSent == true)
+    }
+
+    @Test("a second reader gets an error, whatever the body is made of")
+    func readTwice() async throws {
+        for body in [try await body([[1]]), .bytes([1]), .stream(Chunks([[1]]))] {
+            #expect(try await body.collect(upTo: .bytes(9)) == [1])
+            #expect(await clientError { try await body.collect(upTo: .bytes(9)) }?.code == .bodyConsumedTwice)
+        }
+    }
+
+    @Test("an error while reading is the client's, with host and address")
+    func brokenBody() async throws {
+        var failure = TransferFailure(code: .connectionLost, phase: .body, message: "the connection broke")
+        failure.endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+        let broken = try await body([[1]], endingWith: failure)
+        var iterator = broken.makeAsyncIterator()
+        #expect(try await iterator.next() == [1])
+        var caught: HTTPDNSClientError?
+        do { _ = try await iterator.next() } catch { caught = error as? HTTPDNSClientError }
+        #expect(caught?.code == .connectionLost && caught?.stage == .body)
+        #expect(caught?.attempts.count == 1 && caught?.requestMayHaveBeenSent == true)
+        #expect(try await iterator.next() == nil)
+    }
+
+    @Test("a part of a body is asked for without a coding, and comes as it is sent", arguments: [nil, "bytes=2-4"])
+    func part(range: String?) async throws {
+        let wire = ScriptedWire { request, _ in
+            var answer = HopAnswer.ok(from: request, status: .partialContent, chunks: [[1, 2, 3]])
+            answer.head.headerFields[.contentLength] = "3"
+            answer.head.headerFields[.contentEncoding] = "gzip"
+            return answer
+        }
+        let rig = try Rig(wire: wire)
+        let fields: HTTPFields = range.map { [.accept: "x/y", .range: $0] } ?? [.accept: "x/y"]
+        let body = try await rig.client.get("https://one.test/", headerFields: fields).body
+        #expect(rig.wire.requests.first?.decodes == (range == nil))
+        #expect(body.declaredLength == (range == nil ? nil : 3))
+    }
+
+    @Test("an interceptor's stream may throw its own error, which is wrapped")
+    func foreignStream() async throws {
+        struct Broken: Error {}
+        let body = ResponseBody.stream(Chunks([[1]], endingWith: Broken()))
+        let error = await clientError { try await body.collect(upTo: .bytes(9)) }
+        #expect(error?.code == .interceptorFailed && error?.underlying is Broken)
+        let cancelled = ResponseBody.stream(Chunks([], endingWith: CancellationError()))
+        await #expect(throws: CancellationError.self) { try await cancelled.collect(upTo: .bytes(9)) }
+    }
+}

@@ -1,0 +1,391 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+import Testing
+
+/// Row 59 of the acceptance list.
+@Suite("Retries", .timeLimit(.minutes(10)))
+struct RetryTests {
+    private static let lost = failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
+    private static let refused = failure(.connectFailed, .connect, mayHaveBeenSent: false)
+
+    private static func failure(
+        _ code: TransferFailure.Code,
+        _ phase: TransferFailure.Phase,
+        mayHaveBeenSent: Bool
+    ) -> TransferFailure {
+        var failure = TransferFailure(code: code, phase: phase, message: "scripted")
+        failure.requestMayHaveBeenSent = mayHaveBeenSent
+        failure.endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+        return failure
+    }
+
+    /// Retries without waits.
+    private static var atOnce: RetryPolicy {
+        var policy = RetryPolicy()
+        policy.delay = .zero
+        return policy
+    }
+
+    @Test("503, 503, 200 is 200 after two retries, with the right gaps between them")
+    func gaps() async throws {
+        let times = Lock<[MonotonicTime]>([])
+        let clock = Lock<FakeTimeSource?>(nil)
+        let wire = ScriptedWire { request, number in
+            let now = clock.withLock { $0?.now() }
+            times.withLock { $0.append(now ?? MonotonicTime(nanoseconds: 0)) }
+            return .ok(from: request, status: number < 2 ? .serviceUnavailable : .ok)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = .standard
+            $0.random = { 1 }
+        }
+        clock.withLock { $0 = rig.clock }
+        let start = rig.clock.now()
+        async let answer = rig.client.get("https://map.test/")
+        for milliseconds in [100, 200] {
+            await rig.clock.sleepers(atLeast: 1)
+            rig.clock.advance(by: .milliseconds(milliseconds))
+        }
+        let response = try await answer
+        #expect(response.status == .ok && response.exchanges.map(\.status.code) == [503, 503, 200])
+        #expect(times.withLock { $0.map { $0 - start } } == [.zero, .milliseconds(100), .milliseconds(300)])
+    }
+
+    @Test("nothing is sent again unless asked for, by the client or by the request")
+    func optIn() async throws {
+        for (policy, own, count) in [
+            (RetryPolicy.never, RetryPolicy.inherited, 1), (.never, Self.atOnce, 3), (Self.atOnce, .inherited, 3),
+            (Self.atOnce, .never, 1),
+        ] {
+            let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
+                $0.retries = policy
+            }
+            var request = ClientRequest(url: "https://one.test/")
+            request.options.retries = own
+            let response = try await rig.client.execute(request)
+            // The last answer is the response, with its body.
+            #expect(response.status == .badGateway && rig.wire.requests.count == count)
+            #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
+            #expect(response.exchanges.count == count)
+        }
+    }
+
+    @Test(
+        "a POST is sent again only while nothing of it was sent, or with an Idempotency-Key",
+        arguments: [(true, false, 1), (true, true, 3), (false, false, 3)]
+    )
+    func post(mayHaveBeenSent: Bool, hasKey: Bool, count: Int) async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw mayHaveBeenSent ? Self.lost : Self.refused }) {
+            $0.retries = Self.atOnce
+        }
+        var request = ClientRequest(method: .post, url: "https://one.test/", body: .text("charge"))
+        if hasKey { request.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "8e03978e" }
+        let error = await clientError { try await rig.client.execute(request) }
+        #expect(rig.wire.requests.count == count)
+        #expect(error?.code == (mayHaveBeenSent ? .connectionLost : .connectFailed))
+        #expect(error?.requestMayHaveBeenSent == mayHaveBeenSent)
+        // The trail has the addresses of all tries.
+        #expect(error?.retries == count - 1 && error?.attempts.count == count)
+    }
+
+    @Test("first unsent, then perhaps sent: a POST ends there")
+    func secondTry() async throws {
+        let wire = ScriptedWire { _, number in throw number == 0 ? Self.refused : Self.lost }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+        #expect(rig.wire.requests.count == 2 && error?.retries == 1 && error?.requestMayHaveBeenSent == true)
+    }
+
+    @Test("a POST that was redirected has been sent, although its next hop was not")
+    func redirectedPost() async throws {
+        let wire = ScriptedWire { request, number in
+            if number == 0 { return .redirect(307, to: "/b", from: request) }
+            throw Self.refused
+        }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        let error = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+        #expect(rig.wire.requests.count == 2 && error?.requestMayHaveBeenSent == true)
+    }
+
+    @Test("what an interceptor's error hides, the call remembers: a POST that was sent is not sent again")
+    func hiddenSending() async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
+            $0.retries = Self.atOnce
+            $0.networkInterceptors = [
+                Around { request, context, next in
+                    do {
+                        return try await next(request, context)
+                    } catch {
+                        throw HTTPDNSClientError(code: .connectFailed, stage: .connect, message: "so it says")
+                    }
+                }
+            ]
+        }
+        _ = await clientError { try await rig.client.post("https://one.test/", body: .text("x")) }
+        #expect(rig.wire.requests.count == 1)
+    }
+
+    @Test("a stream is sent again while nobody has read of it, and never afterwards")
+    func streams() async throws {
+        for isRead in [false, true] {
+            let wire = ScriptedWire { request, number in
+                if isRead, case .stream(_, let chunks) = request.body {
+                    var iterator = chunks.makeAsyncIterator()
+                    _ = try await iterator.next(isolation: nil)
+                }
+                if number == 0 { throw Self.refused }
+                return .ok(from: request)
+            }
+            let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+            let body = RequestBody.stream(Chunks([Array("a".utf8)]))
+            let error = await clientError {
+                try await rig.client.execute(ClientRequest(method: .put, url: "https://one.test/", body: body))
+            }
+            #expect(rig.wire.requests.count == (isRead ? 1 : 2))
+            #expect(error?.code == (isRead ? .connectFailed : nil))
+        }
+    }
+
+    @Test("a retry repeats redirects as well, and each try starts at the caller's URL")
+    func withRedirects() async throws {
+        let wire = ScriptedWire { request, number in
+            switch number {
+            case 0, 2: .redirect(302, to: "https://two.test/b", from: request)
+            case 1: .ok(from: request, status: .badGateway)
+            default: .ok(from: request)
+            }
+        }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.map(\.status.code) == [302, 502, 302, 200])
+        #expect(
+            rig.wire.requests.map(\.url.description) == [
+                "https://one.test/", "https://two.test/b", "https://one.test/", "https://two.test/b",
+            ]
+        )
+    }
+
+    @Test("row 40: two redirects and one retry are one call and six hops, numbered; none but the first has a tag")
+    func stages() async throws {
+        let journal = Journal()
+        let wire = ScriptedWire { request, number in
+            switch number % 3 {
+            case 0: .redirect(302, to: "/b", from: request)
+            case 1: .redirect(302, to: "/c", from: request)
+            default: .ok(from: request, status: number < 3 ? .serviceUnavailable : .ok)
+            }
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = Self.atOnce
+            $0.applicationInterceptors = [
+                Around { request, context, next in
+                    journal.write("call")
+                    return try await next(request, context)
+                }
+            ]
+            $0.networkInterceptors = [
+                Around { request, context, next in
+                    journal.write("\(context.hop)\(context.tag == nil ? "" : " tagged")")
+                    return try await next(request, context)
+                }
+            ]
+        }
+        let rewritten = try await rig.client.rewrite("https://one.test/")
+        #expect(try await rig.client.execute(rewritten).status == .ok)
+        #expect(journal.all == ["call", "0 tagged", "1", "2", "3", "4", "5"])
+    }
+
+    @Test("the budget bounds the retries of a client: 200 calls that fail make 20 of them at ten per cent")
+    func budget() async throws {
+        let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .serviceUnavailable) }) {
+            $0.retries = Self.atOnce
+            $0.retries.budget.percent = 10
+            $0.retries.budget.perSecond = 0
+        }
+        for _ in 0..<200 { _ = try await rig.client.get("https://one.test/") }
+        #expect(rig.wire.requests.count == 220)
+        // A request's own policy has no budget of its own.
+        var request = ClientRequest(url: "https://one.test/")
+        request.options.retries = .standard
+        request.options.retries.budget.perSecond = 1000
+        _ = try await rig.client.execute(request)
+        #expect(rig.wire.requests.count == 221)
+    }
+
+    @Test("Retry-After is waited for, and a longer one than allowed is the response at once")
+    func retryAfter() async throws {
+        for (value, isAwaited) in [("7", true), ("31", false)] {
+            let wire = ScriptedWire { request, number in
+                var answer = HopAnswer.ok(from: request, status: number == 0 ? .tooManyRequests : .ok)
+                answer.head.headerFields[.retryAfter] = value
+                return answer
+            }
+            let rig = try Rig(wire: wire) {
+                $0.retries = Self.atOnce
+            }
+            async let answer = rig.client.get("https://map.test/")
+            if isAwaited {
+                await rig.clock.sleepers(atLeast: 1)
+                rig.clock.advance(by: .milliseconds(6_999))
+                #expect(rig.wire.requests.count == 1 && rig.clock.sleeperCount == 1)
+                rig.clock.advance(by: .milliseconds(1))
+            }
+            #expect(try await answer.status == (isAwaited ? .ok : .tooManyRequests))
+            #expect(rig.wire.requests.count == (isAwaited ? 2 : 1))
+        }
+    }
+
+    @Test("a wait that would outlast the call is not begun")
+    func deadline() async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
+            $0.retries = .standard
+            $0.retries.delay = .seconds(10)
+            $0.random = { 1 }
+        }
+        let error = await clientError { try await rig.client.get("https://one.test/", deadline: .seconds(5)) }
+        #expect(error?.code == .connectFailed && rig.wire.requests.count == 1 && error?.retries == 0)
+    }
+
+    @Test("cancelled while it waits, a call ends with CancellationError; a shutdown lets no new try begin")
+    func endings() async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.refused }) {
+            $0.retries = .standard
+            $0.random = { 1 }
+        }
+        let call = Task { [client = rig.client] in try await client.get("https://map.test/") }
+        await rig.clock.sleepers(atLeast: 1)
+        call.cancel()
+        await #expect(throws: CancellationError.self) { try await call.value }
+        let other = Task { [client = rig.client] in try await client.get("https://map.test/") }
+        await rig.clock.sleepers(atLeast: 1)
+        try await rig.client.shutdown()
+        rig.clock.advance(by: .seconds(1))
+        let error = await clientError { try await other.value }
+        #expect(error?.code == .shutDown && rig.wire.requests.count == 2)
+    }
+
+    @Test("a shutdown ends the wait for a retry at once, also one that drains", arguments: [0, 3600])
+    func shutdownWakes(draining seconds: Int) async throws {
+        let rig = try Rig(wire: ScriptedWire { _, _ in throw Self.lost }) {
+            $0.retries = .standard
+            $0.random = { 1 }
+        }
+        let call = Task { [client = rig.client] in try await client.get("https://map.test/") }
+        await rig.clock.sleepers(atLeast: 1)
+        // The clock stands still: nothing but the shutdown ends the wait, and a draining one waits for the call.
+        try await rig.client.shutdown(drainingFor: .seconds(seconds))
+        let error = await clientError { try await call.value }
+        #expect(error?.code == .shutDown && error?.retries == 0 && rig.wire.requests.count == 1)
+        #expect(error?.attempts.count == 1 && error?.requestMayHaveBeenSent == true)
+        #expect(rig.clock.sleeperCount == 0)
+    }
+
+    // MARK: fresh resolve
+
+    private func rigThatMoved(_ script: @escaping ScriptedWire.Script) async throws -> Rig {
+        let rig = try Rig(wire: ScriptedWire(script)) { $0.retries = Self.atOnce }
+        _ = try await rig.client.resolve("one.test")
+        rig.clock.advance(by: .seconds(5))
+        let moved = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
+        rig.provider.say(.answer(moved), about: try HostName("one.test"))
+        return rig
+    }
+
+    @Test("after addresses failed the provider is asked anew, however fresh its answer was")
+    func freshResolve() async throws {
+        let rig = try await rigThatMoved { request, _ in
+            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 1) { throw Self.refused }
+            return .ok(from: request)
+        }
+        let response = try await rig.client.post("https://one.test/", body: .text("x"))
+        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 9))
+        #expect(rig.wire.requests.count == 2 && rig.provider.queries.count == 2)
+        // It stays known: the next request asks nobody.
+        _ = try await rig.client.get("https://one.test/")
+        #expect(rig.provider.queries.count == 2)
+    }
+
+    @Test("so are those of a hop that a redirect led to")
+    func freshResolveBehindARedirect() async throws {
+        let wire = ScriptedWire { request, _ in
+            if request.url.hostText == "one.test" { return .redirect(302, to: "https://two.test/", from: request) }
+            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 2) { throw Self.refused }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
+        _ = try await rig.client.resolve("two.test")
+        rig.clock.advance(by: .seconds(5))
+        let moved = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
+        rig.provider.say(.answer(moved), about: try HostName("two.test"))
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 9))
+        // What was asked in the first try is new enough.
+        #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 4)
+    }
+
+    @Test("and those of the system resolver, where they stand in for a provider's")
+    func freshSystemPath() async throws {
+        let host = try HostName("one.test")
+        let wire = ScriptedWire { request, _ in
+            guard request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 52) else { throw Self.refused }
+            return .ok(from: request)
+        }
+        let rig = try Rig(wire: wire) {
+            $0.retries = Self.atOnce
+            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+        }
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 51)]), about: host)
+        var options = RequestOptions()
+        options.bypass = true
+        _ = try await rig.client.resolve("one.test", options: options)
+        rig.clock.advance(by: .seconds(5))
+        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 52)]), about: host)
+        let exchange = try await rig.client.get("https://one.test/").exchanges.last
+        #expect(exchange?.remote.address == IPAddress(v4: 203, 0, 113, 52) && exchange?.fellBack == true)
+        #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
+    }
+
+    @Test("a status says nothing about addresses: nobody is asked")
+    func statusAsksNobody() async throws {
+        let rig = try await rigThatMoved { request, number in
+            .ok(from: request, status: number == 0 ? .badGateway : .ok)
+        }
+        #expect(try await rig.client.get("https://one.test/").status == .ok)
+        #expect(rig.provider.queries.count == 1 && rig.wire.requests.count == 2)
+    }
+
+    @Test("when the provider fails then, the answer that was known serves on")
+    func freshResolveFails() async throws {
+        let rig = try await rigThatMoved { request, number in
+            if number == 0 { throw Self.refused }
+            return .ok(from: request)
+        }
+        let broken = ProviderError(code: .serverFailure, message: "broken")
+        rig.provider.say(.failure(broken), about: try HostName("one.test"))
+        let response = try await rig.client.get("https://one.test/")
+        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 1))
+        #expect(rig.provider.queries.count == 2 && response.exchanges.last?.request.resolution.isStale == false)
+    }
+
+    @Test("a hundred requests that fail together share one question, and the answer it brings is new enough for all")
+    func storm() async throws {
+        let rig = try await rigThatMoved { request, _ in
+            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 1) { throw Self.refused }
+            return .ok(from: request)
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<100 {
+                group.addTask {
+                    let response = try await rig.client.get("https://one.test/")
+                    #expect(response.status == .ok)
+                }
+            }
+            try await group.waitForAll()
+        }
+        #expect(rig.provider.queries.count == 2)
+    }
+}

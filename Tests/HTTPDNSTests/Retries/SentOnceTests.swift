@@ -1,0 +1,96 @@
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// A request that may have arrived, and must not be doubled.
+@Suite("Sent once", .timeLimit(.minutes(10)))
+struct SentOnceTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func client(_ port: UInt16) async throws -> HTTPDNSClient {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.retries = .standard
+        configuration.retries.limit = 5
+        configuration.retries.delay = .milliseconds(1)
+        return try await HTTPDNSClient(configuration: configuration)
+    }
+
+    private func count(_ word: String, at server: RawServer) -> Int {
+        server.connections.reduce(0) { $0 + $1.text.split(separator: "\r\n").count { $0.hasPrefix("\(word) ") } }
+    }
+
+    @Test(
+        "the server keeps the connection, reads the POST and closes without a byte: counted once, a typed error",
+        arguments: [true, false]
+    )
+    func closedWithoutAByte(isKept: Bool) async throws {
+        let warm: [RawServer.Step] = isKept ? [.readHead, .sendText(Self.ok)] : []
+        // Whoever comes again is read as well, so that it would be counted.
+        let server = try RawServer { $0 == 0 ? warm + [.readHead, .read(6)] : [.readHead, .read(6)] }
+        let client = try await client(server.port)
+        if isKept { _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2)) }
+        let error = await clientError { try await client.post("http://one.test/pay", body: .text("charge")) }
+        try await client.shutdown()
+        #expect(error?.code == .connectionLost && error?.stage == .firstByte, "\(error as Any)")
+        #expect(error?.requestMayHaveBeenSent == true && error?.retries == 0)
+        #expect(count("POST", at: server) == 1)
+    }
+
+    @Test("the same with an Idempotency-Key, and a PUT: sent again, with the whole body")
+    func idempotent() async throws {
+        for method in [HTTPRequest.Method.post, .put] {
+            let server = try RawServer { connection in
+                connection == 0
+                    ? [.readHead, .sendText(Self.ok), .readHead, .read(6)] : [.readHead, .read(6), .sendText(Self.ok)]
+            }
+            let client = try await client(server.port)
+            _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2))
+            var request = ClientRequest(method: method, url: "http://one.test/pay", body: .text("charge"))
+            if method == .post { request.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "8e03978e" }
+            #expect(try await client.execute(request).status == .ok)
+            try await client.shutdown()
+            #expect(count(method.rawValue, at: server) == 2)
+            // libcurl dials anew before it is stopped, and leaves that connection without a byte.
+            let used = server.connections.filter { !$0.received.isEmpty }
+            #expect(used.count == 2 && used.allSatisfy { $0.text.contains("charge") })
+        }
+    }
+
+    @Test("a POST that reached nobody is sent when somebody is there: a port that opens between two tries")
+    func unsent() async throws {
+        let gone = try RawServer(.hang)
+        let port = gone.port
+        gone.stop()
+        let later = Lock<RawServer?>(nil)
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.retries = .standard
+        configuration.retries.limit = 100
+        configuration.retries.delay = .milliseconds(1)
+        configuration.retries.budget.perSecond = 1000
+        configuration.networkInterceptors = [
+            Around { request, context, next in
+                if context.hop > 0, later.withLock({ $0 == nil }) {
+                    let server = try? RawServer(port: port, .readHead, .read(6), .sendText(Self.ok))
+                    later.withLock { $0 = server }
+                }
+                return try await next(request, context)
+            }
+        ]
+        let client = try await HTTPDNSClient(configuration: configuration)
+        // The old server's thread closes its socket in its own time.
+        var probe = ClientRequest(url: "http://one.test/")
+        probe.options.retries = .never
+        probe.options.deadline = .seconds(1)
+        while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}
+        let response = try await client.post("http://one.test/", body: .text("charge"))
+        try await client.shutdown()
+        #expect(response.status == .ok && response.exchanges.count == 1)
+        let server = try #require(later.withLock { $0 })
+        #expect(count("POST", at: server) == 1 && server.connections.count == 1)
+    }
+}

@@ -1,0 +1,95 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPDNSTestKit
+import HTTPTypes
+
+/// A client on a scripted wire, a scripted provider and a fake clock.
+///
+/// `one.test` is at 203.0.113.1 for 30 s and `two.test` at 203.0.113.2, both by the provider; `map.test` is mapped to
+/// 203.0.113.7 and 2001:db8::7; `sys.test` is known to the system resolver alone.
+struct Rig {
+    let clock = FakeTimeSource()
+    let provider: ScriptedProvider
+    let system: ScriptedSystemResolver
+    let wire: ScriptedWire
+    let client: HTTPDNSClient
+    let configuration: HTTPDNSClient.Configuration
+
+    init(
+        wire: ScriptedWire = ScriptedWire(),
+        timeToLive: Duration = .seconds(30),
+        answerScope: AddressScope = .public,
+        configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
+    ) throws {
+        let provider = ScriptedProvider(
+            answerScope: answerScope,
+            scripts: [
+                try HostName("one.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: timeToLive)),
+                try HostName("two.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive)),
+            ],
+            timeSource: clock
+        )
+        system = ScriptedSystemResolver([try HostName("sys.test"): .success([IPAddress(v4: 203, 0, 113, 50)])])
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.providers = [provider]
+        configuration.resolver.routes = [
+            Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .none)),
+            Route(try HostPattern("sys.test"), .bypass),
+        ]
+        configuration.resolver.mappings = [
+            try MappingKey("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
+        ]
+        configuration.resolver.timeSource = clock
+        configuration.environment = { _ in nil }
+        try configure(&configuration)
+        self.configuration = configuration
+        self.provider = provider
+        self.wire = wire
+        client = HTTPDNSClient(
+            configuration: configuration,
+            resolver: try Resolver(
+                configuration.resolver,
+                isEnabled: configuration.isEnabled,
+                systemResolver: system,
+                random: { _ in 0 }
+            ),
+            sender: wire
+        )
+    }
+}
+
+/// An interceptor made of a closure.
+struct Around: Interceptor {
+    typealias Next = (ClientRequest, InterceptionContext) async throws -> ClientResponse
+
+    let body: @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse
+
+    init(_ body: @escaping @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse) {
+        self.body = body
+    }
+
+    func intercept(_ request: ClientRequest, context: InterceptionContext, next: Next) async throws -> ClientResponse {
+        try await body(request, context, next)
+    }
+}
+
+/// What happened, in order.
+final class Journal: Sendable {
+    private let lines = Lock<[String]>([])
+
+    var all: [String] { lines.withLock { $0 } }
+
+    func write(_ line: String) { lines.withLock { $0.append(line) } }
+}
+
+/// The client's error that `body` throws; nil when it throws none or another.
+func clientError(_ body: () async throws -> some Any) async -> HTTPDNSClientError? {
+    do {
+        _ = try await body()
+        return nil
+    } catch {
+        return error as? HTTPDNSClientError
+    }
+}

@@ -1,0 +1,92 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSPrimitives
+import HTTPTypes
+
+/// A way to the wire that answers as a test says, and keeps what it was asked to send.
+final class ScriptedWire: HopSending {
+    typealias Script = @Sendable (TransferRequest, Int) async throws -> HopAnswer
+
+    private struct State: Sendable {
+        var requests: [TransferRequest] = []
+        var shutdowns: [Duration] = []
+        var retirements = 0
+    }
+
+    private let state = Lock(State())
+    private let script: Script
+
+    /// - Parameter script: What is answered to a request and its number, from 0.
+    init(_ script: @escaping Script = { request, _ in .ok(from: request) }) { self.script = script }
+
+    var requests: [TransferRequest] { state.withLock { $0.requests } }
+    var shutdowns: [Duration] { state.withLock { $0.shutdowns } }
+
+    func send(_ request: TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer {
+        if isStale() { throw StaleSettings() }
+        let number = state.withLock { state in
+            var kept = request
+            // It is for the time of the sending, and not for that of the test.
+            kept.place = nil
+            state.requests.append(kept)
+            return state.requests.count - 1
+        }
+        return try await script(request, number)
+    }
+
+    /// How often connections were to be used no more.
+    var retirements: Int { state.withLock { $0.retirements } }
+
+    func retireConnections() { state.withLock { $0.retirements += 1 } }
+
+    func shutdown(drainingFor duration: Duration) async {
+        state.withLock { $0.shutdowns.append(duration) }
+    }
+}
+
+extension HopAnswer {
+    /// An answer from the first endpoint of the request.
+    static func ok(
+        from request: TransferRequest,
+        status: HTTPResponse.Status = .ok,
+        fields: HTTPFields = [:],
+        chunks: [[UInt8]] = [Array("hello".utf8)],
+        endingWith failure: TransferFailure? = nil
+    ) -> HopAnswer {
+        HopAnswer(
+            head: HTTPResponse(status: status, headerFields: fields),
+            version: .http11,
+            endpoint: request.endpoints[0],
+            reusedConnection: false,
+            timings: TransferTimings(),
+            body: .chunks(Chunks(chunks, endingWith: failure))
+        )
+    }
+}
+
+/// A stream of chunks that ends well or with an error.
+struct Chunks: AsyncSequence, Sendable {
+    typealias Element = [UInt8]
+    typealias Failure = any Error
+
+    let chunks: [[UInt8]]
+    let failure: (any Error)?
+
+    init(_ chunks: [[UInt8]], endingWith failure: (any Error)? = nil) {
+        self.chunks = chunks
+        self.failure = failure
+    }
+
+    struct AsyncIterator: AsyncIteratorProtocol {
+        var chunks: ArraySlice<[UInt8]>
+        let failure: (any Error)?
+
+        mutating func next() async throws -> [UInt8]? {
+            if let chunk = chunks.popFirst() { return chunk }
+            if let failure { throw failure }
+            return nil
+        }
+    }
+
+    func makeAsyncIterator() -> AsyncIterator { AsyncIterator(chunks: chunks[...], failure: failure) }
+}

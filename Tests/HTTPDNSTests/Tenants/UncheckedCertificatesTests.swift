@@ -1,0 +1,80 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import Testing
+
+@Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))
+struct UncheckedCertificatesTests {
+    private let log = WatchedLog()
+    private let transport: HTTPDNSTransport
+    private let checked: HTTPDNSClient.Configuration
+    private let unchecked: HTTPDNSClient.Configuration
+
+    init() {
+        transport = HTTPDNSTransport(logger: log.logger())
+        // Under a lock of the transport's it would not come back.
+        log.onLine { [transport] in _ = transport.usage }
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.environment = { _ in nil }
+        checked = configuration
+        configuration.trust.verification = .insecurelyAcceptingAnyCertificate
+        unchecked = configuration
+    }
+
+    private var warnings: Int { log.lines.count { $0.contains("certificates are not checked") } }
+
+    /// The same, and a mistake that is found out after the trust settings were looked at.
+    private func withMistake(_ configuration: HTTPDNSClient.Configuration) throws -> HTTPDNSClient.Configuration {
+        var bad = configuration
+        bad.resolver.routes = [Route(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))]
+        return bad
+    }
+
+    @Test("it is given when a client takes such settings, once for all clients that share them")
+    func clients() async throws {
+        let first = try await HTTPDNSClient(configuration: unchecked, on: transport)
+        #expect(warnings == 1)
+        let second = try await HTTPDNSClient(configuration: unchecked, on: transport)
+        #expect(warnings == 1)
+        try await first.shutdown()
+        try await second.shutdown()
+        // Another loop, other connections: somebody has taken them again.
+        try await HTTPDNSClient(configuration: unchecked, on: transport).shutdown()
+        #expect(warnings == 2)
+    }
+
+    @Test("settings that are refused give none, however often they are tried")
+    func refused() async throws {
+        let bad = try withMistake(unchecked)
+        let none = await clientError { try await HTTPDNSClient(configuration: bad, on: transport) }
+        #expect(none?.code == .configuration)
+        let client = try await HTTPDNSClient(configuration: checked, on: transport)
+        for _ in 0..<3 {
+            #expect(await clientError { try await client.reload(bad) }?.code == .configuration)
+        }
+        #expect(warnings == 0, "\(log.lines)")
+        try await client.reload(unchecked)
+        #expect(warnings == 1)
+        try await client.shutdown()
+        let late = await clientError { try await client.reload(checked) }
+        #expect(late?.code == .shutDown && warnings == 1)
+    }
+
+    @Test("a reload that leaves them as they are gives none, nor does one that changes those of a host beside them")
+    func kept() async throws {
+        let client = try await HTTPDNSClient(configuration: unchecked, on: transport)
+        var next = unchecked
+        next.timeouts.connect = .seconds(7)
+        #expect(try await client.reload(next).isChanged)
+        next.trustByHost[try HostPattern("one.test")] = checked.trust
+        #expect(try await client.reload(next).isChanged)
+        #expect(warnings == 1)
+        // Settings of a host's own are settings as well.
+        var own = unchecked.trust
+        own.minimumVersion = .tls13
+        next.trustByHost[try HostPattern("one.test")] = own
+        #expect(try await client.reload(next).isChanged)
+        #expect(warnings == 2)
+        try await client.shutdown()
+    }
+}

@@ -1,0 +1,250 @@
+import CurlTransport
+import HTTPDNS
+import HTTPDNSCore
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// What the acceptance list says in seconds. That things come in the right order, and for the right cause, other suites show,
+/// beside thousands of tests; here nothing else runs. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of its row, or is
+/// said to be wider; in `make test` it is ten times as wide. The figures are printed.
+@Suite(
+    "Times",
+    .serialized,
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .enabled(if: ServerRig.isAvailable([.nginx])),
+    .timeLimit(.minutes(10))
+)
+struct TimesTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    /// The factor of all bounds.
+    private static let width = ServerRig.hasTime ? 1 : 10
+
+    private func goodServer(_ address: String = "127.0.0.2") throws -> RawServer {
+        try RawServer(address: address, .repeatForever([.readHead, .sendText(Self.ok)]))
+    }
+
+    private func configuration(_ targets: [String]) throws -> HTTPDNSClient.Configuration {
+        var configuration = HTTPDNSClient.Configuration()
+        configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(targets)]
+        configuration.timeouts.connect = .seconds(60)
+        return configuration
+    }
+
+    /// Sends a request and reads its answer.
+    /// - Returns: How long that took.
+    private func time(
+        _ client: HTTPDNSClient,
+        _ method: HTTPRequest.Method = .get,
+        _ url: String = "http://one.test/",
+        from endpoint: Endpoint
+    ) async throws -> Duration {
+        let start = ContinuousClock.now
+        let response = try await client.execute(ClientRequest(method: method, url: url))
+        _ = try await response.body.collect(upTo: .mebibytes(1))
+        let time = ContinuousClock.now - start
+        #expect(response.status == .ok && response.exchanges.last?.remote == endpoint)
+        return time
+    }
+
+    private func report(_ what: String, _ times: Duration..., limit: Duration? = nil) {
+        let figures = times.map { "\(Double(Int64($0 / .microseconds(1))) / 1000) ms" }.joined(separator: ", ")
+        print("times: \(what): \(figures)\(limit.map { " (bound \(Int64($0 / .milliseconds(1))) ms)" } ?? "")")
+    }
+
+    @Test("rows 114, 115: a black hole first, cold: a POST within 400 ms, and none of the next 1,000 pays a stagger")
+    func blackHoleFirst() async throws {
+        let (hole, good) = (try BlackHole(), try goodServer())
+        let client = try await HTTPDNSClient(
+            configuration: configuration(["\(hole.address):\(hole.port)", "\(good.address):\(good.port)"])
+        )
+        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port)
+        let first = try await time(client, .post, from: endpoint)
+        var next: [Duration] = []
+        for _ in 0..<1_000 { next.append(try await time(client, .post, from: endpoint)) }
+        try await client.shutdown()
+        next.sort()
+        let (bound, delay) = (Duration.milliseconds(400) * Self.width, Duration.milliseconds(250) * Self.width)
+        report("row 114, POST past a black hole", first, limit: bound)
+        report("row 115, the next 1,000, half of them and all", next[500], next[999], limit: delay)
+        // In none of the bounds does half of them have a delay each.
+        #expect(first < bound && next[500] < .milliseconds(25) && next[999] < delay)
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test("row 23: ::1 is a black hole and comes first: an answer from IPv4 within 0.6 s")
+    func families() async throws {
+        let (hole, good) = (try BlackHole(address: "::1"), try goodServer())
+        let client = try await HTTPDNSClient(
+            configuration: configuration(["[::1]:\(hole.port)", "\(good.address):\(good.port)"])
+        )
+        let first = try await time(client, from: Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+        try await client.shutdown()
+        let bound = Duration.milliseconds(600) * Self.width
+        report("row 23, ::1 a black hole", first, limit: bound)
+        #expect(first < bound)
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test(
+        "row 21: the first address refuses, drops, or drops and nothing is tried beside it: within 1.5 x the connect limit",
+        arguments: [(false, .milliseconds(250)), (true, .milliseconds(250)), (true, .seconds(60))] as [(Bool, Duration)]
+    )
+    func connectLimit(isSilent: Bool, attemptDelay: Duration) async throws {
+        let limit = Duration.seconds(1)
+        let (hole, refusing, good) = (try BlackHole(), try RawServer(.hang), try goodServer())
+        try await refusing.refuse()
+        let bad = isSilent ? "\(hole.address):\(hole.port)" : "\(refusing.address):\(refusing.port)"
+        var configuration = try configuration([bad, "\(good.address):\(good.port)"])
+        configuration.timeouts.connect = limit
+        configuration.connections.attemptDelay = attemptDelay
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let first = try await time(client, from: Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+        try await client.shutdown()
+        let what = isSilent ? "drops, the next one after \(attemptDelay)" : "refuses"
+        let bound = limit * 1.5 * Self.width
+        report("row 21, the first address \(what)", first, limit: bound)
+        #expect(first < bound)
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test(
+        "row 128: packets dropped after 50 warm requests: each of the next 20 GETs within a second, over HTTP/1.1 and 2"
+    )
+    func warmBlackHole() async throws {
+        let rig = try await ServerRig.shared()
+        for (version, url) in [
+            (HTTPVersion.http11, "https://one.test:\(rig.http1Port)/health"),
+            (.http2, "https://one.test:\(rig.tlsPort)/health"),
+        ] {
+            let port = version == .http2 ? rig.tlsPort : rig.http1Port
+            let relay = try TCPRelay(to: "127.0.0.2", port: port)
+            var configuration = try configuration(["\(relay.address):\(relay.port)", "127.0.0.3"])
+            configuration.trustRoots = .file(rig.certificateAuthorityFile)
+            let client = try await HTTPDNSClient(configuration: configuration)
+            let old = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port)
+            for _ in 0..<50 { _ = try await time(client, .get, url, from: old) }
+            #expect(try await client.get(url).version == version)
+            relay.swallow()
+            var times: [Duration] = []
+            for _ in 0..<20 {
+                let good = Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: port)
+                times.append(try await time(client, .get, url, from: good))
+            }
+            try await client.shutdown()
+            let others = try #require(times.dropFirst().max())
+            let bound = Duration.seconds(1) * Self.width
+            report("row 128, \(version), the first GET and the slowest other", times[0], others, limit: bound)
+            #expect(times.allSatisfy { $0 < bound })
+        }
+    }
+
+    @Test(
+        "row 27: a stall in each phase: the limit of the phase ends it within 10 %, and so does that of the whole",
+        arguments: StalledCall.stages.map { ($0, false) } + [(.firstByte, true)]
+    )
+    func limits(stage: HTTPDNSClientError.Stage, isTotal: Bool) async throws {
+        let limit = Duration.seconds(1)
+        let call = try StalledCall(in: stage)
+        var configuration = try call.configuration()
+        switch stage {
+        case _ where isTotal: configuration.timeouts.total = limit
+        case .resolve: configuration.resolver.timeLimit = limit
+        case .connect: configuration.timeouts.connect = limit
+        case .tls: configuration.timeouts.tls = limit
+        case .firstByte: configuration.timeouts.firstByte = limit
+        default: configuration.timeouts.idle = limit
+        }
+        let (failure, time) = try await call.failure(configuration)
+        let error = try #require(failure)
+        let bound = limit + limit / 10 * Self.width
+        report("row 27, \(isTotal ? "total, " : "")\(stage)", time, limit: bound)
+        #expect(error.code == .timedOut && error.stage == stage && error.isCallDeadline == isTotal, "\(error)")
+        #expect(error.limit == limit && time >= limit && time <= bound, "\(error)")
+    }
+
+    @Test(
+        "deadline honesty: 300 ms for the whole, and a stall in each phase: ended within 400",
+        arguments: StalledCall.stages
+    )
+    func deadline(stage: HTTPDNSClientError.Stage) async throws {
+        let limit = Duration.milliseconds(300)
+        let bound = limit + .milliseconds(100) * Self.width
+        let call = try StalledCall(in: stage)
+        var configuration = try call.configuration()
+        configuration.timeouts.total = limit
+        let (failure, time) = try await call.failure(configuration)
+        report("deadline honesty, \(stage)", time, limit: bound)
+        #expect(failure?.stage == stage && failure?.isCallDeadline == true && time >= limit && time < bound)
+    }
+
+    @Test("deadline honesty: 300 ms for each of 1,000 calls behind a limit of 4: all of them ended within 600")
+    func queue() async throws {
+        let limit = Duration.milliseconds(300)
+        let queue = try await FullQueue(total: limit)
+        let failures = await queue.failures(1_000)
+        try await queue.end()
+        let times = failures.map(\.time).sorted()
+        let bound = limit + limit * Self.width
+        report("deadline honesty, 1,000 in the queue, half of them and all", times[500], times[999], limit: bound)
+        #expect(failures.allSatisfy { $0.error?.stage == .queue && $0.error?.isCallDeadline == true })
+        #expect(times[0] >= limit && times[999] < bound)
+    }
+
+    @Test("A blocking call of 300 ms, to a server that is silent, ends within 400")
+    func blocking() async throws {
+        let limit = Duration.milliseconds(300)
+        let bound = limit + .milliseconds(100) * Self.width
+        let server = try RawServer(.readHead, .hang)
+        let client = try await HTTPDNSClient(configuration: configuration(["\(server.address):\(server.port)"]))
+        var request = ClientRequest(url: "http://one.test/")
+        request.options.deadline = .milliseconds(300)
+        let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
+        let (isTimeout, time) = await withCheckedContinuation { continuation in
+            thread.enqueue { [request] in
+                let start = ContinuousClock.now
+                let result = Result { try client.executeAndWait(request) }
+                let time = start.duration(to: .now)
+                if case .failure(let error as HTTPDNSClientError) = result {
+                    continuation.resume(returning: (error.code == .timedOut && error.isCallDeadline, time))
+                } else {
+                    continuation.resume(returning: (false, time))
+                }
+            }
+        }
+        try await client.shutdown()
+        report("a blocking call", time, limit: bound)
+        #expect(isTimeout && time >= limit && time < bound)
+    }
+
+    @Test(
+        "503, 503, 200 is 200 after the waits of the policy or of Retry-After",
+        arguments: [("", Duration.milliseconds(300)), ("Retry-After: 1\r\n", .seconds(2))]
+    )
+    func retries(field: String, waits: Duration) async throws {
+        let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\(field)\r\n"
+        let server = try RawServer(
+            .readHead,
+            .sendText(busy),
+            .readHead,
+            .sendText(busy),
+            .readHead,
+            .sendText(Self.ok)
+        )
+        var configuration = try configuration(["\(server.address):\(server.port)"])
+        configuration.retries = .standard
+        configuration.retries.delay = .milliseconds(100)
+        // The upper end of the jitter.
+        configuration.random = { 1 }
+        let client = try await HTTPDNSClient(configuration: configuration)
+        let start = ContinuousClock.now
+        let response = try await client.get("http://one.test/")
+        let time = start.duration(to: .now)
+        try await client.shutdown()
+        let bound = waits + .milliseconds(200) * Self.width
+        report("two retries\(field.isEmpty ? "" : " with Retry-After")", time, limit: bound)
+        #expect(response.exchanges.map(\.status.code) == [503, 503, 200])
+        #expect(time >= waits && time < bound)
+    }
+}
