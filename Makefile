@@ -30,11 +30,11 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	swift build --build-tests
 	$(call step,tests)
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCoreTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^CurlTransportTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCurlTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(|Control)Tests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
 	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
-		--skip '^(HTTPDNSCore|CurlTransport|HTTPDNS|HTTPDNSControl|EndToEnd)Tests\.'
+		--skip '^(HTTPDNSCore|HTTPDNSCurl|HTTPDNS|HTTPDNSControl|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'NeverWaitingTests|ProviderOutageTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
@@ -91,12 +91,12 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
 	HTTPDNS_TEST_LONG=1 swift test --skip-build --filter 'RaceModelTests|SlowReaderTests|NilLimitTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
-	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^CurlTransportTests.SelectionTests'
+	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSCurlTests.SelectionTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 # One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out are a hundred thousand
 # URLs, what measures time or memory, and what needs few descriptors: the sanitizers need some themselves.
-SANITIZED = ^(CurlTransport|HTTPDNS|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
+SANITIZED = ^(HTTPDNSCurl|HTTPDNS|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
 UNSANITIZED = CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
 # Left out besides: programs that a test starts. The thread sanitizer hangs in the child now and then, between fork and exec.
 UNTHREADED = $(UNSANITIZED)|EarlyResponse|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests

@@ -55,14 +55,14 @@ let package = Package(
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
     ],
     targets: [
-        .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
+        .systemLibrary(name: "CHTTPDNSCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
         // Its name is no other package's: targets of one name cannot be in one program.
         .systemLibrary(name: "CHTTPDNSZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
         .target(name: "HTTPDNSPrimitives", swiftSettings: settings),
         .target(
-            name: "CurlTransport",
+            name: "HTTPDNSCurl",
             dependencies: [
-                "CCurl",
+                "CHTTPDNSCurl",
                 "CHTTPDNSZlib",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -73,7 +73,7 @@ let package = Package(
         .target(
             name: "HTTPDNSCore",
             dependencies: [
-                "CurlTransport",
+                "HTTPDNSCurl",
                 "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Signing"])),
@@ -86,7 +86,7 @@ let package = Package(
             name: "HTTPDNS",
             dependencies: [
                 "CHTTPDNSZlib",
-                "CurlTransport",
+                "HTTPDNSCurl",
                 "HTTPDNSCore",
                 "HTTPDNSPrimitives",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
@@ -199,7 +199,7 @@ let package = Package(
         .executableTarget(
             name: "httpdns-bench-resolver",
             dependencies: [
-                "AllocationCounter", "CCurl", "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration",
+                "AllocationCounter", "CHTTPDNSCurl", "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration",
                 "HTTPDNSPrimitives",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -258,14 +258,14 @@ let package = Package(
         .testTarget(name: "ServerRigTests", dependencies: ["ServerRig"], swiftSettings: settings),
         .testTarget(name: "HTTPDNSPrimitivesTests", dependencies: ["HTTPDNSPrimitives"], swiftSettings: settings),
         .testTarget(
-            name: "CurlTransportTests",
-            dependencies: ["CurlTransport", "HTTPDNSPrimitives", "ServerRig"],
+            name: "HTTPDNSCurlTests",
+            dependencies: ["HTTPDNSCurl", "HTTPDNSPrimitives", "ServerRig"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSCoreTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -282,7 +282,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
             ],
             swiftSettings: settings
         ),
@@ -302,7 +302,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
                 "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
@@ -338,7 +338,7 @@ let package = Package(
         .testTarget(
             name: "EndToEndTests",
             dependencies: [
-                "CurlTransport", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
                 "HTTPDNSPrimitives",
                 "HTTPDNSTestKit", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),

@@ -1,7 +1,7 @@
-internal import CCurl
-internal import CurlTransport
+internal import CHTTPDNSCurl
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 
 /// The whole stage: the text of a URL in, a rewritten request out. Beside it what libcurl's parser alone takes for the
 /// same text and parts.

@@ -1,6 +1,6 @@
-internal import CurlTransport
 internal import HTTPDNS
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// Resolvers whose every name is known: one from a provider, one by mappings.

@@ -1,5 +1,5 @@
-internal import CurlTransport
 package import HTTPDNSCore
+internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 
 extension HTTPDNSClient {

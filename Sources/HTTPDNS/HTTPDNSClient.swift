@@ -1,5 +1,5 @@
-internal import CurlTransport
 public import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import HTTPTypes
 internal import Logging

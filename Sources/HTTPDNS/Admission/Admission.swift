@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// Where hops wait until there is a connection for them: one budget for all loops of a client, and one for all clients of a

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 /// The right of one hop to be on its way. It is given back when nobody holds it any more: the pipeline does until the hop has a
 /// head or has failed, and its transfer until the last byte has come or the transfer has ended otherwise.

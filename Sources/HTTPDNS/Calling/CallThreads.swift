@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// The threads of a client's callback and blocking calls, which are there while there are such calls.

@@ -1,4 +1,4 @@
-public import CurlTransport
+public import HTTPDNSCurl
 public import HTTPTypes
 
 /// A response with its whole body, for callers that do not read a stream.

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 extension HTTPDNSClient {
     /// Runs tasks on the client's loop thread, which saves them the way between threads, twice for each request.

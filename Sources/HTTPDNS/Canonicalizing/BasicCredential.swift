@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 /// User information of a URL as an Authorization field (RFC 7617).

@@ -1,5 +1,5 @@
-package import CurlTransport
 public import HTTPDNSCore
+package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// Turns the text of a URL into the one form in which it is resolved and sent.

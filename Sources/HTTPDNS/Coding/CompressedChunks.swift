@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 /// A stream's bytes in a content coding, compressed where they are read, as far as somebody asks for them.
 struct CompressedChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable where Base.Element == [UInt8] {

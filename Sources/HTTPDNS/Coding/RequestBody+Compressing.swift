@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension RequestBody {

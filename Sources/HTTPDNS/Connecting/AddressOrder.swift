@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// In which order the transport tries the addresses of a resolution: the client's setting, as far as it has a say.

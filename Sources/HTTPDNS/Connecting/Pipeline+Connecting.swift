@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 // Between the stage and the transfer: the system path for addresses that cannot be connected to.

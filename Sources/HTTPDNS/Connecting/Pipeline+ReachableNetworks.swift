@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 // The last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries, system

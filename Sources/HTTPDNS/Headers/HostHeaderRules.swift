@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 /// ``DefaultHeaders``, laid out to be looked up for each hop.

@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 
 /// Values by host: the exact name wins, then the longest suffix.
 struct HostTable<Value: Sendable>: Sendable {

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 // Before the network interceptors, so that they see what is sent.

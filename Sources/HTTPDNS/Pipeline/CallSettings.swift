@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// What a client's settings say about each call.

@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 // Between the policy and the race: the wait for a connection.

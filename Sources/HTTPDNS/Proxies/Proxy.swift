@@ -1,5 +1,5 @@
-public import CurlTransport
 public import HTTPDNSCore
+public import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// A proxy that requests go through.

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 extension HTTPDNSClient.Configuration {
     /// Linux keeps 16 bytes for the name of an interface, one of them for its end (IFNAMSIZ).

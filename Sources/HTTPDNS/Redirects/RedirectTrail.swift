@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 /// The hops of a call so far, and whether one more may follow.

@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 /// The request that a redirect asks for, made from the one that was redirected (RFC 9110 section 15.4).

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// The scheme, host and port of a URL (RFC 9110 section 4.3.1): the server that a secret is for.

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 /// A setting that requests and clients have: that of a request may stand for the client's.
 ///

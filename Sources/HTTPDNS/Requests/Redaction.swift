@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPTypes
 
 // Requests and responses hold passwords, tokens and cookies. Printed, interpolated, dumped or reflected they show method, URL, status and

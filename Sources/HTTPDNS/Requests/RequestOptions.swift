@@ -1,5 +1,5 @@
-public import CurlTransport
 public import HTTPDNSCore
+public import HTTPDNSCurl
 public import HTTPTypes
 
 /// Settings for one request.

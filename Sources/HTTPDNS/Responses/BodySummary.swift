@@ -1,4 +1,4 @@
-public import CurlTransport
+public import HTTPDNSCurl
 
 /// What is known once a body ended.
 public struct BodySummary: Hashable, Sendable {

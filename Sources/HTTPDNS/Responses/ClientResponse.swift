@@ -1,4 +1,4 @@
-public import CurlTransport
+public import HTTPDNSCurl
 public import HTTPTypes
 
 /// The answer to a request: its head, and its body as a stream.

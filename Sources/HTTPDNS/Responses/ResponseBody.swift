@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 /// The body of an answer: chunks of at most 64 KiB when it comes over the wire, read once.

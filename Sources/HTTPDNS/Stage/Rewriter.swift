@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 internal import Logging
 

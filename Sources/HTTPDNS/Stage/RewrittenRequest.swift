@@ -1,5 +1,5 @@
-internal import CurlTransport
 public import HTTPDNSCore
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 /// The inspectable result of the stage: where a request goes and why.

@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// The out-of-band mark of a hop that was rewritten. It never goes on the wire and cannot be made outside the client:

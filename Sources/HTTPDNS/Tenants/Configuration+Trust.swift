@@ -1,4 +1,4 @@
-package import CurlTransport
+package import HTTPDNSCurl
 
 extension HTTPDNSClient.Configuration {
     /// Whom the client believes at a host: ``trustByHost``, or ``trust``.

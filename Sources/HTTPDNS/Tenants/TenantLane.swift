@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// One client's way to the wire on a transport that others may use too: its own transfers, counted and ended apart.

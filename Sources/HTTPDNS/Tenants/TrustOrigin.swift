@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 /// Where trust settings are written, for errors about their files: `httpdns.yaml:7:3: client.ca_file`.
 package struct TrustOrigin: Sendable {

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 
 /// Which trust settings are in use by how many clients: a value.
 struct TrustRegistry {

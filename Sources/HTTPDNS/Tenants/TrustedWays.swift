@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 
 /// One client's ways to the wire by whom it believes: those for all hosts, and those of hosts that have their own.
 ///

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// A validated, canonical DNS name: lower-case A-labels, no trailing dot. This initializer is the only place that

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import Logging
 

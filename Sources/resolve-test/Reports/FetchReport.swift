@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNS
+internal import HTTPDNSCurl
 
 /// What `fetch` found out: each hop with its phases.
 struct FetchReport {

@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNS
+internal import HTTPDNSCurl
 
 /// What the reports need of a rewritten request.
 struct RewriteView: Sendable {

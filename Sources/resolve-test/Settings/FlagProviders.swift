@@ -1,5 +1,5 @@
-internal import CurlTransport
 internal import HTTPDNS
+internal import HTTPDNSCurl
 
 /// The providers that `--doh` and `--public` ask for, and the route that leads to them.
 struct FlagProviders {

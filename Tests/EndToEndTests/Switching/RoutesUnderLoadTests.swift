@@ -1,7 +1,7 @@
-import CurlTransport
 import Foundation
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import ServerRig

@@ -1,5 +1,5 @@
-import CurlTransport
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing

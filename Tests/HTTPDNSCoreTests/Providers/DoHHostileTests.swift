@@ -1,6 +1,6 @@
-import CurlTransport
 import Foundation
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import ServerRig
 import Testing

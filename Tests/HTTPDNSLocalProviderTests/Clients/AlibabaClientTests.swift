@@ -1,5 +1,5 @@
 #if LocalProvider && Signing
-import CurlTransport
+import HTTPDNSCurl
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
 import Logging

@@ -1,7 +1,7 @@
-import CurlTransport
 import Dispatch
 import Foundation
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import ServerRig

@@ -1,8 +1,8 @@
-import CurlTransport
 import Dispatch
 import Foundation
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

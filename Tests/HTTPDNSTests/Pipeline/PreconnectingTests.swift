@@ -1,5 +1,5 @@
-import CurlTransport
 import HTTPDNS
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import Logging

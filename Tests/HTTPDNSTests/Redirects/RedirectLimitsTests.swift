@@ -1,6 +1,6 @@
-import CurlTransport
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes

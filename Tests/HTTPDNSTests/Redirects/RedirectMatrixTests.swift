@@ -1,5 +1,5 @@
-import CurlTransport
 import HTTPDNS
+import HTTPDNSCurl
 import HTTPDNSTestKit
 import HTTPTypes
 import Testing

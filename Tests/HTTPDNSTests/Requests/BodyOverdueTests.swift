@@ -1,5 +1,5 @@
-import CurlTransport
 import Dispatch
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing

@@ -1,5 +1,5 @@
-import CurlTransport
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPTypes
 import Testing
 

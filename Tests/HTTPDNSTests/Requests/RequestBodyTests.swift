@@ -1,6 +1,6 @@
-import CurlTransport
 import Foundation
 import HTTPDNS
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing

@@ -1,5 +1,5 @@
-import CurlTransport
 import Foundation
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPDNSTestKit
 import HTTPTypes

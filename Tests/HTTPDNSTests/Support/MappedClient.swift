@@ -1,6 +1,6 @@
-import CurlTransport
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 
 /// A client for which `one.test` is at a port of 127.0.0.1.
 func mappedClient(

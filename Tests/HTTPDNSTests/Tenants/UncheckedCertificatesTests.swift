@@ -1,6 +1,6 @@
-import CurlTransport
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import Testing
 
 @Suite("The warning that certificates are not checked", .timeLimit(.minutes(10)))

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 package import HTTPDNSPrimitives
 
 /// DNS over HTTPS (RFC 8484), through a transport of its own that is pinned to the service's addresses.

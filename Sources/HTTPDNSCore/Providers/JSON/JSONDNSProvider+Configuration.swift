@@ -1,4 +1,4 @@
-public import CurlTransport
+public import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension JSONDNSProvider {

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// The attempts of one query at the service's addresses: which comes next, until when, and the error when all failed.

@@ -1,4 +1,4 @@
-package import CurlTransport
+package import HTTPDNSCurl
 package import HTTPDNSPrimitives
 package import HTTPTypes
 

@@ -1,4 +1,4 @@
-internal import CurlTransport
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 /// Asks a vendor's service: errors by the vendor's table, a wrong clock once more, a refused account after a pause. What all

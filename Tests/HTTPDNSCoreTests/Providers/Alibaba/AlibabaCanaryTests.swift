@@ -1,5 +1,5 @@
 #if Signing
-import CurlTransport
+import HTTPDNSCurl
 import Foundation
 import HTTPDNSPrimitives
 import HTTPTypes

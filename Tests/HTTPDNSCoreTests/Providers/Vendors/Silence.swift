@@ -1,4 +1,4 @@
-import CurlTransport
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 
 @testable import HTTPDNSCore

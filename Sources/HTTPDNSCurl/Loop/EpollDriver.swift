@@ -1,0 +1,187 @@
+#if os(Linux)
+internal import CHTTPDNSCurl
+#if canImport(Glibc)
+internal import Glibc
+#else
+internal import Musl
+#endif
+
+/// epoll_ctl(2).
+typealias EpollControl = @Sendable (Int32, Int32, Int32, UnsafeMutablePointer<epoll_event>?) -> Int32
+
+/// The Linux driver: `curl_multi_socket_action` on epoll, with lazy deregistration.
+///
+/// libcurl takes its interest in a socket back and announces it anew round each keep-alive request. A socket that nobody
+/// wants stays registered here until it makes noise or is closed, which saves two system calls per request.
+final class EpollDriver: LoopDriver {
+    private struct Registration {
+        /// What the kernel watches: bits of CURL_POLL_IN and CURL_POLL_OUT.
+        var registered: UInt8 = 0
+        /// What libcurl wants to know.
+        var wanted: UInt8 = 0
+        /// The wait in or after which libcurl took its interest back.
+        var unwantedSince: UInt64 = 0
+    }
+
+    private static let eventCapacity = 256
+
+    private let multi: UnsafeMutableRawPointer
+    private let waker: Waker
+    private let clock: () -> Int64
+    private let descriptor: Int32
+    private let events = UnsafeMutablePointer<epoll_event>.allocate(capacity: eventCapacity)
+    /// By descriptor number; numbers are small, because the kernel gives the lowest free one.
+    private var registrations: [Registration] = []
+    /// When libcurl's next timer is due; `Int64.max` when it has none.
+    private var timerDeadline = Int64.max
+    private var now: Int64 = 0
+    /// The number of the last wait.
+    private var lastWait: UInt64 = 0
+    /// The number of the last wait that reported all sockets, and whose events are handled.
+    private var lastWholeWait: UInt64 = 0
+    private var room: IdleRoom
+    private let control: EpollControl
+    /// Sockets that the kernel did not take.
+    private var unwatched: [(descriptor: Int32, error: Int32)] = []
+
+    /// - Throws: ``TransferFailure`` when the system gives no descriptor, or does not watch the waker's.
+    init(
+        multi: UnsafeMutableRawPointer,
+        waker: Waker,
+        room: IdleRoom,
+        clock: @escaping () -> Int64,
+        control: @escaping EpollControl
+    ) throws(TransferFailure) {
+        let descriptor = epoll_create1(Int32(EPOLL_CLOEXEC))
+        guard descriptor >= 0 else { throw TransferFailure.noDescriptor(errno) }
+        var event = epoll_event()
+        // By edges: each wake is told once, and nobody has to read the descriptor.
+        event.events = EPOLLIN.rawValue | EPOLLET.rawValue
+        event.data.fd = waker.descriptor
+        guard control(descriptor, EPOLL_CTL_ADD, waker.descriptor, &event) == 0 else {
+            let error = errno
+            close(descriptor)
+            throw TransferFailure.notWatched(error)
+        }
+        self.descriptor = descriptor
+        self.control = control
+        self.multi = multi
+        self.waker = waker
+        self.clock = clock
+        self.room = room
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_SOCKETDATA, me)
+        _ = ccurl_multi_set_pointer(multi, CURLMOPT_TIMERDATA, me)
+        _ = ccurl_multi_set_socket_function(multi) { _, socket, what, pointer, _ in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().watch(socket, for: what)
+            }
+            return 0
+        }
+        _ = ccurl_multi_set_timer_function(multi) { _, milliseconds, pointer in
+            if let pointer {
+                Unmanaged<EpollDriver>.fromOpaque(pointer).takeUnretainedValue().setTimer(milliseconds)
+            }
+            return 0
+        }
+    }
+
+    deinit {
+        close(descriptor)
+        events.deallocate()
+    }
+
+    func takeUnwatched() -> [(descriptor: Int32, error: Int32)] {
+        if unwatched.isEmpty { return [] }
+        defer { unwatched = [] }
+        return unwatched
+    }
+
+    func act(now: Int64) {
+        self.now = now
+        guard timerDeadline <= now else { return }
+        timerDeadline = .max
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, CURL_SOCKET_TIMEOUT, 0, &running)
+        room.keep(besides: running, in: multi)
+    }
+
+    func wait(timeout: Int64?, now: Int64) {
+        let untilTimer = timerDeadline == .max ? Int64.max : max(0, timerDeadline - now)
+        let limit = min(timeout ?? .max, untilTimer)
+        lastWait += 1
+        let count = epoll_wait(
+            descriptor,
+            events,
+            Int32(EpollDriver.eventCapacity),
+            limit == .max ? -1 : Milliseconds.roundedUp(limit)
+        )
+        self.now = clock()
+        for index in 0..<Int(max(0, count)) { handle(events[index]) }
+        if 0..<EpollDriver.eventCapacity ~= Int(count) { lastWholeWait = lastWait }
+    }
+
+    /// A socket stays registered while libcurl does not want it, and what arrives takes it out. So one that is still there had received
+    /// nothing when the last wait ended that it was watched for.
+    func isSilent(_ descriptor: Int32) -> Bool {
+        guard Int(descriptor) < registrations.count else { return false }
+        let registration = registrations[Int(descriptor)]
+        return registration.wanted == 0 && registration.registered & UInt8(CURL_POLL_IN) != 0
+            && registration.unwantedSince < lastWholeWait
+    }
+
+    func socketClosed(_ descriptor: Int32) {
+        guard Int(descriptor) < registrations.count else { return }
+        // The kernel forgets a closed descriptor by itself, but not while a forked process still has it: its events would
+        // go on waking the loop, and nothing could take it out any more.
+        if registrations[Int(descriptor)].registered != 0 {
+            _ = control(self.descriptor, EPOLL_CTL_DEL, descriptor, nil)
+        }
+        registrations[Int(descriptor)] = Registration()
+    }
+
+    func detach() {
+        _ = ccurl_multi_set_socket_function(multi, nil)
+        _ = ccurl_multi_set_timer_function(multi, nil)
+    }
+
+    private func handle(_ event: epoll_event) {
+        let socket = event.data.fd
+        if socket == waker.descriptor { return }
+        if registrations[Int(socket)].wanted == 0 {
+            _ = control(descriptor, EPOLL_CTL_DEL, socket, nil)
+            registrations[Int(socket)].registered = 0
+            return
+        }
+        var what: Int32 = 0
+        if event.events & EPOLLIN.rawValue != 0 { what |= CURL_CSELECT_IN }
+        if event.events & EPOLLOUT.rawValue != 0 { what |= CURL_CSELECT_OUT }
+        if event.events & (EPOLLERR.rawValue | EPOLLHUP.rawValue) != 0 { what |= CURL_CSELECT_ERR }
+        var running: Int32 = 0
+        curl_multi_socket_action(multi, socket, what, &running)
+        room.keep(besides: running, in: multi)
+    }
+
+    private func watch(_ socket: Int32, for what: Int32) {
+        let index = Int(socket)
+        while registrations.count <= index { registrations.append(Registration()) }
+        let wanted = what == CURL_POLL_REMOVE ? 0 : UInt8(truncatingIfNeeded: what & (CURL_POLL_IN | CURL_POLL_OUT))
+        registrations[index].wanted = wanted
+        if wanted == 0 { registrations[index].unwantedSince = lastWait }
+        let registered = registrations[index].registered
+        if wanted == 0 || registered == wanted { return }
+        var event = epoll_event()
+        event.data.fd = socket
+        if wanted & UInt8(CURL_POLL_IN) != 0 { event.events |= EPOLLIN.rawValue }
+        if wanted & UInt8(CURL_POLL_OUT) != 0 { event.events |= EPOLLOUT.rawValue }
+        guard control(descriptor, registered == 0 ? EPOLL_CTL_ADD : EPOLL_CTL_MOD, socket, &event) == 0 else {
+            return unwatched.append((socket, errno))
+        }
+        registrations[index].registered = wanted
+    }
+
+    private func setTimer(_ milliseconds: Int) {
+        timerDeadline = milliseconds < 0 ? .max : now + Int64(milliseconds) * 1_000_000
+    }
+}
+#endif

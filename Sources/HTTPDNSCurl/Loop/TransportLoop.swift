@@ -1,0 +1,492 @@
+internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// The loop: the one owner of a multi handle. It lives, with all that it holds, on its own thread only.
+///
+/// A turn: take jobs, let libcurl act, collect finished transfers, end those whose deadline has passed, hand over what
+/// arrived, sleep.
+final class TransportLoop {
+    /// How many easy handles are kept for later transfers; one costs 5 KiB.
+    private static let maximumSpareHandles = 256
+
+    /// libcurl must be set up once in a process before its first use.
+    private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
+
+    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for the next
+    /// turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the largest block that
+    /// was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB, for the whole process.
+    private static let keepsFreedMemory: Void = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
+        .deallocate()
+
+    let configuration: TransportConfiguration
+    let mailbox: LoopMailbox
+    let multi: UnsafeMutableRawPointer
+    /// For handles that have had nothing to do with TLS yet.
+    let noSessions = TLSSessions()
+    private(set) var driver: (any LoopDriver)?
+    private var jobs: [LoopJob] = []
+    var pins: PinTable
+    var deadlines = DeadlineHeap<EasyHandle>()
+    var spares: [EasyHandle] = []
+    private var touched: [EasyHandle] = []
+    /// Handles whose answer began while their stream had nothing to give.
+    private var answeredEarly: [EasyHandle] = []
+    private var resumptions: [ResponseState.Action] = []
+    /// Those of callers who need no thread of the runtime's.
+    private var ownResumptions: [ResponseState.Action] = []
+    /// Handles in libcurl's hands; it has only a pointer to them.
+    var active: [EasyHandle] = []
+    /// Races without a winner.
+    var races: [RaceRun] = []
+    /// Pins with transfers that wait for a stream.
+    var crowded: [Pin] = []
+    /// Endpoints that failed in this turn, see ``moveWaiters()``.
+    var failedKeys: Set<PinKey> = []
+    /// Races whose winner libcurl has just let through; their other attempts are taken out when it has returned.
+    var decidedRaces: [RaceRun] = []
+    /// What is remembered of endpoints to put the next request's in order.
+    var memory = EndpointMemory()
+    /// Which endpoints are connected to without a request; nil: none.
+    var probing: ProbeSchedule?
+    /// Requests that were sent once more and have no answer yet.
+    var hedgesRunning = 0
+    var routeProbe: RouteProbe
+    /// What lets libcurl look at its idle connections.
+    var sweeper: Sweeper?
+    /// When it is to look next; `Int64.max` when there is nothing to look at.
+    var sweepAt = Int64.max
+    var uncounted = UncountedConnections()
+    /// There with the first body that needs it.
+    private(set) lazy var decodingRoom = DecodingRoom()
+    /// Whether callers' tasks were run among the last jobs.
+    private var hasRunTasks = false
+    private(set) var isDraining = false
+    private var drainDeadline = Int64.max
+    /// Whether a connection may serve a second transfer. To libcurl's own limit 0 means that there is none.
+    var keepsConnections: Bool { configuration.maximumIdleConnections > 0 }
+    /// Whom the loop's connections believe, and as whom they come; read once.
+    let trust: Result<TrustMaterial, TransferFailure>
+    private let hasCertificate: Bool
+    /// Nanoseconds on the loop's clock, read each time that a wait is over: what libcurl's callbacks note then must not be
+    /// dated back to before the wait.
+    private(set) var now: Int64
+
+    /// Runs a loop until it is asked to end.
+    /// - Throws: ``TransferFailure`` when it could not begin.
+    static func run(
+        _ configuration: TransportConfiguration,
+        mailbox: LoopMailbox,
+        waker: Waker
+    ) throws(TransferFailure) {
+        guard isCurlReady, let multi = curl_multi_init() else {
+            throw TransferFailure(code: .transport, phase: .queue, message: "libcurl could not be set up")
+        }
+        let loop = TransportLoop(configuration, mailbox: mailbox, multi: multi)
+        do {
+            try loop.attach(waker)
+        } catch {
+            curl_multi_cleanup(multi)
+            throw error
+        }
+        _ = keepsFreedMemory
+        loop.run()
+        loop.end()
+    }
+
+    private init(_ configuration: TransportConfiguration, mailbox: LoopMailbox, multi: UnsafeMutableRawPointer) {
+        self.configuration = configuration
+        self.mailbox = mailbox
+        self.multi = multi
+        pins = PinTable(
+            maximumPins: configuration.maximumIdleConnections,
+            maximumAge: configuration.maximumAge
+        )
+        routeProbe = RouteProbe(configuration.hasRoute)
+        probing = configuration.activeProbing.map { ProbeSchedule($0) }
+        trust = Result { () throws(TransferFailure) in
+            if let material = configuration.trustMaterial { return material }
+            return try TrustMaterial(configuration.trust)
+        }
+        hasCertificate = configuration.trust.clientCertificate != nil
+        now = TransportLoop.clock()
+    }
+
+    private static func clock() -> Int64 { SystemTimeSource().now().nanoseconds }
+
+    private func readClock() -> Int64 {
+        now = TransportLoop.clock()
+        return now
+    }
+
+    private func attach(_ waker: Waker) throws(TransferFailure) {
+        let clock = { [unowned self] in readClock() }
+        var room = IdleRoom(maximumIdle: configuration.maximumIdleConnections)
+        room.keep(besides: 0, in: multi)
+        _ = ccurl_multi_set_long(multi, CURLMOPT_MAX_CONCURRENT_STREAMS, configuration.maximumStreams)
+        switch configuration.driver {
+        #if os(Linux)
+        case .epoll:
+            driver = try EpollDriver(
+                multi: multi,
+                waker: waker,
+                room: room,
+                clock: clock,
+                control: configuration.epollControl
+            )
+        #endif
+        case .poll: driver = PollDriver(multi: multi, waker: waker, room: room, clock: clock)
+        }
+    }
+
+    private func run() {
+        while let driver {
+            takeJobs()
+            // Tasks on this thread have just asked for more, as a rule for their next transfer.
+            if hasRunTasks { takeJobs() }
+            resumeAnsweredEarly()
+            driver.act(now: now)
+            collectFinished()
+            expire()
+            uncounted.count(at: now)
+            sweepIfDue()
+            probeIfDue()
+            deliverTouched()
+            resumeCallers()
+            admitWaiting()
+            if isDraining, active.isEmpty || now >= drainDeadline { return }
+            if endUnwatched() { continue }
+            let isIdle = mailbox.fallAsleep() && answeredEarly.isEmpty
+            driver.wait(timeout: isIdle ? timeUntilNextDeadline : 0, now: now)
+            mailbox.wakeUp()
+            // What a socket brought goes to its caller before new work is begun.
+            collectFinished()
+            deliverTouched()
+            resumeCallers()
+        }
+    }
+
+    /// Ends the transfers whose sockets the kernel does not watch. Nothing would wake the loop for them.
+    /// - Returns: Whether there were any.
+    private func endUnwatched() -> Bool {
+        guard let unwatched = driver?.takeUnwatched(), !unwatched.isEmpty else { return false }
+        for (descriptor, error) in unwatched {
+            guard let connection = pins.connection(descriptor) else { continue }
+            for handle in active where handle.connection === connection {
+                var failure = TransferFailure.notWatched(error)
+                failure.phase = handle.phaseOfFailure
+                finish(handle, .failure(completed(failure, handle)))
+            }
+        }
+        return true
+    }
+
+    private func end() {
+        while let handle = active.last {
+            finish(
+                handle,
+                .failure(failure(.shutDown, .total, "the transport was shut down during the transfer", handle))
+            )
+        }
+        deliverTouched()
+        resumeCallers()
+        driver?.detach()
+        spares.removeAll()
+        sweeper?.stop(multi)
+        curl_multi_cleanup(multi)
+        pins.closeAll()
+        driver = nil
+    }
+
+    private var timeUntilNextDeadline: Int64? {
+        let first = min(
+            deadlines.first?.heapKey ?? .max,
+            sweepAt,
+            uncounted.nextAt,
+            isDraining ? .max : probing?.nextAt ?? .max,
+            isDraining ? drainDeadline : .max
+        )
+        return first == .max ? nil : max(0, first - now)
+    }
+
+    // MARK: jobs
+
+    private func takeJobs() {
+        hasRunTasks = false
+        mailbox.takeJobs(into: &jobs)
+        for job in jobs {
+            switch job {
+            case .start(let transfer):
+                start(transfer)
+            case .cancel(let transfer):
+                if let handle = transfer.handle {
+                    finish(handle, .failure(CancellationError()))
+                } else if let run = transfer.race {
+                    end(run, .failure(CancellationError()))
+                }
+            case .resumeReading(let transfer):
+                if let handle = transfer.handle { resumeReading(handle) }
+            case .resumeSending(let transfer):
+                if let handle = transfer.handle { resumeSending(handle) }
+            case .retire(let host):
+                retireConnections(of: host)
+            case .run(let job, let executor):
+                executor.run(job)
+                hasRunTasks = true
+            case .drain(let deadline):
+                isDraining = true
+                endProbes()
+                drainDeadline = min(drainDeadline, deadline?.nanoseconds ?? .max)
+            }
+        }
+        jobs.removeAll(keepingCapacity: true)
+        if hasRunTasks { _ = readClock() }
+    }
+
+    private func start(_ transfer: Transfer) {
+        if transfer.isCancelled { return resumeLater(transfer.deliver(end: .failure(CancellationError()))) }
+        if let failure = transfer.limits.failure(at: now) {
+            // A kept connection would take the request in the same turn in which the deadline is looked at.
+            return resumeLater(transfer.deliver(end: .failure(failure)))
+        }
+        let endpoints = transfer.request.endpoints
+        if endpoints.count > 1 {
+            startRace(transfer)
+        } else if let endpoint = endpoints.first {
+            begin(transfer, at: endpoint, nil, index: -1)
+        }
+    }
+
+    /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
+    func begin(_ transfer: Transfer, at endpoint: Endpoint, _ run: RaceRun?, index: Int) {
+        guard let handle = spares.popLast() ?? EasyHandle(loop: self) else {
+            let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
+            if let run { return end(run, .failure(failure)) }
+            return resumeLater(transfer.deliver(end: .failure(failure)))
+        }
+        let pin = pins.acquire(PinKey(of: transfer, endpoint, hasCertificate: hasCertificate), at: now)
+        let removals = pins.takeRemovals()
+        handle.startedAt = now
+        handle.dialedAt = now
+        handle.activeAt = now
+        if let run {
+            handle.raceIndex = index
+            handle.delayedUntil = now + configuration.attemptDelay.wholeNanoseconds
+            run.handles[index] = handle
+        } else {
+            transfer.handle = handle
+        }
+        handle.activeIndex = active.count
+        active.append(handle)
+        do {
+            try handle.prepare(transfer, pin: pin, removals: removals)
+        } catch {
+            pins.restoreRemovals(removals)
+            return finish(handle, .failure(error), isAdded: false)
+        }
+        let code = add(handle, removals: removals)
+        guard code == CURLM_OK else {
+            pins.restoreRemovals(removals)
+            let text = String(cString: curl_multi_strerror(code))
+            return finish(handle, .failure(failure(.transport, .queue, text, handle)), isAdded: false)
+        }
+        let deadline = PhaseBound.next(for: handle, transfer.limits).deadline
+        if deadline < .max { deadlines.insert(handle, at: deadline) }
+    }
+
+    private func resumeReading(_ handle: EasyHandle) {
+        guard handle.isReadingPaused else { return }
+        handle.isReadingPaused = false
+        handle.unreadBytes = 0
+        unpause(handle)
+    }
+
+    private func resumeSending(_ handle: EasyHandle) {
+        guard handle.isSendingPaused else { return }
+        handle.isSendingPaused = false
+        unpause(handle)
+    }
+
+    /// After an error status libcurl gives the rest of the request up, but it never ends a transfer whose sending is
+    /// paused (7.88.1). Whoever is to send on is asked again, and pauses again.
+    private func resumeAnsweredEarly() {
+        while let handle = answeredEarly.popLast() { resumeSending(handle) }
+    }
+
+    func noteEarlyAnswer(_ handle: EasyHandle) {
+        answeredEarly.append(handle)
+    }
+
+    /// curl_easy_pause sets both directions at once, and may call back before it returns.
+    private func unpause(_ handle: EasyHandle) {
+        handle.activeAt = now
+        deadlineMayBeEarlier(for: handle)
+        var directions: Int32 = 0
+        if handle.isReadingPaused { directions |= CURLPAUSE_RECV }
+        if handle.isSendingPaused { directions |= CURLPAUSE_SEND }
+        handle.isTakingKept = !handle.isReadingPaused
+        let code = curl_easy_pause(handle.curl, directions)
+        handle.isTakingKept = false
+        // What libcurl had kept back is delivered in there, and when that fails libcurl lets the transfer lie.
+        if handle.hasFailed || code == CURLE_WRITE_ERROR || code == CURLE_OUT_OF_MEMORY {
+            finish(handle, result(of: handle, code))
+        }
+    }
+
+    // MARK: results
+
+    func collectFinished() {
+        stopLosers()
+        var code = CURLE_OK
+        while let curl = ccurl_next_finished(multi, &code) {
+            var pointer: UnsafeMutableRawPointer?
+            _ = ccurl_get_pointer(curl, CURLINFO_PRIVATE, &pointer)
+            guard let pointer else {
+                sweeper?.stop(multi)
+                continue
+            }
+            let handle = Unmanaged<EasyHandle>.fromOpaque(pointer).takeUnretainedValue()
+            if code != CURLE_OK || !handle.isHeadComplete, beginAgain(handle, after: code) { continue }
+            finish(handle, result(of: handle, code))
+        }
+        moveWaiters()
+    }
+
+    func result(of handle: EasyHandle, _ code: CURLcode) -> Result<TransferSummary, any Error> {
+        if handle.hasFailed, let failure = handle.failure { return .failure(completed(failure, handle)) }
+        guard code == CURLE_OK || handle.isWholeResponse(endedBy: code) else {
+            return .failure(withTrail(handle.failure(for: code, elapsed: elapsed(handle)), handle))
+        }
+        guard handle.isHeadComplete else {
+            // Not CURLE_GOT_NOTHING when another request of the connection is just being repeated (7.88.1: `bits.retry`).
+            if handle.stream != nil {
+                let failure = handle.failure(for: CURLE_GOT_NOTHING, elapsed: elapsed(handle))
+                return .failure(withTrail(failure, handle))
+            }
+            return .failure(failure(.protocolViolation, .firstByte, "the answer has no complete head", handle))
+        }
+        if let failure = handle.cutShort { return .failure(completed(failure, handle)) }
+        return .success(handle.summary)
+    }
+
+    /// Takes a handle out of libcurl and hands the end of its transfer over.
+    func finish(
+        _ handle: EasyHandle,
+        _ result: Result<TransferSummary, any Error>,
+        isAdded: Bool = true
+    ) {
+        if let run = handle.transfer?.race, run.race.winner != handle.raceIndex {
+            return attemptEnded(handle, of: run, result, isAdded: isAdded)
+        }
+        if handle.raceIndex < 0, case .failure(let error) = result { noteFailure(of: handle, error) }
+        if case .success = result { handle.isSuccess = true }
+        deliver(handle, end: result)
+        if let transfer = handle.transfer { noteHedgesOver(transfer) }
+        handle.transfer?.race = nil
+        takeOut(handle, isAdded: isAdded)
+    }
+
+    /// Takes a handle out of libcurl, and leaves nothing of its transfer behind.
+    func takeOut(_ handle: EasyHandle, isAdded: Bool = true) {
+        // libcurl closes the connection of a transfer that is removed while it says that it only connects.
+        if handle.onlyConnects { handle.set(CURLOPT_CONNECT_ONLY, 0) }
+        if handle.waitsForStream {
+            handle.pin?.streams.remove(handle)
+        } else if isAdded {
+            curl_multi_remove_handle(multi, handle.curl)
+        }
+        handle.noteDecided()
+        if handle.hasOpenedConnection, let connection = handle.connection { forgetIfClosed(connection) }
+        deadlines.remove(handle)
+        if handle.transfer?.handle === handle { handle.transfer?.handle = nil }
+        if let pin = handle.pin { shut(pins.release(pin)) }
+        // Asked first, because a target is large and nearly no transfer has one.
+        if handle.transfer?.isProbe == true, let target = handle.probe { probing?.ended(target) }
+        removeFromActive(handle)
+        let isSpare = !handle.spoilsNext && spares.count < TransportLoop.maximumSpareHandles
+        handle.reset()
+        if isSpare { spares.append(handle) }
+    }
+
+    private func removeFromActive(_ handle: EasyHandle) {
+        let last = active.removeLast()
+        if last !== handle {
+            active[handle.activeIndex] = last
+            last.activeIndex = handle.activeIndex
+        }
+        handle.activeIndex = -1
+    }
+
+    /// A result comes from one handle: what another has for the transfer is not delivered.
+    private func deliver(_ handle: EasyHandle, end: Result<TransferSummary, any Error>?) {
+        guard let transfer = handle.transfer, transfer.handle === handle else { return }
+        var head: RawHead?
+        if handle.isHeadComplete, !handle.isHeadDelivered, let endpoint = handle.pin?.key.endpoint {
+            head = RawHead(
+                bytes: handle.head,
+                endpoint: endpoint,
+                failedAttempts: transfer.race?.trail ?? [],
+                reusedConnection: handle.long(CURLINFO_NUM_CONNECTS) == 0,
+                hedges: transfer.hedges,
+                timings: handle.timings(isComplete: end != nil)
+            )
+            if configuration.keepsPeerCertificates {
+                head?.peerCertificates = handle.connection?.chain ?? []
+            }
+            handle.isHeadDelivered = true
+            handle.noteVersionOfHead()
+            if configuration.ejection != nil { noteStatus(handle) }
+        }
+        let (chunks, chunk) = (handle.chunks, handle.chunk)
+        handle.chunks = []
+        handle.chunk = []
+        handle.unreadBytes += handle.pendingBytes
+        handle.pendingBytes = 0
+        resumeLater(transfer.deliver(head: head, chunks: chunks, lastChunk: chunk, end: end))
+    }
+
+    /// Callers are resumed together at the end of a turn.
+    func resumeLater(_ action: ResponseState.Action) {
+        switch action.place {
+        case .ofItsOwn: ownResumptions.append(action)
+        case .anyThread:
+            if case .none = action { return }
+            resumptions.append(action)
+        }
+    }
+
+    /// Several are resumed by a task. Each resumption may wake a worker thread of the runtime's, which runs dry before the next one comes:
+    /// from here that was a switch of threads, there and back, for every two requests. The task's priority lets it pass what else the
+    /// workers have to do.
+    private func resumeCallers() {
+        for action in ownResumptions { action.run() }
+        ownResumptions.removeAll(keepingCapacity: true)
+        guard resumptions.count > 1 else {
+            for action in resumptions { action.run() }
+            return resumptions.removeAll(keepingCapacity: true)
+        }
+        let batch = resumptions
+        resumptions = []
+        resumptions.reserveCapacity(batch.count)
+        Task(priority: .high) { for action in batch { action.run() } }
+    }
+
+    /// Something arrived for a transfer; it is handed over when libcurl has returned.
+    func touch(_ handle: EasyHandle) {
+        guard !handle.isTouched else { return }
+        handle.isTouched = true
+        touched.append(handle)
+    }
+
+    private func deliverTouched() {
+        for handle in touched where handle.isTouched {
+            handle.isTouched = false
+            if handle.isAnsweredWhole {
+                finish(handle, result(of: handle, CURLE_OK))
+            } else {
+                if handle.mayHaveMissedEnd { lookSoon(at: handle) }
+                deliver(handle, end: nil)
+            }
+        }
+        touched.removeAll(keepingCapacity: true)
+    }
+}

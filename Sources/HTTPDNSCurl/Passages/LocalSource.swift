@@ -1,0 +1,97 @@
+internal import CHTTPDNSCurl
+public import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Where on this machine connections begin.
+public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
+    /// A network interface, such as `eth0` (CURLOPT_INTERFACE with `if!`).
+    case interface(String)
+    /// An address of this machine. Endpoints of the other family cannot be reached from it.
+    case address(IPAddress)
+
+    /// The interface's name, or the address.
+    public var description: String {
+        switch self {
+        case .interface(let name): name
+        case .address(let address): address.description
+        }
+    }
+}
+
+extension EasyHandle {
+    /// Binds a new socket to the address that its transfer asks for. libcurl's own option would look the address up like a name.
+    /// - Returns: Whether the socket can be used.
+    func bind(_ descriptor: Int32, family: Int32) -> Bool {
+        guard case .address(let address) = pin?.key.passage?.source, family == AF_INET || family == AF_INET6 else {
+            return true
+        }
+        guard (family == AF_INET) == (address.family == .v4) else {
+            // The other endpoints may do.
+            socketError = EAFNOSUPPORT
+            failure = TransferFailure(
+                code: .connectFailed,
+                phase: .connect,
+                message: "the endpoint is of another family than the local address \(address)"
+            )
+            return false
+        }
+        let number = bindSocket(descriptor, to: address)
+        guard number != 0 else { return true }
+        socketError = number
+        failure = EasyHandle.unusable(.address(address), systemErrorText(number))
+        return false
+    }
+
+    static func unusable(_ source: LocalSource, _ reason: String) -> TransferFailure {
+        let what =
+            switch source {
+            case .interface(let name): "the network interface \(name.escaped(limit: 40))"
+            case .address(let address): "the local address \(address)"
+            }
+        return TransferFailure(
+            code: .localSourceUnusable,
+            phase: .connect,
+            message: "\(what) cannot be used: \(reason)"
+        )
+    }
+}
+
+/// - Returns: The system's error number; 0 when it is bound.
+private func bindSocket(_ descriptor: Int32, to address: IPAddress) -> Int32 {
+    // Without this the kernel would take a port right now, and one address has only so many.
+    #if os(Linux)
+    var one: Int32 = 1
+    setsockopt(descriptor, Int32(IPPROTO_IP), IP_BIND_ADDRESS_NO_PORT, &one, socklen_t(MemoryLayout<Int32>.size))
+    #endif
+    let text = address.description
+    func bound<Address>(_ socketAddress: inout Address) -> Int32 {
+        withUnsafePointer(to: &socketAddress) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                #if canImport(Glibc)
+                Glibc.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+                #elseif canImport(Musl)
+                Musl.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+                #else
+                Darwin.bind(descriptor, $0, socklen_t(MemoryLayout<Address>.size))
+                #endif
+            }
+        }
+    }
+    if address.family == .v4 {
+        var socketAddress = sockaddr_in()
+        socketAddress.sin_family = sa_family_t(AF_INET)
+        guard inet_pton(AF_INET, text, &socketAddress.sin_addr) == 1 else { return EINVAL }
+        return bound(&socketAddress) == 0 ? 0 : errno
+    }
+    var socketAddress = sockaddr_in6()
+    socketAddress.sin6_family = sa_family_t(AF_INET6)
+    guard inet_pton(AF_INET6, text, &socketAddress.sin6_addr) == 1 else { return EINVAL }
+    return bound(&socketAddress) == 0 ? 0 : errno
+}

@@ -1,0 +1,100 @@
+internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// What the machine has a way to over IPv6, looked at again at most every ten seconds: routes come and go.
+package struct RouteProbe {
+    private static let life: Int64 = 10_000_000_000
+    /// How many addresses are asked about in that time on a machine without a route to the Internet; a question takes some
+    /// microseconds of the loop.
+    static let maximumAnswers = 256
+    /// 2001:4860:4860::8888, for any address of the Internet.
+    private static let internet = IPAddress(family: .v6, high: 0x2001_4860_4860_0000, low: 0x8888)
+
+    private let look: @Sendable (IPAddress) -> Bool
+    private var hasInternet = false
+    /// What is known besides, where there is no route to the Internet.
+    private var answers: [IPAddress: Bool] = [:]
+    private var goodUntil = Int64.min
+
+    init(_ look: @escaping @Sendable (IPAddress) -> Bool) { self.look = look }
+
+    /// Whether there is a route to the Internet.
+    mutating func hasIPv6(at now: Int64) -> Bool {
+        if now >= goodUntil {
+            hasInternet = look(RouteProbe.internet)
+            answers.removeAll(keepingCapacity: true)
+            goodUntil = now + RouteProbe.life
+        }
+        return hasInternet
+    }
+
+    /// Whether there is a route to an address. Without one to the Internet there may be one to a neighbour with a global address,
+    /// or into another network; of local addresses (`fc00::/7`, `fe80::/10`) and this machine's it is not asked.
+    mutating func hasRoute(to address: IPAddress, at now: Int64) -> Bool {
+        guard !hasIPv6(at: now), address.isInGlobalIPv6Block else { return true }
+        if let known = answers[address] { return known }
+        guard answers.count < RouteProbe.maximumAnswers else { return false }
+        let answer = look(address)
+        answers[address] = answer
+        return answer
+    }
+
+    /// Whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an address
+    /// that is neither loopback nor link-local.
+    package static func systemHasIPv6() -> Bool { systemHasRoute(to: internet) || hasIPv6Address() }
+
+    private static func hasIPv6Address() -> Bool {
+        var list: UnsafeMutablePointer<ifaddrs>?
+        guard getifaddrs(&list) == 0 else { return false }
+        defer { freeifaddrs(list) }
+        var next = list
+        while let entry = next {
+            next = entry.pointee.ifa_next
+            guard let address = UnsafeRawPointer(entry.pointee.ifa_addr),
+                address.loadUnaligned(as: sockaddr.self).sa_family == sa_family_t(AF_INET6)
+            else { continue }
+            let bytes = withUnsafeBytes(of: address.loadUnaligned(as: sockaddr_in6.self).sin6_addr) { Array($0) }
+            let isLinkLocal = bytes[0] == 0xfe && bytes[1] & 0xc0 == 0x80
+            if !isLinkLocal, bytes != Array(repeating: 0, count: 15) + [1] { return true }
+        }
+        return false
+    }
+
+    /// Whether the kernel knows a route to an IPv6 address. Connecting a datagram socket asks it that and sends nothing.
+    static func systemHasRoute(to address: IPAddress) -> Bool {
+        #if os(Linux)
+        let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
+        #else
+        let (descriptor, _) = openSocket(AF_INET6, SOCK_DGRAM, 0)
+        #endif
+        guard descriptor >= 0 else { return false }
+        defer { _ = closeSocket(descriptor) }
+        var target = sockaddr_in6()
+        target.sin6_family = sa_family_t(AF_INET6)
+        target.sin6_port = UInt16(443).bigEndian
+        withUnsafeMutableBytes(of: &target.sin6_addr) { octets in
+            octets.storeBytes(of: address.high.bigEndian, as: UInt64.self)
+            octets.storeBytes(of: address.low.bigEndian, toByteOffset: 8, as: UInt64.self)
+        }
+        return withUnsafePointer(to: &target) { pointer in
+            pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                connect(descriptor, $0, socklen_t(MemoryLayout<sockaddr_in6>.size)) == 0
+            }
+        }
+    }
+}
+
+extension IPAddress {
+    /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
+    fileprivate var isInGlobalIPv6Block: Bool {
+        family == .v6 && high >> 61 == 1
+    }
+}

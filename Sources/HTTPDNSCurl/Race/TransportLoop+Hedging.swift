@@ -1,0 +1,154 @@
+internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+// Requests that went out and have no answer: is their connection dead, and are they sent once more?
+extension TransportLoop {
+    /// At most so many transfers may have been sent once more at a time, as a share of all: when everything is slow, a second
+    /// sending of everything makes it slower.
+    private static let hedgeShare = 10
+    private static let leastHedges = 4
+    /// How often a request goes out at most, whatever becomes of its connections.
+    private static let maximumSendings = 4
+
+    /// A request goes out. Its connection is looked at while it has no response.
+    func watch(_ handle: EasyHandle) {
+        handle.sentAt = now
+        guard let transfer = handle.transfer else { return }
+        // A kept connection may lead nowhere: packets to a host that has gone are dropped without a word. One that was just made is
+        // alive, and may die under an upload.
+        let delay = handle.hasOpenedConnection ? deadPathLimit(of: transfer) : lookInterval(transfer)
+        handle.looksAt = moment(delay, after: now)
+        if let delay = transfer.hedgeAfter, transfer.hedges == 0 {
+            handle.hedgesAt = (time + delay).nanoseconds
+        }
+    }
+
+    /// The end of a stream follows the last bytes of its response in this time.
+    private static let streamEndDelay: Int64 = 100_000_000
+
+    func lookSoon(at handle: EasyHandle) {
+        handle.looksAt = now + TransportLoop.streamEndDelay
+        deadlineMayBeEarlier(for: handle)
+    }
+
+    /// The time has come to see why a request has no response, or why its response does not go on.
+    func look(at handle: EasyHandle) {
+        if handle.mayHaveMissedEnd { return finish(handle, result(of: handle, CURLE_OK)) }
+        if now >= handle.looksAt, !isCarried(by: handle) { return }
+        // Its connection may have been left meanwhile, and the transfer ended.
+        if handle.transfer != nil, handle.phase != .receiving, now >= handle.hedgesAt {
+            handle.hedgesAt = .max
+            let limit = max(TransportLoop.leastHedges, active.count / TransportLoop.hedgeShare)
+            if hedgesRunning < limit, let transfer = handle.transfer {
+                // Counted before: a sending that cannot begin may end the transfer, which gives back what it has counted.
+                countHedges(of: transfer, 1)
+                if !sendAgain(handle) { countHedges(of: transfer, -1) }
+            }
+        }
+        guard let limits = handle.transfer?.limits else { return }
+        deadlines.move(handle, to: PhaseBound.next(for: handle, limits).deadline)
+    }
+
+    // MARK: dead paths
+
+    /// Looks at the connection of a request. A slow server acknowledges what it gets; a host that has gone does not. After the first
+    /// retransmission in vain the connection is left, and a request that does no harm when it is sent twice goes out once more, on
+    /// another one. Once nothing was acknowledged for as long as connecting may take, the path is dead, and the transfer ends.
+    /// - Returns: Whether the handle still has its transfer.
+    private func isCarried(by handle: EasyHandle) -> Bool {
+        handle.looksAt = .max
+        guard let transfer = handle.transfer, let pin = handle.pin, let connection = handle.connection,
+            let state = sendingState(of: connection.descriptor)
+        else { return true }
+        connection.note(state, sentAt: handle.sentAt, at: now)
+        let since = connection.unansweredSince
+        guard since < .max else {
+            // Bytes may be under way at any time while a body is sent; else the kernel is the next to find out, by its probes.
+            let isSending = handle.phase == .sending || state.hasUnacknowledged
+            let delay = isSending ? lookInterval(transfer) : .seconds(EasyHandle.keepaliveSeconds)
+            handle.looksAt = moment(delay, after: now)
+            return true
+        }
+        let limit = deadPathLimit(of: transfer)
+        let end = moment(limit, after: since)
+        if state.retransmissions > 0 || now >= end {
+            leaveSilent(pin)
+            if transfer.mayBeSentTwice, handle.phase != .receiving, !handle.isSentElsewhere {
+                handle.isSentElsewhere = true
+                _ = sendAgain(handle)
+                guard handle.transfer === transfer else { return false }
+            }
+        }
+        guard now >= end, let limit else {
+            handle.looksAt = end
+            return true
+        }
+        noteUnanswered(handle)
+        let message =
+            "the path is dead: nothing that was sent was acknowledged for \(Int64(limit.inSeconds * 1_000)) ms"
+        finish(handle, .failure(failure(.connectionLost, handle.phaseOfFailure, message, handle)))
+        return false
+    }
+
+    /// The time in which a path must acknowledge something: as long as connecting could have taken, or the shorter bound of the
+    /// transport. A second at least, which the kernel may need for the first retransmission.
+    private func deadPathLimit(of transfer: Transfer) -> Duration? {
+        guard let connect = transfer.limits.connect else {
+            return configuration.unacknowledgedLimit.map { max($0, .seconds(1)) }
+        }
+        return max(min(connect, configuration.unacknowledgedLimit ?? connect), .seconds(1))
+    }
+
+    private func lookInterval(_ transfer: Transfer) -> Duration {
+        max(min(configuration.attemptDelay, deadPathLimit(of: transfer) ?? .seconds(1)), .milliseconds(10))
+    }
+
+    /// The moment when a time is over; `Int64.max` without one.
+    private func moment(_ duration: Duration?, after start: Int64) -> Int64 {
+        guard let duration else { return .max }
+        let (moment, overflow) = start.addingReportingOverflow(duration.wholeNanoseconds)
+        return overflow ? .max : moment
+    }
+
+    // MARK: sending once more
+
+    /// Sends a request once more, besides: to its next endpoint, or to the same one when there is none.
+    /// - Returns: Whether it goes out.
+    private func sendAgain(_ handle: EasyHandle) -> Bool {
+        guard let transfer = handle.transfer, let endpoint = handle.pin?.key.endpoint else { return false }
+        let run: RaceRun
+        if let own = transfer.race {
+            run = own
+        } else {
+            run = RaceRun(transfer, sentBy: handle, to: endpoint)
+            transfer.race = run
+            handle.raceIndex = 0
+        }
+        guard run.race.sendings < TransportLoop.maximumSendings else { return false }
+        if !run.race.hasMore { run.tryAgain(at: endpoint) }
+        let step = run.race.hedge(besides: handle.raceIndex)
+        rejoin(run)
+        follow(step, of: run)
+        return true
+    }
+
+    /// The kept connection of a request died without a byte of an answer, and another one is dialed. libcurl may call. When that
+    /// does not come through, the request's other endpoints are tried.
+    func noteRedial(_ handle: EasyHandle) {
+        if let run = handle.transfer?.race, let key = handle.pin?.key, run.race.redials(handle.raceIndex) {
+            rejoin(run)
+            let standing = mailbox.health.withLock { [time] in $0.standing(of: key.endpoint, for: key.host, at: time) }
+            // Another request has found out already that it does not come through.
+            let delay = standing == .healthy ? configuration.attemptDelay.wholeNanoseconds : 0
+            handle.delayedUntil = now + delay
+        }
+        deadlineMayBeEarlier(for: handle)
+    }
+
+    private func countHedges(of transfer: Transfer, _ more: Int) {
+        hedgesRunning += more
+        transfer.hedges += more
+    }
+
+    func noteHedgesOver(_ transfer: Transfer) { countHedges(of: transfer, -transfer.hedges) }
+}

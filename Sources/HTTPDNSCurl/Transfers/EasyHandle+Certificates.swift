@@ -1,0 +1,48 @@
+internal import CHTTPDNSCurl
+
+// What libcurl tells of the certificates that a server showed on the connection that this transfer made (CURLINFO_CERTINFO).
+extension EasyHandle {
+    /// The names that the server's own certificate is for: DNS names and addresses of its subjectAltName.
+    var certificateNames: [String] {
+        for line in certificateLines.first ?? [] where line.name == "X509v3 Subject Alternative Name" {
+            return line.value.split(separator: ",").compactMap { entry in
+                let parts = entry.split(separator: ":", maxSplits: 1)
+                return parts.count == 2 ? String(parts[1]) : nil
+            }
+        }
+        return []
+    }
+
+    /// The certificates in the order in which the server sent them, its own first.
+    var peerCertificates: [PeerCertificate] {
+        certificateLines.map { lines in
+            func value(_ name: String) -> String { lines.first { $0.name == name }.map { String($0.value) } ?? "" }
+            return PeerCertificate(
+                pem: value("Cert"),
+                subject: value("Subject"),
+                issuer: value("Issuer"),
+                expires: value("Expire date")
+            )
+        }
+    }
+
+    /// `Name:value` lines for each certificate.
+    private var certificateLines: [[(name: Substring, value: Substring)]] {
+        var certificates: UnsafeMutablePointer<curl_certinfo>?
+        guard ccurl_get_certificates(curl, CURLINFO_CERTINFO, &certificates) == CURLE_OK, let certificates else {
+            return []
+        }
+        return (0..<Int(certificates.pointee.num_of_certs)).map { index in
+            var lines: [(name: Substring, value: Substring)] = []
+            var node = certificates.pointee.certinfo[index]
+            while let line = node {
+                let text = String(cString: line.pointee.data)
+                if let colon = text.firstIndex(of: ":") {
+                    lines.append((text[..<colon], text[text.index(after: colon)...]))
+                }
+                node = line.pointee.next
+            }
+            return lines
+        }
+    }
+}

@@ -1,0 +1,245 @@
+internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension EasyHandle {
+    /// Phases as libcurl measured them; `connect` and `tls` are nil on a reused connection.
+    func timings(isComplete: Bool) -> TransferTimings {
+        var timings = TransferTimings()
+        let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
+        let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
+        if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
+        if long(CURLINFO_NUM_CONNECTS) > 0 {
+            let connect = microseconds(CURLINFO_CONNECT_TIME_T)
+            let tls = microseconds(CURLINFO_APPCONNECT_TIME_T)
+            if connect > 0 { timings.connect = .microseconds(connect) }
+            if tls > connect { timings.tls = .microseconds(tls - connect) }
+        }
+        if isComplete { timings.total = .microseconds(microseconds(CURLINFO_TOTAL_TIME_T)) }
+        if let race = transfer?.race, startedAt > race.startedAt {
+            let delay = Duration.nanoseconds(startedAt - race.startedAt)
+            timings.race = delay
+            timings.total = timings.total.map { $0 + delay }
+        }
+        return timings
+    }
+
+    var summary: TransferSummary {
+        TransferSummary(
+            bodyBytes: bodyBytes,
+            wireBytes: receivedBodyBytes,
+            timings: timings(isComplete: true)
+        )
+    }
+
+    /// The bytes of the body so far, as they were sent.
+    var receivedBodyBytes: Int { Int(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) }
+
+    /// Whether the response is whole by its head (RFC 9112 section 6.3, which counts the same over HTTP/2).
+    var isResponseWhole: Bool {
+        // While reading is paused libcurl may have bytes that it has counted and not handed over.
+        guard isHeadComplete, !isReadingPaused, let status, let transfer else { return false }
+        if transfer.request.method == .head || status == 204 || status == 304 { return true }
+        return declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
+    }
+
+    /// Whether a response over HTTP/2 is whole although libcurl ended its transfer with a code, which was about the rest of the
+    /// request (RFC 9113 section 8.1).
+    func isWholeResponse(endedBy code: CURLcode) -> Bool {
+        guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
+        switch code {
+        case CURLE_HTTP2_STREAM where errorBuffer[0] == 0:
+            // libcurl had seen the end of the stream, and was about to send (7.88.1: `cf_h2_send`, `close_handled`).
+            return true
+        case CURLE_HTTP2_STREAM, CURLE_HTTP2, CURLE_PARTIAL_FILE, CURLE_RECV_ERROR, CURLE_SEND_ERROR:
+            return isResponseWhole
+        default:
+            return false
+        }
+    }
+
+    /// What libcurl's code means here. Its own texts name the pin, so they are used only where they cannot.
+    func failure(for code: CURLcode, elapsed: Duration) -> TransferFailure {
+        var failure = describe(code)
+        failure.curlCode = Int32(code.rawValue)
+        failure.endpoint = pin?.key.endpoint
+        failure.proxy = pin?.key.passage?.proxy?.description
+        failure.elapsed = elapsed
+        failure.requestMayHaveBeenSent = mayHaveArrived
+        return failure
+    }
+
+    static func tooLong(_ limit: Int) -> TransferFailure {
+        TransferFailure(
+            code: .responseTooLarge,
+            phase: .body,
+            message: "the answer is longer than the \(limit) bytes allowed"
+        )
+    }
+
+    static let trailerViolation = TransferFailure(
+        code: .protocolViolation,
+        phase: .body,
+        message:
+            "the response has a chunk without a hexadecimal size, or a trailer that is no field (RFC 9112 section 7.1)"
+    )
+
+    static let streamRefused = "the server refused the HTTP/2 stream and did nothing of the request"
+
+    private func describe(_ code: CURLcode) -> TransferFailure {
+        if isHeadTooLong(code) {
+            return TransferFailure(
+                code: .protocolViolation,
+                phase: .firstByte,
+                message: "the answer's head is too long: libcurl takes lines of 100 KiB and 300 KiB in all"
+            )
+        }
+        func failure(_ code: TransferFailure.Code, _ phase: TransferFailure.Phase, _ message: String) -> TransferFailure
+        {
+            TransferFailure(code: code, phase: phase, message: message)
+        }
+        // libcurl has several codes for it, by what it tried next.
+        if mayHaveBeenSent, !mayHaveArrived { return failure(.connectionLost, .firstByte, EasyHandle.streamRefused) }
+        if let failure = passageFailure(code) { return failure }
+        switch code {
+        case CURLE_COULDNT_CONNECT:
+            if socketError != 0 {
+                return failure(.connectFailed, .connect, "no socket: \(systemErrorText(socketError))")
+            }
+            let number = long(CURLINFO_OS_ERRNO)
+            return failure(.connectFailed, .connect, number == 0 ? "connection failed" : systemErrorText(Int32(number)))
+        case CURLE_OPERATION_TIMEDOUT:
+            return failure(.timedOut, phaseOfFailure, "libcurl's own time limit passed")
+        case CURLE_COULDNT_RESOLVE_HOST, CURLE_COULDNT_RESOLVE_PROXY:
+            return failure(.lookupDenied, .connect, "libcurl was about to look up a name; look-ups are refused")
+        case CURLE_SSL_PINNEDPUBKEYNOTMATCH:
+            return failure(.certificateRefused, .tls, pinMessage)
+        case CURLE_SSL_CERTPROBLEM:
+            let text = curlText ?? "the client certificate cannot be used"
+            return (try? loop.trust.get())?.certificateFailure(curlText: text) ?? failure(.tlsFailed, .tls, text)
+        case CURLE_PEER_FAILED_VERIFICATION, CURLE_SSL_INVALIDCERTSTATUS, CURLE_SSL_ISSUER_ERROR:
+            return failure(.certificateRefused, .tls, certificateMessage)
+        case CURLE_SSL_CACERT_BADFILE:
+            return (try? loop.trust.get())?.authorityFailure
+                ?? failure(.trustRootsMissing, .tls, "the CA file is not PEM")
+        case CURLE_SSL_CONNECT_ERROR, CURLE_SSL_CIPHER, CURLE_SSL_ENGINE_NOTFOUND,
+            CURLE_USE_SSL_FAILED:
+            return failure(.tlsFailed, .tls, curlText ?? "the TLS handshake failed")
+        case CURLE_GOT_NOTHING,
+            CURLE_PARTIAL_FILE where !isHeadBegun:
+            let text = "the server closed the connection without an answer"
+            return failure(.connectionLost, .firstByte, text + adviceAfterReset)
+        case CURLE_PARTIAL_FILE:
+            return failure(.connectionLost, .body, "the connection ended before the whole body had arrived")
+        case CURLE_SEND_ERROR, CURLE_RECV_ERROR, CURLE_SEND_FAIL_REWIND:
+            // After a request went out libcurl may be on its way to send it again.
+            if phase == .connecting || phase == .securing, !mayHaveBeenSent {
+                return failure(.tlsFailed, .tls, "the connection broke during the TLS handshake")
+            }
+            // libcurl has no code of its own for a chunk without a size.
+            if code == CURLE_RECV_ERROR, let text = curlText, text.hasSuffix("in chunked-encoding") {
+                return failure(.protocolViolation, .body, text)
+            }
+            if let alert = tlsAlert { return failure(.tlsFailed, .tls, alert) }
+            return failure(
+                .connectionLost,
+                phaseOfFailure,
+                curlText.map { "the connection broke: \($0)" } ?? "the connection broke"
+            )
+        case CURLE_BAD_FUNCTION_ARGUMENT where isHeadComplete:
+            // libcurl's code for a trailer without a colon (7.88: `readwrite_data`).
+            return EasyHandle.trailerViolation
+        case CURLE_HTTP2_STREAM:
+            let text = curlText ?? "the server reset the HTTP/2 stream"
+            return failure(.connectionLost, phaseOfFailure, text + adviceAfterReset)
+        case CURLE_HTTP2 where mayHaveBeenSent && (!isHeadBegun || connection?.lastStream != nil):
+            // The session has no streams left, as a rule after a GOAWAY.
+            return failure(.connectionLost, phaseOfFailure, "the server ended the HTTP/2 connection")
+        case CURLE_BAD_CONTENT_ENCODING:
+            return failure(.undecodable, .body, curlText ?? "the answer's content coding cannot be taken off")
+        case CURLE_WRITE_ERROR:
+            // What is written to refuses nothing without saying why, so it was one of libcurl's decoders.
+            return failure(.undecodable, .body, EasyHandle.goesOn)
+        case CURLE_OUT_OF_MEMORY where isReadingPaused:
+            // libcurl's own bound for what it decodes from one read while the reader waits (7.88: DYN_PAUSE_BUFFER, 64 MiB).
+            if let limit = transfer?.limits.maximumResponseBytes, limit <= 64 << 20 { return EasyHandle.tooLong(limit) }
+            return failure(.undecodable, .body, "the answer grows by more than 64 MiB while its reader is busy")
+        case CURLE_HTTP2, CURLE_WEIRD_SERVER_REPLY, CURLE_UNSUPPORTED_PROTOCOL:
+            return failure(.protocolViolation, phaseOfFailure, curlText ?? "the answer breaks HTTP's rules")
+        case CURLE_URL_MALFORMAT:
+            return failure(.invalidRequest, .queue, "libcurl refused the URL")
+        default:
+            return failure(.transport, phaseOfFailure, String(cString: curl_easy_strerror(code)))
+        }
+    }
+
+    /// libcurl has no code for a head beyond its limits: a line says that memory ran out, the whole that reading failed.
+    private func isHeadTooLong(_ code: CURLcode) -> Bool {
+        guard mayHaveBeenSent, !isHeadComplete else { return false }
+        // CURLE_TOO_LARGE is its code from libcurl 8.6 on.
+        return code == CURLE_OUT_OF_MEMORY || code.rawValue == 100
+            || code == CURLE_RECV_ERROR && curlText?.hasPrefix("Too large response headers") == true
+    }
+
+    var phaseOfFailure: TransferFailure.Phase {
+        switch phase {
+        case .connecting: .connect
+        case .securing: .tls
+        case .sending: .send
+        case .awaitingHead: .firstByte
+        case .receiving: .body
+        }
+    }
+
+    /// libcurl's explanation, unless it names the pin.
+    var curlText: String? {
+        guard errorBuffer[0] != 0 else { return nil }
+        let text = String(cString: errorBuffer)
+        if let name = pin?.name, text.contains(name) { return nil }
+        if let pin, !pin.proxyName.isEmpty, text.contains(pin.proxyName) { return nil }
+        // It may repeat what the server sent.
+        return text.onOneLine(limit: Int(CURL_ERROR_SIZE))
+    }
+
+    /// The words in the error of a request with a body when the server may have answered it early (RFC 9113 section 8.1).
+    private var adviceAfterReset: String {
+        guard stream != nil, !isHeadBegun, transfer?.hasBytesToSend == true, CurlLibrary.losesResponseBeforeReset else {
+            return ""
+        }
+        return "; libcurl \(CurlLibrary.version) loses a response that the server sends together with a reset: "
+            + "send large bodies over HTTP/1.1, or use libcurl 8.1"
+    }
+
+    /// An alert with which the server ended TLS after the handshake; nil when the connection ended otherwise. With TLS 1.3 that is how a
+    /// server refuses the client's certificate: it sees the certificate only when the client's handshake is done (RFC 8446 section 4.4.2).
+    var tlsAlert: String? {
+        guard transfer?.request.isOverTLS == true, !isHeadBegun, let text = curlText,
+            text.lowercased().contains("alert")
+        else { return nil }
+        let own = (try? loop.trust.get())?.settings.clientCertificate != nil
+        let advice =
+            own ? "the client certificate was sent if the server asked for one" : "no client certificate is set"
+        return "the server refused the connection after the TLS handshake (\(advice)): \(text)"
+    }
+
+    private var pinMessage: String {
+        let host = transfer?.request.url.hostText ?? ""
+        let count = (try? loop.trust.get())?.settings.pins(for: host).count ?? 0
+        let found = serverKeyPin.map { "; the key that it has is \($0.escaped(limit: 80))" } ?? ""
+        return "the server's public key is none of the \(count) pinned for \(host)\(found)"
+    }
+
+    var certificateMessage: String {
+        let names = certificateNames
+        if let text = curlText,
+            text.contains("unable to get") || text.contains("self") || text.contains("expired")
+                || text.contains("not yet valid") || names.isEmpty
+        {
+            return text
+        }
+        guard !names.isEmpty else { return "the server's certificate was refused" }
+        // A certificate may hold any bytes.
+        let shown = names.prefix(3).map { $0.escaped(limit: 100) }.joined(separator: ", ")
+        return "certificate is for \(shown)\(names.count > 3 ? " and others" : "")"
+    }
+}

@@ -1,0 +1,296 @@
+internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
+internal import HTTPTypes
+
+extension EasyHandle {
+    /// Tells libcurl about a transfer.
+    ///
+    /// A plain GET after a plain GET sets only what differs; after anything else the handle was reset and starts anew.
+    /// - Throws: ``TransferFailure`` with code `invalidRequest` for bytes that must not reach the wire.
+    func prepare(_ transfer: Transfer, pin: Pin, removals: [String]) throws(TransferFailure) {
+        self.transfer = transfer
+        self.pin = pin
+        maximumBodyBytes = transfer.limits.maximumResponseBytes ?? .max
+        if transfer.request.withholdsCertificate {
+            // There is no way to take a certificate out of a handle again but to begin anew.
+            if configuredFor != nil { forgetOptions() }
+            needsReset = true
+        }
+        if !isConfigured { configure() }
+        let (scheme, versions) = (transfer.request.url.scheme, transfer.request.versions)
+        if configuredFor?.scheme != scheme || configuredFor?.versions != versions {
+            try configure(for: scheme, versions)
+        }
+        if scheme == .https { try setPins(for: transfer.request.url.hostText) }
+        let hasOwnConnection = scheme == .http && versions == .http2Only && CurlLibrary.limitsClearTextHTTP2
+        if hasOwnConnection {
+            needsReset = true
+            set(CURLOPT_FORBID_REUSE, 1)
+            set(CURLOPT_PIPEWAIT, 0)
+        }
+        if !transfer.request.decodes {
+            needsReset = true
+            set(CURLOPT_ACCEPT_ENCODING, nil)
+        }
+        if transfer.limits.mayConnectLongerThanLibcurl { liftConnectLimit() }
+        try setText(CURLOPT_URL, transfer.request.url.description, of: "URL")
+        try set(pin, removals: removals)
+        if transfer.hasBody || transfer.request.method != .get {
+            needsReset = true
+            try prepareMethod(transfer.request)
+        }
+        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared connection
+        // of HTTP/2 ended share the next one, too, at whichever endpoint that is.
+        let isLastSending =
+            transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
+            && pin.connections.multiplexedSince == .max
+        setConnectsFresh(hasOwnConnection || isLastSending)
+        headerList = try HeaderLines.list(
+            transfer.request.headerFields,
+            host: transfer.request.hostHeader,
+            hasBody: transfer.hasBody,
+            saysEmpty: transfer.request.saysEmpty
+        )
+        set(CURLOPT_HTTPHEADER, list: headerList)
+        if transfer.request.stopsBeforeSending, !transfer.request.keepsConnection {
+            // A connection that is kept proves nothing about the next one, and neither does a session.
+            needsReset = true
+            setConnectsFresh(true)
+            set(CURLOPT_SSL_SESSIONID_CACHE, 0)
+        }
+        try checkOptions()
+    }
+
+    /// - Throws: ``TransferFailure`` with code `transport` when libcurl refused an option.
+    private func checkOptions() throws(TransferFailure) {
+        do throws(TransferFailure) {
+            try options.check()
+        } catch {
+            // Those that are set once in a handle's life may be missing.
+            needsReset = true
+            throw error
+        }
+    }
+
+    /// libcurl's own limit for a connection with its handshake is 300 s, and 0 stands for that. This is its largest, 24 days.
+    private func liftConnectLimit() {
+        set(CURLOPT_CONNECTTIMEOUT_MS, Int(Int32.max))
+    }
+
+    /// What libcurl is told of a transfer's pin.
+    private func set(_ pin: Pin, removals: [String]) throws(TransferFailure) {
+        if transfer?.request.url.scheme == .https || pin.key.passage?.proxy?.keepsName == true { takeSessions(of: pin) }
+        set(CURLOPT_CONNECT_TO, list: pin.connectTo)
+        setResolveList(removals: removals, pin)
+        if let passage = pin.key.passage { try take(passage, pin) }
+    }
+
+    /// Gives a transfer that libcurl has ended another pin of the same key.
+    func move(to pin: Pin, removals: [String]) throws(TransferFailure) {
+        giveBackSessions()
+        freeRemovalList()
+        self.pin = pin
+        use(nil, isOpenedHere: false)
+        try set(pin, removals: removals)
+        try checkOptions()
+    }
+
+    /// What is the same for all transfers of a handle.
+    private func configure() {
+        let me = Unmanaged.passUnretained(self).toOpaque()
+        set(CURLOPT_PRIVATE, pointer: me)
+        useNoSessions()
+        set(CURLOPT_PATH_AS_IS, 1)
+        set(CURLOPT_NOSIGNAL, 1)
+        set(CURLOPT_QUICK_EXIT, 1)
+        set(CURLOPT_PROTOCOLS_STR, "http,https")
+        set(CURLOPT_PROXY, "")
+        // Unset, it is the environment's `no_proxy`, which would lead past a proxy of the settings.
+        set(CURLOPT_NOPROXY, "")
+        set(CURLOPT_FOLLOWLOCATION, 0)
+        configureDecoding()
+        set(CURLOPT_TCP_NODELAY, 1)
+        configureConnections()
+        options.note(ccurl_set_string(curl, CURLOPT_ERRORBUFFER, errorBuffer), CURLOPT_ERRORBUFFER)
+        // Entries leave libcurl's table only when the loop takes them out.
+        set(CURLOPT_DNS_CACHE_TIMEOUT, -1)
+        options.note(ccurl_set_resolver_start_function(curl, refuseLookup), CURLOPT_RESOLVER_START_FUNCTION)
+        set(CURLOPT_WRITEFUNCTION, function: receiveBodyCallback)
+        set(CURLOPT_WRITEDATA, pointer: me)
+        set(CURLOPT_HEADERFUNCTION, function: receiveHeaderCallback)
+        set(CURLOPT_HEADERDATA, pointer: me)
+        options.note(ccurl_set_prerequest_function(curl, approveCallback), CURLOPT_PREREQFUNCTION)
+        set(CURLOPT_PREREQDATA, pointer: me)
+        set(CURLOPT_DEBUGDATA, pointer: me)
+        options.note(ccurl_set_debug_function(curl, traceCallback), CURLOPT_DEBUGFUNCTION)
+        options.note(ccurl_set_open_socket_function(curl, openSocketCallback), CURLOPT_OPENSOCKETFUNCTION)
+        set(CURLOPT_OPENSOCKETDATA, pointer: me)
+        options.note(ccurl_set_close_socket_function(curl, closeSocketCallback), CURLOPT_CLOSESOCKETFUNCTION)
+        set(CURLOPT_CLOSESOCKETDATA, pointer: Unmanaged.passUnretained(loop).toOpaque())
+        isConfigured = true
+    }
+
+    private func configure(
+        for scheme: ParsedURL.Scheme,
+        _ versions: HTTPVersionChoice
+    ) throws(TransferFailure) {
+        if scheme == .https {
+            try loop.trust.get().apply(
+                to: curl,
+                withCertificate: transfer?.request.withholdsCertificate != true,
+                &options
+            )
+            options.note(ccurl_set_tls_context_function(curl, securingCallback), CURLOPT_SSL_CTX_FUNCTION)
+            set(CURLOPT_SSL_CTX_DATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+            // The names in a refused certificate are what its error must tell.
+            set(CURLOPT_CERTINFO, 1)
+        }
+        switch versions.kind {
+        case .automatic, .inherited:
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_2TLS)
+            // Many first requests to one server wait for the first connection, which will carry them all.
+            set(CURLOPT_PIPEWAIT, scheme == .https ? 1 : 0)
+        case .http1Only:
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1)
+            set(CURLOPT_PIPEWAIT, 0)
+        case .http10Only:
+            set(CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_0)
+            set(CURLOPT_PIPEWAIT, 0)
+        case .http2Only:
+            let isSecure = scheme == .https
+            set(CURLOPT_HTTP_VERSION, isSecure ? CURL_HTTP_VERSION_2TLS : CURL_HTTP_VERSION_2_PRIOR_KNOWLEDGE)
+            set(CURLOPT_PIPEWAIT, 1)
+        }
+        configuredFor = (scheme, versions)
+    }
+
+    /// Sets the public keys that the host's server may have.
+    private func setPins(for host: String) throws(TransferFailure) {
+        let trust = try loop.trust.get()
+        guard trust.settings.hasPins else { return }
+        set(CURLOPT_PINNEDPUBLICKEY, trust.pinText(for: host))
+    }
+
+    private func prepareMethod(_ request: TransferRequest) throws(TransferFailure) {
+        if request.hasBody {
+            // libcurl sends a body only with methods whose answers it expects a body of, and would wait for it.
+            guard request.method != .head else {
+                throw EasyHandle.refusal("a HEAD request with a body (RFC 9110 section 9.3.2 gives it no meaning)")
+            }
+            if request.versions == .http10Only, case .stream(length: nil, _) = request.body {
+                throw EasyHandle.refusal("a body of unknown length over HTTP/1.0, which knows no chunks")
+            }
+            set(CURLOPT_UPLOAD, 1)
+            set(CURLOPT_READFUNCTION, function: sendBodyCallback)
+            set(CURLOPT_READDATA, pointer: Unmanaged.passUnretained(self).toOpaque())
+            let length: Int64 =
+                switch request.body {
+                case .none: 0
+                case .bytes(let bytes): Int64(bytes.count)
+                case .stream(let length, _): length ?? -1
+                }
+            set(CURLOPT_INFILESIZE_LARGE, offset: length)
+            if request.method != .put { try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method") }
+        } else if request.method == .head {
+            set(CURLOPT_NOBODY, 1)
+        } else {
+            try setText(CURLOPT_CUSTOMREQUEST, request.method.rawValue, of: "method")
+        }
+    }
+
+    /// Sets what must not stay as the transfer before had it.
+    func setText(_ option: CURLoption, _ text: String, of part: String) throws(TransferFailure) {
+        guard ccurl_set_string(curl, option, text) == CURLE_OK else {
+            throw EasyHandle.refusal("a \(part) of \(text.utf8.count) bytes")
+        }
+    }
+
+    private static func refusal(_ what: String) -> TransferFailure {
+        TransferFailure(code: .invalidRequest, phase: .queue, message: "libcurl cannot send \(what)")
+    }
+}
+
+// MARK: callbacks
+
+/// Runs `body` with the handle behind a callback's pointer. The loop holds the handle for as long as libcurl does, so no
+/// reference is counted.
+private func withHandle<Result>(
+    _ pointer: UnsafeMutableRawPointer?,
+    otherwise: Result,
+    _ body: (EasyHandle) -> Result
+) -> Result {
+    guard let pointer else { return otherwise }
+    return Unmanaged<EasyHandle>.fromOpaque(pointer)._withUnsafeGuaranteedRef(body)
+}
+
+private let receiveBodyCallback: ccurl_data_function = { bytes, size, count, pointer in
+    withHandle(pointer, otherwise: 0) {
+        $0.receiveBody(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+}
+
+private let receiveHeaderCallback: ccurl_data_function = { bytes, size, count, pointer in
+    withHandle(pointer, otherwise: 0) {
+        $0.receiveHeaderLine(UnsafeRawBufferPointer(start: bytes, count: size * count))
+    }
+}
+
+private let sendBodyCallback: ccurl_data_function = { bytes, size, count, pointer in
+    withHandle(pointer, otherwise: Int(CURL_READFUNC_ABORT)) {
+        $0.sendBody(into: UnsafeMutableRawBufferPointer(start: bytes, count: size * count))
+    }
+}
+
+private let approveCallback: ccurl_prerequest_function = { pointer, peer, _, port, localPort in
+    guard let peer else { return Int32(CURL_PREREQFUNC_ABORT) }
+    return withHandle(pointer, otherwise: Int32(CURL_PREREQFUNC_ABORT)) {
+        $0.approve(peer: peer, port: port, localPort: localPort)
+            ? Int32(CURL_PREREQFUNC_OK) : Int32(CURL_PREREQFUNC_ABORT)
+    }
+}
+
+private let securingCallback: ccurl_tls_context_function = { _, context, pointer in
+    withHandle(pointer, otherwise: ()) { handle in
+        handle.beginSecuring()
+        let trust = try? handle.loop.trust.get()
+        if trust?.settings.writesKeyLog != true { KeyLog.prevent(on: context) }
+    }
+    return CURLE_OK
+}
+
+private let traceCallback: ccurl_debug_function = { _, kind, text, count, pointer in
+    if kind == CURLINFO_TEXT {
+        withHandle(pointer, otherwise: ()) { $0.trace(UnsafeRawBufferPointer(start: text, count: count)) }
+    }
+    return 0
+}
+
+/// Every look-up that a pin does not answer is refused: libcurl never resolves anything.
+let refuseLookup: ccurl_resolver_start_function = { _, _, _ in 1 }
+
+private let openSocketCallback: ccurl_open_socket_function = { pointer, _, address in
+    guard let address, withHandle(pointer, otherwise: false, { $0.mayOpenSocket() }) else { return -1 }
+    let (descriptor, error) = openSocket(
+        address.pointee.family,
+        address.pointee.socktype,
+        address.pointee.protocol
+    )
+    let isUsable = withHandle(pointer, otherwise: true) { handle in
+        handle.socketError = error
+        guard descriptor >= 0 else { return true }
+        guard handle.bind(descriptor, family: address.pointee.family) else { return false }
+        handle.socketOpened(descriptor)
+        handle.limitUnacknowledgedTime()
+        return true
+    }
+    guard isUsable else {
+        _ = closeSocket(descriptor)
+        return -1
+    }
+    return descriptor
+}
+
+private let closeSocketCallback: ccurl_close_socket_function = { pointer, descriptor in
+    if let pointer { Unmanaged<TransportLoop>.fromOpaque(pointer).takeUnretainedValue().connectionClosed(descriptor) }
+    return closeSocket(descriptor)
+}

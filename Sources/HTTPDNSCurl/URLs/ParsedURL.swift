@@ -1,0 +1,261 @@
+internal import CHTTPDNSCurl
+package import HTTPDNSPrimitives
+
+/// An absolute http or https URL in the one form in which libcurl gets it (CURLU): scheme and host in lower case, host as
+/// A-labels without a trailing dot, no user information, no default port, path as it is.
+package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
+    package enum Scheme: String, Hashable, Sendable {
+        case http, https
+        package var defaultPort: UInt16 { self == .http ? 80 : 443 }
+    }
+
+    package enum Host: Hashable, Sendable {
+        /// A name, lower-case A-labels, no trailing dot. Its rules are HTTPDNS's `HostName`'s to check.
+        case name(String)
+        case address(IPAddress)
+    }
+
+    package struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
+        CustomReflectable
+    {
+        package let user: String
+        package let password: String
+        package var description: String { "(redacted)" }
+        package var debugDescription: String { description }
+        package var customMirror: Mirror { Mirror(self, children: []) }
+    }
+
+    /// What a text had beside what is sent; most have neither.
+    private final class UnsentParts: Hashable, Sendable {
+        let fragment: String?
+        let credential: Credential?
+        let isAbsolute: Bool
+
+        init(fragment: String?, credential: Credential?, isAbsolute: Bool) {
+            self.fragment = fragment
+            self.credential = credential
+            self.isAbsolute = isAbsolute
+        }
+
+        static func == (left: UnsentParts, right: UnsentParts) -> Bool {
+            left.fragment == right.fragment && left.credential == right.credential
+                && left.isAbsolute == right.isAbsolute
+        }
+
+        func hash(into hasher: inout Hasher) {
+            hasher.combine(fragment)
+            hasher.combine(credential)
+            hasher.combine(isAbsolute)
+        }
+    }
+
+    package let scheme: Scheme
+    package let host: Host
+    /// The port, also when it is the scheme's default.
+    package let port: UInt16
+    /// The canonical text without fragment and user information.
+    package let description: String
+    /// How many bytes of `description` stand before the path.
+    private let targetStart: Int
+    private let unsent: UnsentParts?
+
+    /// Path and query as they go on the wire, never empty.
+    package var target: String { String(Substring(description.utf8.dropFirst(targetStart))) }
+    /// The part behind `#`; never sent.
+    package var fragment: String? { unsent?.fragment }
+    /// User and password, percent-decoded, when the text had them. They are not in `description`.
+    package var credential: Credential? { unsent?.credential }
+    /// Whether the host was written with a trailing dot, which is not sent: resolvers apply no search list to such a name.
+    package var isAbsolute: Bool { unsent?.isAbsolute ?? false }
+
+    /// Reads a URL.
+    ///
+    /// libcurl's own parser splits the text, so that the host which is resolved is the host which is dialled. What it
+    /// would guess or silently mend is refused before or after it: other schemes, `http:/one.test`, spaces and control
+    /// characters, a backslash before the path, number forms of addresses, zone identifiers, port 0.
+    ///
+    /// A text that is canonical and plain is split where it stands (``CanonicalURLScan``), with the same result.
+    package init(_ text: String) throws(URLFailure) {
+        if let url = ParsedURL(canonical: text) { self = url } else { self = try ParsedURL(byCurl: text) }
+    }
+
+    /// The URL of a text that is canonical and plain; nil for all others.
+    package init?(canonical text: String) {
+        var text = text
+        let parts = text.withUTF8 { bytes in
+            CanonicalURLScan(bytes).map { ($0, String(decoding: bytes[$0.host], as: UTF8.self)) }
+        }
+        guard let (scan, name) = parts else { return nil }
+        scheme = scan.scheme
+        host = .name(name)
+        port = scan.port
+        description = text
+        targetStart = scan.targetStart
+        unsent = nil
+    }
+
+    /// As ``init(_:)``, by libcurl's parser whatever the text.
+    package init(byCurl text: String) throws(URLFailure) {
+        let shape = try URLShape(of: text)
+        guard let handle = curl_url() else { throw URLFailure(.malformed, "out of memory") }
+        defer { curl_url_cleanup(handle) }
+        let code = curl_url_set(handle, CURLUPART_URL, text, UInt32(CURLU_PATH_AS_IS | CURLU_URLENCODE))
+        guard code == CURLUE_OK else { throw ParsedURL.failure(code) }
+
+        let (host, isAbsolute) = try ParsedURL.host(in: handle, of: text, shape: shape)
+        let port = try ParsedURL.port(in: handle, shape: shape)
+        let path = ParsedURL.part(CURLUPART_PATH, of: handle) ?? "/"
+        let query = shape.hasQuery ? ParsedURL.part(CURLUPART_QUERY, of: handle) : nil
+        let fragment = shape.hasFragment ? ParsedURL.part(CURLUPART_FRAGMENT, of: handle) : nil
+        var credential: Credential?
+        if shape.hasUserInformation {
+            credential = Credential(
+                user: try ParsedURL.decoded(CURLUPART_USER, of: handle),
+                password: try ParsedURL.decoded(CURLUPART_PASSWORD, of: handle)
+            )
+        }
+        self.init(
+            scheme: shape.scheme,
+            host: host,
+            port: port,
+            target: query.map { "\(path)?\($0)" } ?? path,
+            unsent: fragment == nil && credential == nil && !isAbsolute
+                ? nil : UnsentParts(fragment: fragment, credential: credential, isAbsolute: isAbsolute)
+        )
+    }
+
+    /// The URL with another host in the place of its own: an address form, or the identity of a `via` rule.
+    package init(_ url: ParsedURL, host: Host) {
+        self.init(scheme: url.scheme, host: host, port: url.port, target: url.target, unsent: url.unsent)
+    }
+
+    private init(scheme: Scheme, host: Host, port: UInt16, target: String, unsent: UnsentParts?) {
+        let hostText = ParsedURL.text(host)
+        var text = ""
+        text.reserveCapacity(16 + hostText.utf8.count + target.utf8.count)
+        text += scheme == .http ? "http://" : "https://"
+        text += hostText
+        if port != scheme.defaultPort {
+            text += ":"
+            text += String(port)
+        }
+        targetStart = text.utf8.count
+        text += target
+        description = text
+        self.scheme = scheme
+        self.host = host
+        self.port = port
+        self.unsent = unsent
+    }
+
+    /// Scheme, host, port and target follow from the text.
+    package static func == (left: ParsedURL, right: ParsedURL) -> Bool {
+        left.description == right.description && left.unsent == right.unsent
+    }
+
+    package func hash(into hasher: inout Hasher) {
+        hasher.combine(description)
+        hasher.combine(unsent)
+    }
+
+    /// The host as it stands in the URL: an IPv6 address has brackets.
+    package var hostText: String { ParsedURL.text(host) }
+
+    /// The Host field's value: the port is left out when it is the scheme's default (RFC 9110 section 7.2).
+    package var authority: String {
+        port == scheme.defaultPort ? hostText : "\(hostText):\(port)"
+    }
+
+    private static func text(_ host: Host) -> String {
+        switch host {
+        case .name(let name): name
+        case .address(let address): address.bracketed
+        }
+    }
+
+    private static func host(
+        in handle: OpaquePointer,
+        of url: String,
+        shape: URLShape
+    ) throws(URLFailure) -> (Host, isAbsolute: Bool) {
+        guard var text = part(CURLUPART_HOST, of: handle), !text.isEmpty else {
+            throw URLFailure(.missingHost, "the URL has no host")
+        }
+        if text.utf8.first == UInt8(ascii: "[") {
+            guard part(CURLUPART_ZONEID, of: handle) == nil,
+                let address = IPAddress(String(text.dropFirst().dropLast()))
+            else {
+                throw URLFailure(
+                    .addressForm,
+                    "\(shape.hostText(in: url).prefix(80)) is not an IPv6 address; zone identifiers are not allowed"
+                )
+            }
+            return (.address(address), false)
+        }
+        if text.utf8.contains(where: { $0 >= 0x80 }) {
+            guard let labels = InternationalName.aLabels(ofHostIn: handle) else {
+                throw URLFailure(.internationalName, "the host has no A-label form (RFC 5891)")
+            }
+            text = labels
+        } else if text.utf8.contains(where: { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= $0 }) {
+            text = text.lowercased()
+        }
+        let isAbsolute = text.utf8.last == UInt8(ascii: ".")
+        if isAbsolute {
+            text.removeLast()
+            guard !text.isEmpty, text.utf8.last != UInt8(ascii: ".") else {
+                throw URLFailure(.missingHost, "the host has an empty label")
+            }
+        }
+        if let address = IPAddress(text) {
+            // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters that see the text do not.
+            guard shape.hostText(in: url) == text else {
+                throw URLFailure(
+                    .addressForm,
+                    "\(shape.hostText(in: url)) is an unusual spelling of \(address); write the address in full"
+                )
+            }
+            return (.address(address), false)
+        }
+        return (.name(text), isAbsolute)
+    }
+
+    private static func port(in handle: OpaquePointer, shape: URLShape) throws(URLFailure) -> UInt16 {
+        guard shape.mayHavePort, let text = part(CURLUPART_PORT, of: handle) else { return shape.scheme.defaultPort }
+        guard let port = UInt16(text), port > 0 else {
+            throw URLFailure(.port, "port \(text) does not exist; ports are 1 to 65535")
+        }
+        return port
+    }
+
+    private static func part(_ part: CURLUPart, of handle: OpaquePointer, flags: UInt32 = 0) -> String? {
+        var text: UnsafeMutablePointer<CChar>?
+        guard curl_url_get(handle, part, &text, flags) == CURLUE_OK, let text else { return nil }
+        defer { curl_free(text) }
+        return String(cString: text)
+    }
+
+    /// A part of the user information, percent-decoded; libcurl decodes no control characters.
+    private static func decoded(_ part: CURLUPart, of handle: OpaquePointer) throws(URLFailure) -> String {
+        guard self.part(part, of: handle) != nil else { return "" }
+        guard let text = self.part(part, of: handle, flags: UInt32(CURLU_URLDECODE)) else {
+            throw URLFailure(.forbiddenByte, "the user information has a percent-encoded control character")
+        }
+        return text
+    }
+
+    static func failure(_ code: CURLUcode) -> URLFailure {
+        switch code {
+        case CURLUE_BAD_PORT_NUMBER:
+            URLFailure(.port, "the port is not a number from 1 to 65535")
+        case CURLUE_NO_HOST, CURLUE_BAD_HOSTNAME:
+            URLFailure(.missingHost, "the host is missing or has characters that no host name has")
+        case CURLUE_BAD_IPV6:
+            URLFailure(.addressForm, "the IPv6 address in brackets is malformed")
+        case CURLUE_UNSUPPORTED_SCHEME, CURLUE_BAD_SCHEME:
+            URLFailure(.unsupportedScheme, "only http and https URLs can be requested")
+        default:
+            URLFailure(.malformed, "the URL is malformed: \(String(cString: curl_url_strerror(code)))")
+        }
+    }
+}

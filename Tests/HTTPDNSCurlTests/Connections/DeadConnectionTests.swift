@@ -1,0 +1,342 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Kept connections that die under a request, in ways that TCP tells and in ways that it does not.
+@Suite("Dead connections", .timeLimit(.minutes(10)))
+struct DeadConnectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private struct Pair {
+        let old: RawServer
+        let good: RawServer
+        let transport: Transport
+
+        func request(
+            _ method: HTTPRequest.Method = .get,
+            both: Bool = true,
+            _ change: (inout TransferLimits) -> Void = { _ in }
+        ) throws -> TransferRequest {
+            var request = try TransportFixture.request(
+                "http://one.test:\(old.port)/",
+                at: old.address,
+                method: method,
+                body: method == .post ? .bytes([1]) : .none,
+                change
+            )
+            if both {
+                request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: good.port))
+            }
+            return request
+        }
+
+        @discardableResult
+        func fetch(_ request: TransferRequest) async throws -> TransferResponse {
+            let response = try await transport.execute(request)
+            for try await _ in response.body {}
+            return response
+        }
+
+        func failure(of request: TransferRequest) async throws -> TransferFailure {
+            try #require(await #expect(throws: TransferFailure.self) { try await fetch(request) })
+        }
+
+        var sentToOld: Int { old.connections.map(\.text).joined().components(of: " / HTTP/1.1") }
+        var sentToGood: Int { good.connections.map(\.text).joined().components(of: " / HTTP/1.1") }
+    }
+
+    /// - Parameter steps: What the old server does after its first answer.
+    private func pair(_ driver: Driver, delay: Duration = .milliseconds(250), _ steps: RawServer.Step...) throws -> Pair
+    {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = delay
+        // Else the kernel would find a dead connection too, after half a minute.
+        configuration.unacknowledgedLimit = nil
+        return Pair(
+            old: try RawServer(address: "127.0.0.2") { _ in [.readHead, .sendText(Self.ok)] + steps },
+            good: try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)])),
+            transport: Transport(configuration)
+        )
+    }
+
+    // MARK: it ends without an answer
+
+    @Test(
+        "a GET whose kept connection ends without a byte, and whose endpoint refuses by now, goes to the next one",
+        arguments: Driver.allCases
+    )
+    func refused(driver: Driver) async throws {
+        let (reached, end) = (Gate(), Gate())
+        let pair = try pair(driver, delay: .seconds(60), .readHead, .open(reached), .wait(end))
+        let request = try pair.request()
+        try await pair.fetch(request)
+        async let answer = pair.fetch(request)
+        await reached.passage()
+        try await pair.old.refuse()
+        end.open()
+        let response = try await answer
+        #expect(response.endpoint == request.endpoints[1])
+        #expect(response.failedAttempts.map(\.endpoint) == [request.endpoints[0]])
+        #expect(response.failedAttempts.first?.code == .connectFailed)
+        #expect(pair.sentToGood == 1)
+        #expect(pair.transport.endpointRecords.first { $0.endpoint == request.endpoints[0] }?.state == .cooling)
+        await pair.transport.shutdown()
+    }
+
+    @Test(
+        "the same when its endpoint is a black hole by now: after the delay, and not after a time-out",
+        arguments: Driver.allCases
+    )
+    func blackHoleBehind(driver: Driver) async throws {
+        let (reached, end) = (Gate(), Gate())
+        let pair = try pair(driver, .readHead, .open(reached), .wait(end))
+        let request = try pair.request { $0.connect = .seconds(60) }
+        try await pair.fetch(request)
+        async let answer = pair.fetch(request)
+        await reached.passage()
+        try await pair.old.swallow(.ofNewConnections)
+        end.open()
+        #expect(try await answer.endpoint == request.endpoints[1])
+        #expect(pair.sentToGood == 1)
+        await pair.transport.shutdown()
+    }
+
+    @Test(
+        "with nowhere else to go it fails as what it is: the endpoint refuses, and it may have been sent",
+        arguments: Driver.allCases
+    )
+    func refusedAlone(driver: Driver) async throws {
+        let (reached, end) = (Gate(), Gate())
+        let pair = try pair(driver, .readHead, .open(reached), .wait(end))
+        let request = try pair.request(both: false)
+        try await pair.fetch(request)
+        async let failing = pair.failure(of: request)
+        await reached.passage()
+        try await pair.old.refuse()
+        end.open()
+        let failure = try await failing
+        #expect(failure.code == .connectFailed && failure.requestMayHaveBeenSent)
+        await pair.transport.shutdown()
+    }
+
+    @Test(
+        "a POST stays at what it is: counted once, a typed error, and no other endpoint sees it",
+        arguments: Driver.allCases
+    )
+    func post(driver: Driver) async throws {
+        let pair = try pair(driver, .readHead, .read(1))
+        let request = try pair.request(.post)
+        try await pair.fetch(pair.request())
+        let failure = try await pair.failure(of: request)
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+        #expect(pair.old.connections.map(\.text).joined().components(of: "POST") == 1)
+        #expect(pair.old.connections.count == 1, "not even a connection is made to send it again")
+        #expect(pair.sentToGood == 0)
+        // Nothing is left of it in what libcurl sends the next ones with.
+        for next in [request, try pair.request(), request] {
+            #expect(try await pair.fetch(next).failedAttempts.isEmpty)
+            pair.transport.retireConnections()
+        }
+        await pair.transport.shutdown()
+    }
+
+    // MARK: it falls silent
+
+    @Test(
+        "row 128: a black hole under a warm connection: the next twenty GETs are answered, and only the first one waits",
+        arguments: Driver.allCases
+    )
+    func blackHole(driver: Driver) async throws {
+        let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
+        let request = try pair.request()
+        for _ in 0..<50 { try await pair.fetch(request) }
+        #expect(pair.sentToOld == 50)
+        try await pair.old.swallow(.all)
+        for number in 0..<20 {
+            let response = try await pair.fetch(request)
+            // No time limit of the first endpoint has passed: its end would be a failed attempt in the trail.
+            #expect(response.endpoint == request.endpoints[1] && response.failedAttempts.isEmpty)
+            #expect(response.reusedConnection == (number > 0), "\(number)")
+        }
+        #expect(pair.sentToGood == 20)
+        #expect(pair.transport.endpointRecords.first { $0.endpoint == request.endpoints[0] }?.state != .healthy)
+        await pair.transport.shutdown()
+    }
+
+    @Test("with one endpoint, of which only the connection is dead: a new connection to it", arguments: Driver.allCases)
+    func deadConnectionOnly(driver: Driver) async throws {
+        let reached = Gate()
+        let server = try RawServer(address: "127.0.0.2") { number in
+            number == 0
+                ? [.readHead, .sendText(Self.ok), .open(reached), .swallow, .hang]
+                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+        }
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        let fixture = TransportFixture(Transport(configuration))
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2")
+        try await fixture.fetch(request)
+        await reached.passage()
+        let (response, body) = try await fixture.fetch(request)
+        #expect(!response.reusedConnection && body == Array("ok".utf8))
+        #expect(server.connections.count == 2)
+        #expect(try await fixture.fetch(request).response.reusedConnection)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "a POST on it is sent once, and says so; its endpoint is left all the same",
+        arguments: Driver.allCases
+    )
+    func silentPost(driver: Driver) async throws {
+        let pair = try pair(driver, .repeatForever([.readHead, .sendText(Self.ok)]))
+        try await pair.fetch(pair.request())
+        try await pair.old.swallow(.all)
+        let post = try pair.request(.post) { $0.firstByte = .seconds(2) }
+        let failure = try await pair.failure(of: post)
+        #expect(failure.code == .timedOut && failure.requestMayHaveBeenSent)
+        #expect(pair.sentToGood == 0)
+        let response = try await pair.fetch(post)
+        #expect(response.endpoint == post.endpoints[1] && pair.sentToGood == 1)
+        await pair.transport.shutdown()
+    }
+
+    @Test("a server that is only slow keeps its request", arguments: Driver.allCases)
+    func slow(driver: Driver) async throws {
+        let (reached, answer) = (Gate(), Gate())
+        let pair = try pair(
+            driver,
+            delay: .milliseconds(250),
+            .readHead,
+            .open(reached),
+            .wait(answer),
+            .sendText(Self.ok)
+        )
+        let request = try pair.request()
+        try await pair.fetch(request)
+        async let response = pair.fetch(request)
+        await reached.passage()
+        // Several times the delay, for nothing to happen in.
+        try await Task.sleep(for: .seconds(1))
+        answer.open()
+        #expect(try await response.endpoint == request.endpoints[0])
+        #expect(pair.good.connections.isEmpty)
+        await pair.transport.shutdown()
+    }
+
+    // MARK: hedges
+
+    @Test(
+        "a hedge: without an answer in time a GET goes to the next endpoint too, and the first answer counts",
+        arguments: Driver.allCases
+    )
+    func hedge(driver: Driver) async throws {
+        let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
+        var request = try pair.request()
+        try await pair.fetch(request)
+        request.hedgeAfter = .milliseconds(30)
+        let response = try await pair.fetch(request)
+        #expect(response.endpoint == request.endpoints[1] && response.hedges == 1)
+        try await pair.old.awaitConnections { $0[0].isClosedByClient }
+        #expect(pair.sentToOld == 2 && pair.sentToGood == 1)
+        await pair.transport.shutdown()
+    }
+
+    @Test("the hedged request's own endpoint may still be the first to answer", arguments: Driver.allCases)
+    func hedgeLoses(driver: Driver) async throws {
+        let (hedged, answer) = (Gate(), Gate())
+        let pair = try pair(driver, delay: .seconds(60), .readHead, .wait(answer), .sendText(Self.ok))
+        let second = try RawServer(address: "127.0.0.3", .readHead, .open(hedged), .hang)
+        var request = try pair.request(both: false)
+        try await pair.fetch(request)
+        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.hedgeAfter = .milliseconds(30)
+        let task = Task { [request] in try await pair.fetch(request) }
+        await hedged.passage()
+        answer.open()
+        #expect(try await task.value.endpoint == request.endpoints[0])
+        try await second.awaitConnections { $0[0].isClosedByClient }
+        await pair.transport.shutdown()
+    }
+
+    @Test("A method that is not safe is never hedged", arguments: [HTTPRequest.Method.put, .delete, .post, .patch])
+    func noHedge(method: HTTPRequest.Method) async throws {
+        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        var request = try pair.request(method) { $0.firstByte = .milliseconds(300) }
+        try await pair.fetch(pair.request())
+        request.hedgeAfter = .milliseconds(10)
+        #expect(try await pair.failure(of: request).requestMayHaveBeenSent)
+        #expect(pair.sentToGood == 0)
+        await pair.transport.shutdown()
+    }
+
+    @Test("A safe method is hedged", arguments: [HTTPRequest.Method.get, .head, .options, .trace])
+    func hedgedMethods(method: HTTPRequest.Method) async throws {
+        let pair = try pair(.epoll, delay: .seconds(60), .readHead, .hang)
+        var request = try pair.request(method)
+        try await pair.fetch(pair.request())
+        request.hedgeAfter = .milliseconds(10)
+        let response = try await pair.fetch(request)
+        #expect(response.hedges == 1 && response.endpoint == request.endpoints[1])
+        #expect(pair.sentToOld == 2 && pair.sentToGood == 1)
+        await pair.transport.shutdown()
+    }
+
+    @Test(
+        "when everything is slow, at most four of a few requests are sent twice at a time",
+        arguments: Driver.allCases
+    )
+    func budget(driver: Driver) async throws {
+        let slow = try RawServer(address: "127.0.0.2", .readHead, .hang)
+        let second = try RawServer(address: "127.0.0.3", .readHead, .hang)
+        var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
+            $0.firstByte = .seconds(2)
+        }
+        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.hedgeAfter = .milliseconds(50)
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        let transport = Transport(configuration)
+        await withTaskGroup(of: Void.self) { group in
+            for _ in 0..<16 { group.addTask { [request] in _ = try? await transport.execute(request) } }
+        }
+        #expect(second.connections.count == 4 && slow.connections.count == 16)
+        await transport.shutdown()
+    }
+
+    @Test("a cancelled request with two sendings leaves no connection behind", arguments: Driver.allCases)
+    func cancelled(driver: Driver) async throws {
+        let reached = Gate()
+        let pair = try pair(driver, delay: .seconds(60), .readHead, .hang)
+        let second = try RawServer(address: "127.0.0.3", .readHead, .open(reached), .hang)
+        var request = try pair.request(both: false)
+        try await pair.fetch(request)
+        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.hedgeAfter = .milliseconds(10)
+        let task = Task { [request] in try await pair.fetch(request) }
+        await reached.passage()
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        try await second.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
+        try await pair.old.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
+        await pair.transport.shutdown()
+    }
+}
+
+extension String {
+    /// How often a text occurs.
+    fileprivate func components(of text: String) -> Int {
+        var (count, rest) = (0, self[...])
+        while let range = rest.firstRange(of: text) {
+            count += 1
+            rest = rest[range.upperBound...]
+        }
+        return count
+    }
+}

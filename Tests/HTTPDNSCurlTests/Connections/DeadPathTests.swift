@@ -1,0 +1,105 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Packets of open connections that are dropped without a word, for requests that the transport must not send twice or has nowhere
+/// else to send to.
+@Suite("Dead paths", .timeLimit(.minutes(10)))
+struct DeadPathTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func fixture(_ driver: Driver) -> TransportFixture {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        return TransportFixture(Transport(configuration))
+    }
+
+    private func failure(of request: TransferRequest, _ fixture: TransportFixture) async throws -> TransferFailure {
+        try #require(await fixture.failure(of: request))
+    }
+
+    @Test("A POST on a black-holed warm connection ends within the connect limit", arguments: Driver.allCases)
+    func post(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let fixture = fixture(driver)
+        let url = "http://one.test:\(server.port)/"
+        try await fixture.fetch(try TransportFixture.request(url, at: "127.0.0.1"))
+        try await server.swallow(.all)
+        let request = try TransportFixture.request(url, at: "127.0.0.1", method: .post, body: .bytes([1])) {
+            $0.connect = .seconds(2)
+        }
+        let failure = try await failure(of: request, fixture)
+        #expect(failure.code == .connectionLost && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
+        #expect(failure.message.contains("nothing that was sent was acknowledged for 2000 ms"))
+        // The limit and a second; on a busy machine the loop may be late.
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
+        #expect(server.connections.count == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "A GET whose kept connection and other addresses are black holes ends within the connect limit",
+        arguments: Driver.allCases
+    )
+    func get(driver: Driver) async throws {
+        let server = try RawServer(address: "127.0.0.2", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let hole = try BlackHole(address: "127.0.0.3")
+        let fixture = fixture(driver)
+        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.2") {
+            $0.connect = .seconds(2)
+        }
+        try await fixture.fetch(request)
+        try await server.swallow(.all)
+        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: hole.port))
+        let failure = try await failure(of: request, fixture)
+        #expect(failure.requestMayHaveBeenSent && failure.attempts.count >= 2)
+        #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
+        await fixture.transport.shutdown()
+    }
+}
+
+/// A server that does not read for a while: its window is closed, and it acknowledges each probe of that.
+@Suite("Slow readers", .timeLimit(.minutes(10)))
+struct SlowReaderTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the default of `unacknowledged`.
+    private static let pause: Duration = ServerRig.hasTime ? .seconds(40) : .seconds(5)
+
+    @Test("An upload to a server that stops reading for a while is answered", arguments: Driver.allCases)
+    func upload(driver: Driver) async throws {
+        let (reached, goesOn) = (Gate(), Gate())
+        let count = 16 << 20
+        let server = try RawServer(
+            .readHead,
+            .open(reached),
+            .waitWithoutReading(goesOn),
+            .read(count),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+        )
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        if !ServerRig.hasTime { configuration.unacknowledgedLimit = .seconds(1) }
+        let fixture = TransportFixture(Transport(configuration))
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .bytes(Array(repeating: 7, count: count))
+        ) {
+            $0.connect = .seconds(1)
+            $0.idle = .seconds(300)
+        }
+        async let answer = fixture.fetch(request)
+        await reached.passage()
+        try await Task.sleep(for: Self.pause)
+        goesOn.open()
+        let (response, body) = try await answer
+        #expect(response.head.status == .ok && body == Array("ok".utf8))
+        await fixture.transport.shutdown()
+    }
+}

@@ -1,0 +1,66 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Connections made ahead", .timeLimit(.minutes(10)))
+struct PreconnectTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    @Test("a connection is made, nothing is sent, and the next request is sent on it", arguments: Driver.allCases)
+    func kept(driver: Driver) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        var ahead = request
+        (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
+        let failure = try #require(await fixture.failure(of: ahead))
+        #expect(failure.code == .heldBack && !failure.requestMayHaveBeenSent)
+        #expect(try await server.awaitConnections { $0.count == 1 }[0].received == [])
+        // A second one finds it.
+        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        for _ in 0..<2 { #expect(try await fixture.fetch(request).response.reusedConnection) }
+        #expect(server.connections.count == 1)
+        #expect(server.connections[0].text.hasPrefix("GET / HTTP/1.1"))
+        #expect(!server.connections[0].text.contains("HEAD"))
+        await fixture.transport.shutdown()
+    }
+
+    @Test("no connection, no success: the error is that of a request", arguments: Driver.allCases)
+    func refused(driver: Driver) async throws {
+        let server = try RawServer(.hang)
+        try await server.refuse()
+        let fixture = TransportFixture(driver)
+        var ahead = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        (ahead.stopsBeforeSending, ahead.keepsConnection) = (true, true)
+        #expect(await fixture.failure(of: ahead)?.code == .connectFailed)
+        await fixture.transport.shutdown()
+    }
+}
+
+@Suite("Connections made ahead, with TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+struct PreconnectTLSTests {
+    @Test(
+        "TLS included, over HTTP/2 and HTTP/1.1",
+        arguments: TransportConfiguration.Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func kept(driver: TransportConfiguration.Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let url = "https://preconnect-\(driver)-\(versions).wild.test:\(rig.tlsPort)/a.jpg".lowercased()
+        let request = try TransportFixture.request(url, at: "127.0.0.2", versions: versions)
+        var ahead = request
+        (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
+        let (mark, host) = (rig.accessLogMark(), request.url.hostText)
+        for _ in 0..<2 { #expect(await fixture.failure(of: ahead)?.code == .heldBack) }
+        let response = try await fixture.fetch(request).response
+        #expect(response.reusedConnection && response.version == (versions == .automatic ? .http2 : .http11))
+        let lines = try await rig.awaitAccessLog(since: mark) { $0.sni == host }
+        #expect(lines.map(\.method) == ["GET"])
+        await fixture.transport.shutdown()
+    }
+}

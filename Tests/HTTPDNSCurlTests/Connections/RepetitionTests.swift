@@ -1,0 +1,202 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// Requests whose kept connection ends without a byte of a response.
+@Suite("Repetition", .timeLimit(.minutes(20)))
+struct RepetitionTests {
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func request(
+        _ server: RawServer,
+        _ path: String = "/",
+        _ method: HTTPRequest.Method = .get
+    ) throws -> TransferRequest {
+        try TransportFixture.request(
+            "http://one.test:\(server.port)\(path)",
+            at: server.address,
+            method: method,
+            body: method == .post ? .bytes([1]) : .none
+        )
+    }
+
+    /// The number of times that a server got a request.
+    private func arrivals(_ server: RawServer, _ method: HTTPRequest.Method, _ path: String) -> Int {
+        server.connections.reduce(0) {
+            $0 + $1.text.split(separator: "\(method) \(path) ", omittingEmptySubsequences: false).count - 1
+        }
+    }
+
+    /// A server whose first connections have each answered one request, and end with the next one; later connections answer all.
+    private func serverWithKeptConnections(_ count: Int, _ fixture: TransportFixture) async throws -> RawServer {
+        let gate = Gate()
+        let server = try RawServer { number in
+            number < count
+                ? [.readHead, .wait(gate), .sendText(Self.ok), .readHead]
+                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+        }
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<count { group.addTask { try await fixture.fetch(request(server)) } }
+            try await server.awaitConnections { $0.count { !$0.received.isEmpty } == count }
+            gate.open()
+            try await group.waitForAll()
+        }
+        return server
+    }
+
+    @Test("a GET is sent twice when all kept connections end under it", arguments: [1, 2, 6, 16])
+    func keptConnectionsEnd(count: Int) async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let server = try await serverWithKeptConnections(count, fixture)
+        let (response, body) = try await fixture.fetch(request(server, "/again"))
+        #expect(response.head.status == .ok && body == Array("ok".utf8) && !response.reusedConnection)
+        #expect(arrivals(server, .get, "/again") == 2)
+        #expect(server.connections.count == count + 1)
+        // The handle that repeated it finds kept connections again.
+        if count == 1 { #expect(try await fixture.fetch(request(server, "/next")).response.reusedConnection) }
+        await fixture.transport.shutdown()
+    }
+
+    @Test("a POST is sent once when all kept connections end under it")
+    func keptConnectionsEndUnderPOST() async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let server = try await serverWithKeptConnections(16, fixture)
+        let failure = try #require(await fixture.failure(of: request(server, "/again", .post)))
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+        #expect(arrivals(server, .post, "/again") == 1)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("a GET whose repetition gets no response fails as a lost connection")
+    func repetitionEnds() async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead]
+        }
+        try await fixture.fetch(request(server))
+        let failure = try #require(await fixture.failure(of: request(server, "/again")))
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+        #expect(arrivals(server, .get, "/again") == 2)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "a request of which no byte was sent is sent on another connection, whatever its method",
+        arguments: [HTTPRequest.Method.post, .put, .delete, .get]
+    )
+    func nothingSent(method: HTTPRequest.Method) async throws {
+        let (resets, fixture) = (Gate(), TransportFixture(.platformDefault))
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .sendText(Self.ok), .wait(resets), .reset]
+                : [.repeatForever([.readHead] + (method == .post ? [.read(1)] : []) + [.sendText(Self.ok)])]
+        }
+        try await fixture.fetch(request(server))
+        resets.open()
+        // The kernel has the reset once the client's socket is closed.
+        try await SocketTable.awaitUnread(to: server.port) { $0 == nil }
+        let (response, _) = try await fixture.fetch(request(server, "/once", method))
+        #expect(response.head.status == .ok && !response.reusedConnection)
+        #expect(arrivals(server, method, "/once") == 1)
+        #expect(try await fixture.fetch(request(server, "/next", method)).response.reusedConnection)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("no GET arrives more than twice at a server that ends connections at random")
+    func faultyServer() async throws {
+        let (rounds, lanes, perLane) = (ServerRig.hasTime ? 20 : 1, 50, ServerRig.hasTime ? 100 : 50)
+        for round in 0..<rounds {
+            let server = try RawServer { number in FaultyScript(UInt64(round * 1_000_003 + number)).steps }
+            let fixture = TransportFixture(.platformDefault)
+            let failures = try await withThrowingTaskGroup(of: Int.self) { group in
+                for lane in 0..<lanes {
+                    group.addTask {
+                        var failures = 0
+                        for index in 0..<perLane {
+                            do {
+                                let body = try await fixture.fetch(request(server, "/\(lane).\(index)")).body
+                                #expect(body == Array("ok".utf8))
+                            } catch let failure as TransferFailure {
+                                // A reset may come before the request.
+                                let isLost = failure.code == .connectionLost && failure.requestMayHaveBeenSent
+                                #expect(isLost || failure.code == .connectFailed, "\(failure)")
+                                failures += 1
+                            }
+                        }
+                        return failures
+                    }
+                }
+                return try await group.reduce(0, +)
+            }
+            var arrivals: [Substring: Int] = [:]
+            for connection in server.connections {
+                for line in connection.text.split(separator: "\r\n") where line.hasPrefix("GET ") {
+                    arrivals[line, default: 0] += 1
+                }
+            }
+            #expect(arrivals.values.max() == 2)
+            #expect(
+                arrivals.count <= lanes * perLane && failures < lanes * perLane / 5,
+                "\(failures) of \(arrivals.count)"
+            )
+            await fixture.transport.shutdown()
+        }
+    }
+
+    /// Some requests are answered, then one meets an end.
+    private struct FaultyScript: RandomNumberGenerator {
+        private var state: UInt64
+
+        init(_ seed: UInt64) { state = seed &* 0x9e37_79b9_7f4a_7c15 | 1 }
+
+        mutating func next() -> UInt64 {
+            state ^= state << 13
+            state ^= state >> 7
+            state ^= state << 17
+            return state
+        }
+
+        var steps: [RawServer.Step] {
+            var random = self
+            let answered = Array(
+                repeating: [RawServer.Step.readHead, .sendText(RepetitionTests.ok)],
+                count: Int.random(in: 0...12, using: &random)
+            )
+            let end: [RawServer.Step] =
+                switch Int.random(in: 0..<6, using: &random) {
+                case 0: [.readHead]
+                case 1: [.readHead, .reset]
+                case 2: [.reset]
+                case 3: []
+                case 4: [.read(5), .reset]
+                default: [.readHead, .pause(.milliseconds(1)), .shutdownSending]
+                }
+            return answered.flatMap { $0 } + end
+        }
+    }
+}
+
+@Suite("Repetition at HAProxy", .enabled(if: ServerRig.isAvailable([.haproxy])), .timeLimit(.minutes(5)))
+struct RepetitionAtTimeoutTests {
+    @Test("no GET fails at the edge of the server's time limit for idle connections")
+    func keepAliveTimeout() async throws {
+        let server = try await HAProxyServer(settings: ["timeout http-keep-alive 20ms"])
+        let fixture = TransportFixture(.platformDefault)
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for lane in 0..<30 {
+                group.addTask {
+                    for index in 0..<50 {
+                        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+                        #expect(try await fixture.fetch(request).response.head.status == .ok)
+                        try await Task.sleep(for: .microseconds(18_000 + (lane * 50 + index) * 3))
+                    }
+                }
+            }
+            try await group.waitForAll()
+        }
+        await fixture.transport.shutdown()
+    }
+}

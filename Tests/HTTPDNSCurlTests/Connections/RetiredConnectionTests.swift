@@ -1,0 +1,240 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Which connections are used again, and which are closed, as the servers see it.
+@Suite("Retired connections", .timeLimit(.minutes(10)))
+struct RetiredConnectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func transport(
+        _ driver: Driver,
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) -> Transport {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        change(&configuration)
+        return Transport(configuration)
+    }
+
+    @discardableResult
+    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
+        let response = try await transport.execute(request)
+        for try await _ in response.body {}
+        return response
+    }
+
+    @Test("idle connections of before are closed soon, and new requests get new ones", arguments: Driver.allCases)
+    func idle(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver)
+        transport.retireConnections()
+        let one = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let two = try TransportFixture.request("http://two.test:\(server.port)/", at: "127.0.0.1")
+        for request in [one, two] { try await fetch(transport, request) }
+        transport.retireConnections(host: "one.test")
+        try await server.awaitConnections { $0.filter(\.isClosedByClient).count == 1 }
+        #expect(try await fetch(transport, two).reusedConnection)
+        #expect(try await fetch(transport, one).reusedConnection == false)
+        transport.retireConnections()
+        try await server.awaitConnections { $0.count == 3 && $0.allSatisfy(\.isClosedByClient) }
+        #expect(try await fetch(transport, two).reusedConnection == false)
+        await transport.shutdown()
+    }
+
+    @Test("requests that wait for their answers leave room for idle connections", arguments: Driver.allCases)
+    func room(driver: Driver) async throws {
+        let gate = Gate()
+        let silent = try RawServer(.readHead, .wait(gate), .sendText(Self.ok), .readToEnd)
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver) { $0.maximumIdleConnections = 2 }
+        let held = try TransportFixture.request("http://silent.test:\(silent.port)/", at: "127.0.0.1")
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        try await withThrowingTaskGroup(of: Void.self) { tasks in
+            for _ in 0..<8 { tasks.addTask { try await fetch(transport, held) } }
+            try await silent.awaitConnections { $0.count { $0.text.hasSuffix("\r\n\r\n") } == 8 }
+            for number in 0..<5 {
+                #expect(try await fetch(transport, request).reusedConnection == (number > 0))
+            }
+            gate.open()
+            try await tasks.waitForAll()
+        }
+        // The limit is for those that are idle, and it holds. The portable driver hears of many ends at once, and leaves what
+        // is too many to the idle limit.
+        if driver == .platformDefault {
+            try await fetch(transport, request)
+            try await silent.awaitConnections { $0.count(where: \.isClosedByClient) >= 6 }
+        }
+        await transport.shutdown()
+    }
+
+    @Test("their descriptors are closed too, without another request", arguments: Driver.allCases)
+    func descriptors(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver)
+        try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        #expect(SocketCount.connected(to: server.port) == 1)
+        transport.retireConnections()
+        // No event tells of a closed descriptor.
+        while SocketCount.connected(to: server.port) > 0 { try await Task.sleep(for: .milliseconds(20)) }
+        await transport.shutdown()
+    }
+
+    @Test("a transfer in flight ends as it began, and its connection closes afterwards", arguments: Driver.allCases)
+    func inFlight(driver: Driver) async throws {
+        let reached = Gate()
+        let rest = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [
+                    .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nab"), .open(reached), .wait(rest),
+                    .sendText("cd"), .readHead, .sendText(Self.ok),
+                ]
+                : [.repeatForever([.readHead, .sendText(Self.ok)])]
+        }
+        let transport = transport(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let response = try await transport.execute(request)
+        await reached.passage()
+        transport.retireConnections()
+        #expect(try await fetch(transport, request).reusedConnection == false)
+        #expect(!server.connections[0].isClosedByClient)
+        rest.open()
+        var body: [UInt8] = []
+        for try await chunk in response.body { body += chunk }
+        #expect(body == Array("abcd".utf8))
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        #expect(try await fetch(transport, request).reusedConnection)
+        await transport.shutdown()
+    }
+
+    @Test("a connection without work is closed at its idle limit, without another request", arguments: Driver.allCases)
+    func idleLimit(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver) { $0.idleLimit = .seconds(1) }
+        try await fetch(transport, TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        await transport.shutdown()
+    }
+
+    @Test("a connection that is never idle is left at its maximum age", arguments: Driver.allCases)
+    func maximumAge(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver) { $0.maximumAge = .seconds(2) }
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        while server.connections.count < 2 { try await fetch(transport, request) }
+        await transport.shutdown()
+    }
+
+    @Test(
+        "no answer on a kept connection: it is left, and its endpoint tried last; what is new gets the blame for itself only",
+        arguments: Driver.allCases
+    )
+    func silence(driver: Driver) async throws {
+        let silent = try RawServer(address: "127.0.0.2", .readHead, .sendText(Self.ok), .readHead, .hang)
+        let good = try RawServer(address: "127.0.0.3", .repeatForever([.readHead, .sendText(Self.ok)]))
+        let transport = transport(driver) { $0.attemptDelay = .seconds(60) }
+        var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
+            $0.firstByte = .seconds(2)
+        }
+        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: good.port))
+        try await fetch(transport, request)
+        let failure = try #require(await #expect(throws: TransferFailure.self) { try await fetch(transport, request) })
+        #expect(failure.code == .timedOut && failure.phase == .firstByte && failure.requestMayHaveBeenSent)
+        #expect(transport.endpointRecords.first { $0.endpoint == request.endpoints[0] }?.state == .suspect)
+        #expect(try await fetch(transport, request).endpoint == request.endpoints[1])
+
+        let fresh = try RawServer(address: "127.0.0.4", .readHead, .hang)
+        let slow = try TransportFixture.request("http://one.test:\(fresh.port)/", at: "127.0.0.4") {
+            $0.firstByte = .seconds(1)
+        }
+        await #expect(throws: TransferFailure.self) { try await fetch(transport, slow) }
+        #expect(transport.endpointRecords.first { $0.endpoint == slow.endpoints[0] }?.state == .healthy)
+        await transport.shutdown()
+    }
+}
+
+/// Retired connections that many requests share.
+@Suite("Retired HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+struct RetiredSharedConnectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private func fixture(_ rig: ServerRig, _ driver: Driver, maximumAge: Duration) -> TransportFixture {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.maximumAge = maximumAge
+        return TransportFixture(Transport(configuration))
+    }
+
+    @Test("a retired connection gets no new request", arguments: Driver.allCases)
+    func retired(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = fixture(rig, driver, maximumAge: .seconds(600))
+        let request = try TransportFixture.request("https://img.shop.test:\(rig.tlsPort)/a.jpg", at: "127.0.0.2")
+        #expect(try await fixture.fetch(request).response.version == .http2)
+        #expect(try await fixture.fetch(request).response.reusedConnection)
+        fixture.transport.retireConnections()
+        #expect(try await fixture.fetch(request).response.reusedConnection == false)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("one that is always in use is left at its maximum age", arguments: Driver.allCases)
+    func maximumAge(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = fixture(rig, driver, maximumAge: .seconds(2))
+        let request = try TransportFixture.request("https://img.shop.test:\(rig.tlsPort)/a.jpg", at: "127.0.0.2")
+        try await fixture.fetch(request)
+        // libcurl looks at the age of idle connections only: this answer keeps it from that.
+        let slow = try TransportFixture.request("https://img.shop.test:\(rig.tlsPort)/stall/60", at: "127.0.0.2")
+        let held = Task { try await fixture.fetch(slow) }
+        while try await fixture.fetch(request).response.reusedConnection {}
+        held.cancel()
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A connection that was made ahead is left when it is too old", arguments: Driver.allCases)
+    func ageOfPreconnected(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = fixture(rig, driver, maximumAge: .seconds(2))
+        let url = "https://age-\(driver).wild.test:\(rig.tlsPort)"
+        let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
+        var ahead = request
+        (ahead.method, ahead.stopsBeforeSending, ahead.keepsConnection) = (.head, true, true)
+        #expect(await fixture.failure(of: ahead)?.code == .heldBack)
+        // libcurl looks at the age of idle connections only: this response keeps it from that.
+        let slow = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")
+        let held = Task { try await fixture.fetch(slow) }
+        let end = ContinuousClock.now + .seconds(60)
+        while try await fixture.fetch(request).response.reusedConnection, .now < end {}
+        #expect(.now < end)
+        held.cancel()
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A connection whose maker has given up is left when it is too old", arguments: Driver.allCases)
+    func ageAfterMaker(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let (began, age) = (ContinuousClock.now, Duration.seconds(3))
+        let fixture = fixture(rig, driver, maximumAge: age)
+        let url = "https://maker-\(driver).wild.test:\(rig.tlsPort)"
+        let maker = try TransportFixture.request("\(url)/stall/60", at: "127.0.0.2") {
+            $0.firstByte = .milliseconds(200)
+        }
+        #expect(await fixture.failure(of: maker)?.phase == .firstByte)
+        // libcurl looks at the age of idle connections only: this response keeps it from that.
+        let held = Task { try await fixture.fetch(TransportFixture.request("\(url)/stall/60", at: "127.0.0.2")) }
+        let request = try TransportFixture.request("\(url)/a.jpg", at: "127.0.0.2")
+        let isKept = try await fixture.fetch(request).response.reusedConnection
+        #expect(isKept || began.duration(to: .now) >= age)
+        let end = ContinuousClock.now + .seconds(60)
+        while try await fixture.fetch(request).response.reusedConnection, .now < end {}
+        #expect(.now < end)
+        held.cancel()
+        await fixture.transport.shutdown()
+    }
+}

@@ -1,0 +1,70 @@
+import Glibc
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// What the kernel is told about the transport's sockets, as it says itself.
+@Suite("Socket options", .timeLimit(.minutes(10)))
+struct SocketOptionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private func option(_ level: Int32, _ name: Int32, of descriptor: Int32) throws -> Int32 {
+        var value: Int32 = -1
+        var length = socklen_t(MemoryLayout<Int32>.size)
+        try #require(getsockopt(descriptor, level, name, &value, &length) == 0)
+        return value
+    }
+
+    /// - Parameter limits: The transport's own bound, the idle limit and the limit of the response head.
+    @Test(
+        "The kernel's bound of unacknowledged time is the largest limit of a transfer that may be slow",
+        arguments: [
+            ([.seconds(30), .seconds(1), .seconds(1)], 30_000), ([.seconds(30), .seconds(300), .seconds(60)], 300_000),
+            ([.milliseconds(1_500), .seconds(1), .seconds(2)], 2_000),
+            ([nil, .seconds(1), .seconds(1)], 0), ([.seconds(30), nil, .seconds(1)], 0),
+        ] as [([Duration?], Int32)],
+        Driver.allCases
+    )
+    func unacknowledged(limit: (set: [Duration?], milliseconds: Int32), driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.unacknowledgedLimit = limit.set[0]
+        let fixture = TransportFixture(Transport(configuration))
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            ($0.idle, $0.firstByte) = (limit.set[1], limit.set[2])
+        }
+        // Dead sockets of another test whose server had this port before are none of this test's.
+        let others = Set(SocketCount.descriptors(connectedTo: server.port))
+        try await fixture.fetch(request)
+        let sockets = SocketCount.descriptors(connectedTo: server.port).filter { !others.contains($0) }
+        let socket = try #require(sockets.first)
+        #expect(sockets.count == 1)
+        #expect(try option(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, of: socket) == limit.milliseconds)
+        #expect(try option(SOL_SOCKET, SO_KEEPALIVE, of: socket) == 1)
+        #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPIDLE, of: socket) == 30)
+        #expect(try option(Int32(IPPROTO_TCP), TCP_KEEPINTVL, of: socket) == 10)
+        #expect(try option(Int32(IPPROTO_TCP), TCP_NODELAY, of: socket) == 1)
+        #expect(fcntl(socket, F_GETFD) & FD_CLOEXEC == FD_CLOEXEC)
+        await fixture.transport.shutdown()
+    }
+
+    @Test("A kept connection takes the larger bound of a later transfer, and keeps it", arguments: Driver.allCases)
+    func raised(driver: Driver) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
+        let fixture = TransportFixture(driver)
+        for (idle, expected) in [(60, 60_000), (300, 300_000), (60, 300_000)] as [(Int, Int32)] {
+            let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+                $0.idle = .seconds(idle)
+            }
+            try await fixture.fetch(request)
+            let socket = try #require(SocketCount.descriptors(connectedTo: server.port).first)
+            #expect(try option(Int32(IPPROTO_TCP), TCP_USER_TIMEOUT, of: socket) == expected)
+        }
+        #expect(server.connections.count == 1)
+        await fixture.transport.shutdown()
+    }
+}

@@ -1,0 +1,52 @@
+import CHTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("HeaderLines")
+struct HeaderLinesTests {
+    private func lines(_ fields: HTTPFields, hasBody: Bool = false, host: String? = nil) throws -> [String] {
+        var lines: [String] = []
+        let list = try HeaderLines.list(fields, host: host, hasBody: hasBody)
+        defer { curl_slist_free_all(list) }
+        var node = list
+        while let current = node {
+            lines.append(String(cString: current.pointee.data))
+            node = current.pointee.next
+        }
+        return lines
+    }
+
+    @Test("fields keep their order and spelling; an empty value is sent as an empty value")
+    func order() throws {
+        var fields = HTTPFields()
+        fields.append(HTTPField(name: HTTPField.Name("X-b")!, value: "1"))
+        fields.append(HTTPField(name: HTTPField.Name("x-A")!, value: ""))
+        #expect(try lines(fields) == ["X-b: 1", "x-A;"])
+    }
+
+    @Test("cookies go into one line")
+    func cookies() throws {
+        var fields = HTTPFields()
+        fields[.cookie] = "a=1; b=2"
+        fields[.accept] = "*/*"
+        #expect(
+            try lines(fields) == ["accept: */*", "Cookie: a=1; b=2"]
+                || lines(fields) == ["Accept: */*", "Cookie: a=1; b=2"]
+        )
+    }
+
+    @Test("a request with a body waits for no 100 (Continue)")
+    func expect() throws {
+        #expect(try lines([:], hasBody: true) == ["Expect:"])
+    }
+
+    @Test("CR, LF and NUL never reach libcurl", arguments: ["a\r\nX: y", "a\nb", "a\0b"])
+    func injection(value: String) {
+        let failure = #expect(throws: TransferFailure.self) { try lines([:], host: value) }
+        #expect(failure?.code == .invalidRequest)
+        #expect(failure?.message.contains("X: y") == false)
+    }
+}

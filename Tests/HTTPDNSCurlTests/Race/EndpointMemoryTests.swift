@@ -1,0 +1,119 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("EndpointMemory")
+struct EndpointMemoryTests {
+    private let endpoints = (1...3).map { Endpoint(address: IPAddress(v4: 192, 0, 2, $0), port: 443) }
+    private let origin = RaceOrigin(host: .name("one.test"), port: 443)
+    private let other = RaceOrigin(host: .name("two.test"), port: 443)
+    private static let second: Int64 = 1_000_000_000
+
+    @Test("by turns: the one that began a request longest ago, for each host by itself; a new one at once")
+    func turns() {
+        var memory = EndpointMemory()
+        var used: [Endpoint] = []
+        for _ in 0..<6 {
+            let first = memory.byTurns(Array(endpoints.reversed()), for: origin)[0]
+            memory.begins(first, origin, .roundRobin, at: 0)
+            used.append(first)
+        }
+        #expect(used == endpoints.reversed() + endpoints.reversed())
+        #expect(memory.byTurns(endpoints, for: other) == endpoints)
+        let new = Endpoint(address: IPAddress(v4: 192, 0, 2, 9), port: 443)
+        #expect(memory.byTurns(endpoints + [new], for: origin)[0] == new)
+        #expect(memory.byTurns([endpoints[0], endpoints[1]], for: origin)[0] == endpoints[1])
+    }
+
+    @Test("by pace: each is measured once, then the fastest goes first, and one slow answer changes little")
+    func pace() {
+        var memory = EndpointMemory()
+        #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)
+        for (endpoint, time) in zip(endpoints, [50, 1, 4] as [Int64]) {
+            #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoint, "not measured yet")
+            memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
+        }
+        #expect(memory.byPace(endpoints, for: origin, at: 0) == [endpoints[1], endpoints[2], endpoints[0]])
+        memory.answered(endpoints[1], origin, in: 10_000_000, at: 0)
+        #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoints[1])
+        for _ in 0..<10 { memory.answered(endpoints[1], origin, in: 10_000_000, at: 0) }
+        #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoints[2])
+        #expect(memory.byPace(endpoints, for: other, at: 0) == endpoints)
+    }
+
+    @Test("a slow one is tried again, the later the slower it was")
+    func again() {
+        var memory = EndpointMemory()
+        for (endpoint, time) in zip(endpoints, [1, 3, 40] as [Int64]) {
+            memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
+        }
+        func first(after seconds: Int64) -> Endpoint {
+            memory.answered(endpoints[0], origin, in: 1_000_000, at: seconds * Self.second)
+            return memory.byPace(endpoints, for: origin, at: seconds * Self.second)[0]
+        }
+        #expect(first(after: 60) == endpoints[0])
+        #expect(first(after: 120) == endpoints[1])
+        memory.answered(endpoints[1], origin, in: 3_000_000, at: 120 * Self.second)
+        #expect(first(after: 200) == endpoints[0])
+        memory.answered(endpoints[1], origin, in: 3_000_000, at: 400 * Self.second)
+        #expect(first(after: 400) == endpoints[2])
+    }
+
+    @Test("while the first answer of one is waited for, requests go elsewhere; for a minute, for it may never come")
+    func pending() {
+        var memory = EndpointMemory()
+        for endpoint in endpoints {
+            #expect(memory.byPace(endpoints, for: origin, at: 0)[0] == endpoint)
+            memory.begins(endpoint, origin, .fastest, at: 0)
+        }
+        #expect(memory.byPace(endpoints, for: origin, at: 0) == endpoints)
+        memory.answered(endpoints[2], origin, in: 9_000_000_000, at: 0)
+        #expect(memory.byPace(endpoints, for: origin, at: 59 * Self.second)[0] == endpoints[2])
+        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[0])
+        memory.begins(endpoints[0], origin, .fastest, at: 60 * Self.second)
+        #expect(memory.byPace(endpoints, for: origin, at: 60 * Self.second)[0] == endpoints[1])
+    }
+
+    @Test("one that is slow is tried again by one request, not by all until that is answered")
+    func oneTries() {
+        var memory = EndpointMemory()
+        for (endpoint, time) in zip(endpoints, [40, 3, 60] as [Int64]) {
+            memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
+        }
+        let later = 240 * Self.second
+        memory.answered(endpoints[1], origin, in: 3_000_000, at: later)
+        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[0])
+        memory.begins(endpoints[0], origin, .fastest, at: later)
+        #expect(memory.byPace(endpoints, for: origin, at: later)[0] == endpoints[1])
+    }
+
+    @Test("waiting in vain counts as an answer at its end; it makes none faster than it was known to be")
+    func inVain() {
+        var memory = EndpointMemory()
+        memory.begins(endpoints[0], origin, .fastest, at: 0)
+        memory.unanswered(endpoints[0], origin, for: 50_000_000, at: 0)
+        memory.answered(endpoints[1], origin, in: 20_000_000, at: 0)
+        let two = Array(endpoints.prefix(2))
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        for _ in 0..<50 { memory.unanswered(endpoints[0], origin, for: 1_000_000, at: 0) }
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[1])
+        for _ in 0..<3 { memory.unanswered(endpoints[1], origin, for: 500_000_000, at: 0) }
+        #expect(memory.byPace(two, for: origin, at: 0)[0] == endpoints[0])
+    }
+
+    @Test("by lot: each order has its chance, and every endpoint stays")
+    func lots() {
+        var numbers = [0.99, 0.99]
+        #expect(EndpointOrder.shuffled(endpoints) { numbers.removeFirst() } == endpoints)
+        #expect(EndpointOrder.shuffled(endpoints) { 0 } == [endpoints[1], endpoints[2], endpoints[0]])
+        var firsts: [Endpoint: Int] = [:]
+        var generator = SystemRandomNumberGenerator()
+        for _ in 0..<3000 {
+            let order = EndpointOrder.shuffled(endpoints) { Double.random(in: 0..<1, using: &generator) }
+            #expect(Set(order).count == 3)
+            firsts[order[0], default: 0] += 1
+        }
+        #expect(firsts.values.allSatisfy { (800...1200).contains($0) }, "\(firsts)")
+    }
+}

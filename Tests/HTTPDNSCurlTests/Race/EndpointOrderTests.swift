@@ -1,0 +1,45 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("EndpointOrder")
+struct EndpointOrderTests {
+    private func endpoints(_ text: String) throws -> [Endpoint] {
+        try text.split(separator: " ").map { Endpoint(address: try #require(IPAddress(String($0))), port: 443) }
+    }
+
+    @Test(
+        "families take turns, each in its own order",
+        arguments: [
+            ("10.0.0.1 10.0.0.2 10.0.0.3 ::1 ::2", IPAddress.Family.v6, "::1 10.0.0.1 ::2 10.0.0.2 10.0.0.3"),
+            ("10.0.0.1 10.0.0.2 ::1", .v4, "10.0.0.1 ::1 10.0.0.2"),
+            ("10.0.0.1 10.0.0.2", .v6, "10.0.0.1 10.0.0.2"),
+        ]
+    )
+    func interleaving(given: String, first: IPAddress.Family, result: String) throws {
+        #expect(EndpointOrder.interleaved(try endpoints(given), first: first) == (try endpoints(result)))
+    }
+
+    @Test(
+        "addresses without a route leave the list, unless nothing else is left",
+        arguments: [
+            ("2001:db8::1 10.0.0.1 2001:db8::2", "10.0.0.1"), ("10.0.0.1 10.0.0.2", "10.0.0.1 10.0.0.2"),
+            ("2001:db8::1 2001:db8::2", "2001:db8::1 2001:db8::2"), ("2001:db8::1 ::1", "::1"),
+        ]
+    )
+    func withRoute(given: String, result: String) throws {
+        let neighbours = Set(try endpoints("10.0.0.1 10.0.0.2 ::1").map(\.address))
+        let reachable = EndpointOrder.withRoute(try endpoints(given)) { neighbours.contains($0) }
+        #expect(reachable == (try endpoints(result)))
+    }
+
+    @Test("each endpoint is tried once, and the last winner goes first only while it is in the list")
+    func uniqueAndLeading() throws {
+        let given = try endpoints("10.0.0.1 10.0.0.2 10.0.0.1 10.0.0.3 10.0.0.2")
+        let unique = try endpoints("10.0.0.1 10.0.0.2 10.0.0.3")
+        #expect(EndpointOrder.unique(given) == unique)
+        #expect(EndpointOrder.leading(with: unique[2], unique) == (try endpoints("10.0.0.3 10.0.0.1 10.0.0.2")))
+        #expect(EndpointOrder.leading(with: try endpoints("10.0.0.9")[0], unique) == unique)
+    }
+}

@@ -1,0 +1,193 @@
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("Race")
+struct RaceTests {
+    @Test("attempts begin one after the other: the next when the one before fails, or takes longer than the delay")
+    func order() {
+        var race = Race(count: 3)
+        #expect(race.begin() == Race.Step(begins: 0))
+        #expect(race.failed(0) == Race.Step(begins: 1))
+        #expect(race.delayPassed(1, hasConnection: true) == Race.Step(begins: 2))
+        #expect(race.attempts == [.failed, .running, .running])
+        #expect(race.delayPassed(2, hasConnection: true) == .nothing)
+    }
+
+    @Test("the failure of an attempt whose successor runs begins no further one: that one has its own delay")
+    func oldFailure() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.failed(0) == .nothing)
+        #expect(race.failed(1) == Race.Step(begins: 2))
+        #expect(race.failed(2) == Race.Step(isLost: true))
+    }
+
+    @Test("a race is lost when the last attempt has failed, and not before")
+    func lost() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.failed(1) == .nothing, "the first may still come through")
+        #expect(race.failed(0) == Race.Step(isLost: true))
+        #expect(race.failed(0) == .nothing, "an end comes once")
+
+        var single = Race(count: 1)
+        _ = single.begin()
+        #expect(single.failed(0) == Race.Step(isLost: true))
+    }
+
+    @Test("the first at the gate passes, again too, and nobody else; what happens to the others is of no interest")
+    func gate() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.passesGate(1), race.passesGate(0)] == [true, true, false])
+        #expect(race.winner == 1)
+        #expect(race.failed(0) == .nothing)
+        #expect(race.failed(1) == .nothing)
+        #expect(race.delayPassed(0, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.running, .won, .waiting])
+    }
+
+    @Test(
+        "who waits for a connection that is not its own leaves it after the delay, and comes back when nothing is left"
+    )
+    func waiters() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(begins: 1, withdraws: 0))
+        #expect(race.attempts == [.withdrawn, .running])
+        #expect(race.failed(1) == Race.Step(begins: 0))
+        #expect(race.failed(0) == Race.Step(isLost: true))
+    }
+
+    @Test("who waits and has nowhere else to go stays")
+    func nowhereElse() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.failed(0)
+        #expect(race.delayPassed(1, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.failed, .running])
+    }
+
+    @Test("who waits while the others are overdue stays: one that is withdrawn then would be begun again by nothing")
+    func lastHope() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect(race.delayPassed(0, hasConnection: true) == Race.Step(begins: 1))
+        // The owner of the connection that it waits for is late, and what it has itself is in a black hole.
+        #expect(race.delayPassed(1, hasConnection: false) == .nothing)
+        #expect(race.attempts == [.running, .running])
+        // As a winner whose connection ended, and whose connection to be is another's.
+        #expect([race.passesGate(0)] == [true])
+        #expect([race.takenOut(1)] == [.nothing])
+        #expect([race.redials(0)] == [true])
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(begins: 1, withdraws: 0))
+        #expect(race.delayPassed(1, hasConnection: false) == Race.Step(begins: 0, withdraws: 1))
+    }
+
+    @Test("an attempt that another race's news reaches late begins no third one")
+    func lateNews() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect(race.delayPassed(0, hasConnection: false) == Race.Step(withdraws: 0))
+        #expect(race.attempts == [.withdrawn, .running, .waiting])
+    }
+
+    @Test("When the winner's connection is dialed again, attempts that were taken out may begin again")
+    func redial() {
+        var race = Race(count: 3)
+        _ = race.begin()
+        _ = race.failed(0)
+        _ = race.delayPassed(1, hasConnection: true)
+        #expect([race.redials(1)] == [false], "it has not passed the gate")
+        #expect([race.passesGate(1)] == [true])
+        #expect([race.takenOut(2)] == [.nothing])
+        #expect([race.redials(1)] == [true])
+        #expect(race.winner == nil && race.attempts == [.failed, .running, .waiting])
+        #expect([race.failed(1)] == [Race.Step(begins: 2)])
+        #expect([race.passesGate(2), race.passesGate(1)] == [true, false])
+
+        var alone = Race(count: 1)
+        _ = alone.begin()
+        _ = alone.passesGate(0)
+        #expect([alone.redials(0)] == [true])
+        #expect([alone.failed(0)] == [Race.Step(isLost: true)])
+    }
+
+    @Test("An attempt that still runs when the winner's connection is dialed again is not begun again")
+    func redialBesideRunning() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.redials(1)] == [true, true])
+        #expect(race.winner == nil && race.attempts == [.running, .running])
+        #expect([race.failed(1)] == [.nothing])
+        #expect([race.passesGate(0)] == [true])
+    }
+
+    @Test("An attempt that was late at the gate begins again when the race is open by then")
+    func lateAtGate() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.delayPassed(0, hasConnection: true)
+        #expect([race.passesGate(1), race.passesGate(0), race.redials(1)] == [true, false, true])
+        #expect([race.takenOut(0)] == [.nothing])
+        #expect([race.failed(1)] == [Race.Step(begins: 0)])
+    }
+
+    @Test("A connection that dies after another sending was answered opens nothing")
+    func redialAfterAnswer() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        _ = race.hedge(besides: 0)
+        #expect([race.passesGate(1), race.isAnswered(by: 1)] == [true, true])
+        #expect([race.redials(0)] == [false])
+        #expect(race.winner == 1)
+    }
+
+    @Test("a hedge lets the gate through to several, and the first answer wins")
+    func hedge() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        #expect(race.hasMore && race.sendings == 1)
+        #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
+        #expect(race.winner == nil && race.sendings == 2 && !race.hasMore)
+        #expect([race.passesGate(1)] == [true])
+        #expect(race.winner == nil)
+        #expect(race.attempts == [.sent, .sent])
+        #expect([race.isAnswered(by: 1), race.isAnswered(by: 0), race.isAnswered(by: 1)] == [true, false, true])
+        #expect(race.winner == 1)
+    }
+
+    @Test("of two sendings one may come to nothing; when both do, the race is lost")
+    func hedgeFails() {
+        var race = Race(count: 1)
+        _ = race.begin()
+        _ = race.passesGate(0)
+        #expect(!race.hasMore)
+        race.extend()
+        #expect([race.hedge(besides: 0)] == [Race.Step(begins: 1)])
+        #expect([race.failed(0)] == [.nothing])
+        #expect([race.passesGate(1)] == [true])
+        #expect([race.failed(1)] == [Race.Step(isLost: true)])
+    }
+
+    @Test("a connection that was not the winner's opens nothing")
+    func hedgeOfNobody() {
+        var race = Race(count: 2)
+        _ = race.begin()
+        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect(!race.isHedged)
+        _ = race.delayPassed(0, hasConnection: true)
+        _ = race.passesGate(1)
+        #expect([race.hedge(besides: 0)] == [.nothing])
+        #expect([race.takenOut(0)] == [.nothing])
+        #expect(race.hasMore, "the loser was taken out, and may be tried again")
+    }
+}

@@ -1,0 +1,202 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Row 22 of the acceptance list, and what moves requests besides: statuses and probes. Servers count.
+@Suite("Selection", .timeLimit(.minutes(10)))
+struct SelectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+    private static let unavailable = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\r\n"
+
+    private struct Three {
+        let servers: [RawServer]
+        var request: TransferRequest
+        let transport: Transport
+
+        func fetch(_ count: Int) async throws -> [Endpoint] {
+            var endpoints: [Endpoint] = []
+            for _ in 0..<count {
+                let response = try await transport.execute(request)
+                for try await _ in response.body {}
+                endpoints.append(response.endpoint)
+            }
+            return endpoints
+        }
+
+        /// How many requests each server got.
+        var counts: [Int] {
+            servers.map { server in server.connections.map(\.text).joined().split(separator: "GET ").count }
+        }
+    }
+
+    private func three(
+        _ driver: Driver,
+        _ order: EndpointOrder,
+        first: [RawServer.Step] = [.readHead, .sendText(ok)],
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) throws -> Three {
+        let servers = try (2...4).map { number in
+            try RawServer(
+                address: "127.0.0.\(number)",
+                .repeatForever(number == 2 ? first : [.readHead, .sendText(Self.ok)])
+            )
+        }
+        return try three(driver, order, on: servers, change)
+    }
+
+    private func three(
+        _ driver: Driver,
+        _ order: EndpointOrder,
+        on servers: [RawServer],
+        _ change: (inout TransportConfiguration) -> Void = { _ in }
+    ) throws -> Three {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        change(&configuration)
+        var request = TransferRequest(
+            url: try ParsedURL("http://one.test/"),
+            endpoints: try servers.map { Endpoint(address: try #require(IPAddress($0.address)), port: $0.port) }
+        )
+        request.order = order
+        return Three(servers: servers, request: request, transport: Transport(configuration))
+    }
+
+    @Test("row 22: by turns, ninety requests over three addresses are thirty for each", arguments: Driver.allCases)
+    func turns(driver: Driver) async throws {
+        let three = try three(driver, .roundRobin)
+        _ = try await three.fetch(90)
+        #expect(three.counts == [30, 30, 30])
+        await three.transport.shutdown()
+    }
+
+    @Test("row 22: by lot, each gets some; in the order given, the first gets all", arguments: Driver.allCases)
+    func lots(driver: Driver) async throws {
+        let random = try three(driver, .random)
+        _ = try await random.fetch(90)
+        // Fewer than 10 of 90 come once in a hundred million times.
+        #expect(random.counts.reduce(0, +) == 90 && random.counts.allSatisfy { $0 >= 10 }, "\(random.counts)")
+        let given = try three(driver, .given)
+        _ = try await given.fetch(30)
+        #expect(given.counts == [30, 0, 0])
+        for three in [random, given] { await three.transport.shutdown() }
+    }
+
+    @Test(
+        "fastest: an address whose responses take 50 or 500 ms longer is hardly asked",
+        arguments: Driver.allCases,
+        [50, 500]
+    )
+    func fastest(driver: Driver, milliseconds: Int) async throws {
+        let first: [RawServer.Step] = [.readHead, .pause(.milliseconds(milliseconds)), .sendText(Self.ok)]
+        let three = try three(driver, .fastest, first: first)
+        _ = try await three.fetch(90)
+        // A busy machine may make another one slow for a while, and 50 ms is not much there.
+        let most = ServerRig.hasMachineForItself ? 1 : milliseconds == 50 ? 20 : 9
+        #expect(three.counts.reduce(0, +) == 90 && three.counts[0] <= most, "\(three.counts)")
+        await three.transport.shutdown()
+    }
+
+    @Test("fastest: while one hangs, others are not sent after it", arguments: Driver.allCases)
+    func hanging(driver: Driver) async throws {
+        let three = try three(driver, .fastest, first: [.readHead, .hang])
+        let first = Task { try await three.fetch(1) }
+        try await three.servers[0].awaitConnections { $0.first?.text.isEmpty == false }
+        _ = try await three.fetch(6)
+        #expect(three.counts[0] == 1, "\(three.counts)")
+        first.cancel()
+        await three.transport.shutdown()
+    }
+
+    @Test(
+        "fastest: an address that was fast and answers no more is left, whether a hedge ends the wait or a time limit",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func falling(driver: Driver, isHedged: Bool) async throws {
+        let closing = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok"
+        let slow: [RawServer.Step] = [.readHead, .pause(.milliseconds(20)), .sendText(Self.ok)]
+        let servers = try (2...4).map { number in
+            try RawServer(address: "127.0.0.\(number)") { connection in
+                guard number == 2 else { return [.repeatForever(slow)] }
+                // A kept connection that falls silent would make its endpoint suspect, and that is not meant here.
+                return connection == 0 ? [.readHead, .sendText(closing)] : [.readHead, .hang]
+            }
+        }
+        var three = try three(driver, .fastest, on: servers)
+        if isHedged {
+            three.request.hedgeAfter = .seconds(1)
+        } else {
+            three.request.limits.firstByte = .seconds(1)
+        }
+        var answered = 0
+        for _ in 0..<24 where await (try? three.fetch(1)) != nil { answered += 1 }
+        // Two waits in vain are enough; a busy machine may make the others slow for a while.
+        #expect(three.counts[0] <= 12, "\(three.counts)")
+        #expect(isHedged ? answered == 24 : answered >= 12)
+        await three.transport.shutdown()
+    }
+
+    @Test(
+        "an address that answers with errors is left for the others, and is in the records",
+        arguments: Driver.allCases
+    )
+    func ejection(driver: Driver) async throws {
+        var ejection = OutlierEjection()
+        ejection.consecutive = 3
+        let three = try three(driver, .given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
+            $0.ejection = ejection
+        }
+        let endpoints = three.request.endpoints
+        #expect(try await three.fetch(5) == Array(repeating: endpoints[0], count: 3) + [endpoints[1], endpoints[1]])
+        let record = try #require(three.transport.endpointRecords.first { $0.state == .ejected })
+        #expect(record.endpoint == endpoints[0] && record.host == "one.test" && record.until != nil)
+        let without = try self.three(driver, .given, first: [.readHead, .sendText(Self.unavailable)])
+        #expect(Set(try await without.fetch(9)) == [without.request.endpoints[0]], "only when asked for")
+        for three in [three, without] { await three.transport.shutdown() }
+    }
+
+    @Test(
+        "with probes an address that comes back is healthy before another request, and nothing is sent to it",
+        arguments: Driver.allCases
+    )
+    func probes(driver: Driver) async throws {
+        let three = try three(driver, .given) { configuration in
+            var probing = ActiveProbing()
+            probing.interval = .seconds(1)
+            configuration.activeProbing = probing
+        }
+        let (first, port) = (three.request.endpoints[0], three.servers[0].port)
+        // Refused first: a request must not meet the end of a connection that was let in.
+        try await three.servers[0].refuse()
+        three.servers[0].stop()
+        #expect(try await three.fetch(1) != [first])
+        #expect(three.transport.endpointRecords.first { $0.endpoint == first }?.state == .cooling)
+        let back = try await listening(port)
+        // The others are connected to as well.
+        try await back.awaitConnections { $0.contains { $0.isClosedByClient && $0.received.isEmpty } }
+        // What the probe showed is written down in the loop's turn after the server saw it.
+        while three.transport.endpointRecords.first(where: { $0.endpoint == first })?.state != .healthy {
+            try await Task.sleep(for: .milliseconds(20))
+        }
+        #expect(try await three.fetch(1) == [first])
+        await three.transport.shutdown()
+    }
+
+    /// The server that was stopped closes its socket in its own time.
+    private func listening(_ port: UInt16) async throws -> RawServer {
+        while true {
+            if let server = try? RawServer(
+                address: "127.0.0.2",
+                port: port,
+                .repeatForever([.readHead, .sendText(Self.ok)])
+            ) {
+                return server
+            }
+            try await Task.sleep(for: .milliseconds(20))
+        }
+    }
+}

@@ -1,0 +1,77 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Races over TLS, against nginx.
+@Suite("Transport races over TLS", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
+struct TransportRaceOverTLSTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private func transport(_ rig: ServerRig, _ driver: Driver, delay: Duration = .milliseconds(250)) -> Transport {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.trustRoots = .file(rig.certificateAuthorityFile)
+        configuration.attemptDelay = delay
+        return Transport(configuration)
+    }
+
+    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
+        let response = try await transport.execute(request)
+        for try await _ in response.body {}
+        return response
+    }
+
+    private func request(_ rig: ServerRig, _ others: [Endpoint]) throws -> TransferRequest {
+        let good = Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
+        return TransferRequest(
+            url: try ParsedURL("https://img.shop.test:\(rig.tlsPort)/a.jpg"),
+            endpoints: others + [good]
+        )
+    }
+
+    @Test(
+        "a wrong certificate, then a good one: served by the good one, the other in the trail",
+        arguments: Driver.allCases
+    )
+    func wrongCertificate(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let wrong = Endpoint(address: IPAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
+        let transport = transport(rig, driver, delay: .seconds(60))
+        let request = try request(rig, [wrong])
+        let response = try await fetch(transport, request)
+        #expect(response.endpoint == request.endpoints[1])
+        #expect(response.failedAttempts.map(\.endpoint) == [wrong])
+        #expect(response.failedAttempts.first?.code == .certificateRefused)
+        #expect(response.failedAttempts.first?.phase == .tls)
+        #expect(try await fetch(transport, request).failedAttempts.isEmpty)
+        #expect(transport.endpointRecords.contains { $0.endpoint == wrong && $0.host == "img.shop.test" })
+    }
+
+    @Test("silent TLS, then a good one: served by the good one", arguments: Driver.allCases)
+    func silentTLS(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let silent = try RawServer(.hang)
+        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: silent.port)
+        let request = try request(rig, [endpoint])
+        #expect(try await fetch(transport(rig, driver), request).endpoint == request.endpoints[1])
+    }
+
+    @Test(
+        "64 at once, silent TLS first: all move together, and not each opens a connection there",
+        arguments: Driver.allCases
+    )
+    func together(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let silent = try RawServer(.hang)
+        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: silent.port)
+        let request = try request(rig, [endpoint])
+        let transport = transport(rig, driver)
+        try await withThrowingTaskGroup(of: Endpoint.self) { group in
+            for _ in 0..<64 { group.addTask { try await fetch(transport, request).endpoint } }
+            for try await answered in group { #expect(answered == request.endpoints[1]) }
+        }
+        // Probes, once a second at first, are the others on a machine that needs seconds for this.
+        #expect(silent.connections.count < 8)
+    }
+}

@@ -1,0 +1,227 @@
+import Foundation
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// Several endpoints, some of them bad, on real sockets. Nothing here measures a time: who was asked what is the proof.
+@Suite("Transport races", .timeLimit(.minutes(10)))
+struct TransportRaceTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func server(_ address: String, port: UInt16 = 0) throws -> RawServer {
+        try RawServer(address: address, port: port, .repeatForever([.readHead, .sendText(Self.ok)]))
+    }
+
+    private func request(
+        _ endpoints: [(String, UInt16)],
+        method: HTTPRequest.Method = .get,
+        body: RequestBodySource = .none,
+        order: EndpointOrder = .given,
+        _ change: (inout TransferLimits) -> Void = { _ in }
+    ) throws -> TransferRequest {
+        var request = TransferRequest(
+            method: method,
+            url: try ParsedURL("http://one.test/"),
+            body: body,
+            endpoints: try endpoints.map { Endpoint(address: try #require(IPAddress($0.0)), port: $0.1) }
+        )
+        request.order = order
+        change(&request.limits)
+        return request
+    }
+
+    private func transport(_ driver: Driver, delay: Duration = .milliseconds(250)) -> Transport {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = delay
+        return Transport(configuration)
+    }
+
+    @discardableResult
+    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
+        let response = try await transport.execute(request)
+        for try await _ in response.body {}
+        return response
+    }
+
+    @Test(
+        "a black hole first: a POST is answered by the next address, counted once, and the next hundred pay nothing",
+        arguments: Driver.allCases
+    )
+    func blackHole(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let good = try server("127.0.0.2")
+        let transport = transport(driver)
+        let post = try request(
+            [(hole.address, hole.port), (good.address, good.port)],
+            method: .post,
+            body: .bytes([1])
+        )
+        let first = try await fetch(transport, post)
+        #expect(first.endpoint == post.endpoints[1])
+        #expect(first.failedAttempts.isEmpty, "slow is not failed")
+        #expect(first.timings.race.map { $0 >= .milliseconds(250) } == true)
+        for _ in 0..<100 {
+            let response = try await fetch(transport, post)
+            #expect(response.endpoint == post.endpoints[1] && response.timings.race == nil && response.reusedConnection)
+        }
+        #expect(good.connections.map(\.text).joined().components(separatedBy: "POST").count - 1 == 101)
+        let record = transport.endpointRecords.first { $0.endpoint == post.endpoints[0] }
+        #expect(record?.state == .suspect || record?.state == .cooling)
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test("refused, refused, good: served by the good one at once, the others in the trail", arguments: Driver.allCases)
+    func refused(driver: Driver) async throws {
+        let good = try server("127.0.0.2")
+        // Nobody listens at these addresses on a port that is taken elsewhere.
+        let endpoints = [("127.0.0.71", good.port), ("127.0.0.72", good.port), (good.address, good.port)]
+        let transport = transport(driver, delay: .seconds(60))
+        let request = try request(endpoints)
+        let response = try await fetch(transport, request)
+        #expect(response.endpoint == request.endpoints[2])
+        #expect(response.failedAttempts.map(\.endpoint) == Array(request.endpoints[..<2]))
+        #expect(response.failedAttempts.allSatisfy { $0.code == .connectFailed && $0.phase == .connect })
+        #expect(try await fetch(transport, request).failedAttempts.isEmpty, "they cool down")
+        let records = transport.endpointRecords
+        #expect(records.map(\.state) == [.healthy, .cooling, .cooling])
+        // A slow machine may have tried one again by now.
+        #expect(records[0].failuresInARow == 0 && records[1...].allSatisfy { $0.failuresInARow >= 1 })
+        #expect(records[0].connectTime != nil)
+    }
+
+    @Test(
+        "all refused: one failure with all attempts; and although all cool down, all are tried again",
+        arguments: Driver.allCases
+    )
+    func panic(driver: Driver) async throws {
+        let holder = try server("127.0.0.2")
+        let transport = transport(driver)
+        let request = try request([("127.0.0.71", holder.port), ("127.0.0.72", holder.port)])
+        for _ in 0..<3 {
+            let failure = try #require(
+                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            )
+            #expect(failure.code == .connectFailed && !failure.requestMayHaveBeenSent)
+            #expect(failure.attempts.map(\.endpoint) == request.endpoints)
+        }
+        #expect(holder.connections.isEmpty)
+    }
+
+    @Test("an endpoint that comes back is found beside requests that do not wait for it", arguments: Driver.allCases)
+    func recovery(driver: Driver) async throws {
+        let good = try server("127.0.0.2")
+        let transport = transport(driver, delay: .seconds(60))
+        let request = try request([("127.0.0.73", good.port), (good.address, good.port)])
+        #expect(try await fetch(transport, request).endpoint == request.endpoints[1])
+        let back = try server("127.0.0.73", port: good.port)
+        var tries = 0
+        while try await fetch(transport, request).endpoint == request.endpoints[1] {
+            // A cool-down of a second is over some time.
+            try await Task.sleep(for: .milliseconds(20))
+            tries += 1
+            try #require(tries < 3000)
+        }
+        // The probe was connected to, and brought nothing.
+        try await back.awaitConnections { $0.contains { $0.received.isEmpty && $0.isClosedByClient } }
+    }
+
+    @Test("a caller's stream is not touched before a connection stands, and then read once", arguments: Driver.allCases)
+    func stream(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let good = try server("127.0.0.2")
+        let touched = Gate()
+        let body = AsyncThrowingStream<[UInt8], any Error> {
+            touched.open()
+            return nil
+        }
+        let silent = try request([(hole.address, hole.port)], method: .post, body: .stream(length: nil, body)) {
+            $0.connect = .milliseconds(300)
+        }
+        let transport = transport(driver)
+        await #expect(throws: TransferFailure.self) { try await fetch(transport, silent) }
+        #expect(!touched.isOpen)
+        let served = try request(
+            [(hole.address, hole.port), (good.address, good.port)],
+            method: .post,
+            body: .stream(length: 3, HandFed.three)
+        )
+        _ = try await fetch(transport, served)
+        // The answer may be here before the server has noted the last of what it was sent.
+        try await good.awaitConnections { $0.first?.text.hasSuffix("abc") == true }
+        #expect(good.connections.count == 1)
+        withExtendedLifetime(hole) {}
+    }
+
+    private enum HandFed {
+        static var three: AsyncThrowingStream<[UInt8], any Error> {
+            AsyncThrowingStream { continuation in
+                continuation.yield(Array("abc".utf8))
+                continuation.finish()
+            }
+        }
+    }
+
+    @Test("the winner of the last request goes first, unless somebody has given an order", arguments: Driver.allCases)
+    func lastWinner(driver: Driver) async throws {
+        let one = try server("127.0.0.2")
+        let two = try server("127.0.0.3")
+        let transport = transport(driver, delay: .seconds(60))
+        let adaptive = EndpointOrder.adaptive(first: nil)
+        let (first, second) = ((one.address, one.port), (two.address, two.port))
+        #expect(try await fetch(transport, request([second, first], order: adaptive)).endpoint.port == two.port)
+        #expect(try await fetch(transport, request([first, second], order: adaptive)).endpoint.port == two.port)
+        #expect(try await fetch(transport, request([first, second])).endpoint.port == one.port)
+        #expect(one.connections.count == 1 && two.connections.count == 1)
+    }
+
+    @Test("at the deadline of the whole, the trail says of each address how far it was", arguments: Driver.allCases)
+    func deadline(driver: Driver) async throws {
+        let holes = try (2...3).map { try BlackHole(address: "127.0.0.\($0)") }
+        let transport = transport(driver, delay: .milliseconds(50))
+        let request = try request(holes.map { ($0.address, $0.port) }) {
+            $0.deadline = SystemTimeSource().now() + .seconds(3)
+        }
+        let failure = try #require(await #expect(throws: TransferFailure.self) { try await fetch(transport, request) })
+        #expect(failure.code == .timedOut && failure.phase == .total && !failure.requestMayHaveBeenSent)
+        #expect(Set(failure.attempts.map(\.endpoint)) == Set(request.endpoints))
+        withExtendedLifetime(holes) {}
+    }
+
+    @Test("a connection that never came about is counted no longer than it is tried", arguments: Driver.allCases)
+    func neverConnected(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let transport = transport(driver, delay: .seconds(60))
+        let request = try request([(hole.address, hole.port)]) { $0.connect = .milliseconds(20) }
+        for _ in 0..<3 {
+            let failure = try #require(
+                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            )
+            #expect(failure.code == .timedOut && failure.phase == .connect)
+            #expect(transport.connectionPools.isEmpty)
+        }
+        await transport.shutdown()
+        withExtendedLifetime(hole) {}
+    }
+
+    @Test("a cancelled race leaves no connection behind", arguments: Driver.allCases)
+    func cancellation(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let slow = try server("127.0.0.2")
+        let transport = transport(driver, delay: .seconds(60))
+        // Longer than this task may wait for its turn on a busy machine.
+        let request = try request([(hole.address, hole.port), (slow.address, slow.port)]) { $0.connect = .seconds(60) }
+        let task = Task { try await fetch(transport, request) }
+        // A hole tells of nobody who knocks; the transport does.
+        while transport.connectionPools.isEmpty { await Task.yield() }
+        task.cancel()
+        await #expect(throws: CancellationError.self) { try await task.value }
+        #expect(slow.connections.isEmpty && transport.connectionPools.isEmpty)
+        await transport.shutdown()
+        withExtendedLifetime(hole) {}
+    }
+}

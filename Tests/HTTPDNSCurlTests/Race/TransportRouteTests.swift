@@ -1,0 +1,131 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+/// Which addresses are tried on machines with and without routes for IPv6, on real sockets.
+@Suite("Routes", .timeLimit(.minutes(10)))
+struct TransportRouteTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    private func server(_ address: String) throws -> RawServer {
+        try RawServer(address: address, .repeatForever([.readHead, .sendText(Self.ok)]))
+    }
+
+    private func request(
+        _ endpoints: [(String, UInt16)],
+        order: EndpointOrder,
+        connect: Duration = .seconds(10)
+    ) throws -> TransferRequest {
+        var request = TransferRequest(
+            url: try ParsedURL("http://one.test/"),
+            endpoints: try endpoints.map { Endpoint(address: try #require(IPAddress($0.0)), port: $0.1) }
+        )
+        request.order = order
+        request.limits.connect = connect
+        return request
+    }
+
+    @discardableResult
+    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> TransferResponse {
+        let response = try await transport.execute(request)
+        for try await _ in response.body {}
+        return response
+    }
+
+    @Test(
+        "families take turns: IPv6 first on a machine with a route for it, or as the caller says",
+        arguments: Driver.allCases
+    )
+    func families(driver: Driver) async throws {
+        let four = try server("127.0.0.2")
+        let six = try server("::1")
+        for (hasRoute, first, port) in [
+            (true, nil, six.port), (false, nil, four.port), (true, IPAddress.Family.v4, four.port),
+        ] {
+            var configuration = TransportConfiguration()
+            configuration.driver = driver
+            configuration.attemptDelay = .seconds(60)
+            configuration.hasRoute = { _ in hasRoute }
+            let request = try request(
+                [(four.address, four.port), (six.address, six.port)],
+                order: .adaptive(first: first)
+            )
+            #expect(try await fetch(Transport(configuration), request).endpoint.port == port)
+        }
+    }
+
+    @Test(
+        "row 23: without a route for IPv6 its addresses are not tried, however often the others refuse",
+        arguments: Driver.allCases,
+        [.adaptive(first: nil), .adaptive(first: .v6), .roundRobin, .random, .fastest] as [EndpointOrder]
+    )
+    func withoutRoute(driver: Driver, order: EndpointOrder) async throws {
+        let holder = try server("127.0.0.2")
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        configuration.hasRoute = { _ in false }
+        let transport = Transport(configuration)
+        // The latter is an address of RFC 3849, which is nobody's.
+        let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port)]
+        let request = try request(refusing, order: order, connect: .milliseconds(500))
+        for _ in 0..<3 {
+            let failure = try #require(
+                await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+            )
+            #expect(failure.code == .connectFailed && failure.attempts.map(\.endpoint) == [request.endpoints[0]])
+        }
+        await transport.shutdown()
+    }
+
+    @Test(
+        "without a route for IPv6 the address of a neighbour, to which there is one, is tried all the same",
+        arguments: Driver.allCases,
+        [.adaptive(first: nil), .roundRobin, .random, .fastest] as [EndpointOrder]
+    )
+    func neighbour(driver: Driver, order: EndpointOrder) async throws {
+        let holder = try server("127.0.0.2")
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        let neighbour = try #require(IPAddress("2001:db8::2"))
+        configuration.hasRoute = { $0 == neighbour }
+        let transport = Transport(configuration)
+        let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port), ("2001:db8::2", holder.port)]
+        let request = try request(refusing, order: order, connect: .milliseconds(500))
+        let failure = try #require(
+            await #expect(throws: TransferFailure.self) { try await fetch(transport, request) }
+        )
+        #expect(Set(failure.attempts.map(\.endpoint)) == [request.endpoints[0], request.endpoints[2]])
+        await transport.shutdown()
+    }
+
+    @Test(
+        "a proxy that is given addresses connects to them, whatever this machine has no route for",
+        arguments: Driver.allCases
+    )
+    func routeOfProxy(driver: Driver) async throws {
+        let proxy = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\n\r\n"), .readHead, .sendText(Self.ok))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.attemptDelay = .seconds(60)
+        configuration.hasRoute = { _ in false }
+        let transport = Transport(configuration)
+        var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
+        let loopback = IPAddress(v4: 127, 0, 0, 1)
+        request.passage = Passage(
+            proxy: ProxyPassage(
+                kind: .http,
+                host: .address(loopback),
+                port: proxy.port,
+                addresses: [loopback],
+                endpoint: Endpoint(address: loopback, port: proxy.port)
+            )
+        )
+        try await fetch(transport, request)
+        #expect(proxy.connections.first?.text.hasPrefix("CONNECT [2001:db8::1]:80 HTTP/1.1\r\n") == true)
+        await transport.shutdown()
+    }
+}

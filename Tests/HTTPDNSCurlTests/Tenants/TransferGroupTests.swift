@@ -1,0 +1,79 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("Transfers of one client, by the settings that they began under", .timeLimit(.minutes(10)))
+struct TransferGroupTests {
+    private final class Place: Sendable {}
+
+    private func transfer(_ group: TransferGroup) throws -> Transfer {
+        let request = try TransportFixture.request("http://one.test/", at: "127.0.0.1")
+        return Transfer(request, mailbox: LoopMailbox(TransportConfiguration()), group: group)
+    }
+
+    @Test("an older cohort takes nobody, and is over when its last transfer has ended; newer ones are not waited for")
+    func cohorts() async throws {
+        let group = TransferGroup()
+        let (first, second, third) = (try transfer(group), try transfer(group), try transfer(group))
+        #expect(try group.add(first, cohort: 0) && group.add(second, cohort: 0))
+        #expect(group.advance() == 1)
+        #expect(try !group.add(third, cohort: 0))
+        #expect(try group.add(third, cohort: 1))
+        #expect(group.inFlight == 3)
+        let isOver = Lock(false)
+        let waiting = Task {
+            await group.awaitEnd(ofCohort: 0)
+            isOver.withLock { $0 = true }
+        }
+        group.remove(second)
+        // Twice is once.
+        group.remove(second)
+        for _ in 0..<100 { await Task.yield() }
+        #expect(!isOver.withLock { $0 })
+        group.remove(first)
+        await waiting.value
+        #expect(group.inFlight == 1)
+        await group.awaitEnd(ofCohort: 0)
+    }
+
+    @Test("a cohort without transfers is over at once, and the newest one is one that can be added to")
+    func empty() async throws {
+        let group = TransferGroup()
+        for number in 1...3 { #expect(group.advance() == number) }
+        for number in 0..<3 { await group.awaitEnd(ofCohort: number) }
+        #expect(try group.add(try transfer(group), cohort: 3))
+    }
+
+    @Test("the limit and the end are those of all cohorts together")
+    func all() async throws {
+        let group = TransferGroup(maximum: 1)
+        let first = try transfer(group)
+        #expect(try group.add(first, cohort: 0))
+        let newest = group.advance()
+        let refused = try transfer(group)
+        #expect(throws: TransferFailure.self) { try group.add(refused, cohort: newest) }
+        group.remove(first)
+        await group.close(drainingUntil: SystemTimeSource().now())
+        let late = try transfer(group)
+        #expect(throws: TransferFailure.self) { try group.add(late, cohort: newest) }
+    }
+
+    @Test("a request that came too late for its cohort comes back as it was, with its place among the connections")
+    func superseded() async throws {
+        let transport = Transport()
+        let group = TransferGroup()
+        _ = group.advance()
+        var request = try TransportFixture.request("http://one.test/a", at: "127.0.0.1")
+        let place = Place()
+        request.place = place
+        do {
+            _ = try await transport.execute(request, in: group, cohort: 0)
+            Issue.record("it was sent")
+        } catch let superseded as TransferGroup.Superseded {
+            #expect(superseded.request.place === place && superseded.request.url == request.url)
+        }
+        #expect(group.inFlight == 0)
+        await transport.shutdown()
+    }
+}

@@ -1,0 +1,100 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// Servers that answer before they have the whole request (RFC 9113 section 8.1).
+@Suite(
+    "Early responses over HTTP/2",
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
+    .timeLimit(.minutes(10))
+)
+struct EarlyResponseTests {
+    @Test(
+        "a whole response ends the call although its request is not sent to the end",
+        arguments: [
+            (
+                HTTPRequest.Method.post,
+                HTTP2Frames.head("200", length: "2", endsStream: false) + HTTP2Frames.data("ok"), "ok"
+            ),
+            (.post, HTTP2Frames.head("200", length: "0", endsStream: true), ""),
+            (.post, HTTP2Frames.head("204", endsStream: true), ""),
+            (.put, HTTP2Frames.head("304", endsStream: true), ""),
+            (.post, HTTP2Frames.head("413", length: "2", endsStream: false) + HTTP2Frames.data("no"), "no"),
+        ]
+    )
+    func whole(method: HTTPRequest.Method, frames: [UInt8], text: String) async throws {
+        try await exchange(method, frames, idle: .seconds(20)) { fixture, request in
+            let (_, body) = try await fixture.fetch(request)
+            #expect(String(decoding: body, as: UTF8.self) == text)
+        }
+    }
+
+    private static let refusals = [
+        (HTTP2Frames.head("413", endsStream: true), ""),
+        (HTTP2Frames.head("401", length: "2", endsStream: false) + HTTP2Frames.data("no"), "no"),
+    ]
+
+    @Test("A response whose stream is reset afterwards (NO_ERROR) arrives", arguments: refusals)
+    func resetLater(frames: [UInt8], text: String) async throws {
+        let reset: [RawServer.Step] = [.pause(.milliseconds(50)), .send(HTTP2Frames.reset(0))]
+        try await exchange(.post, frames, then: reset, idle: .seconds(20)) { fixture, request in
+            let (_, body) = try await fixture.fetch(request)
+            #expect(String(decoding: body, as: UTF8.self) == text)
+        }
+    }
+
+    // Docs/Library.md says the same of the versions.
+    @Test(
+        "A response that is read with its reset arrives with libcurl 8.1",
+        arguments: refusals
+    )
+    func resetAtOnce(frames: [UInt8], text: String) async throws {
+        try await exchange(.post, frames + HTTP2Frames.reset(0), idle: .seconds(20)) { fixture, request in
+            if CurlLibrary.losesResponseBeforeReset {
+                let failure = try #require(await fixture.failure(of: request))
+                #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+                #expect(failure.message.contains("send large bodies over HTTP/1.1"), "\(failure)")
+            } else {
+                let (_, body) = try await fixture.fetch(request)
+                #expect(String(decoding: body, as: UTF8.self) == text)
+            }
+        }
+    }
+
+    @Test("a response without a length ends with the idle limit while its request is being sent")
+    func withoutLength() async throws {
+        let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
+        try await exchange(.post, frames, idle: .milliseconds(500)) { fixture, request in
+            let failure = await fixture.failure(of: request)
+            #expect(failure?.code == .timedOut && failure?.phase == .body, "\(failure as Any)")
+        }
+    }
+
+    /// Runs `body` with a request whose body is never sent to its end, to a server that answers its first piece.
+    private func exchange(
+        _ method: HTTPRequest.Method,
+        _ frames: [UInt8],
+        then steps: [RawServer.Step] = [],
+        idle: Duration,
+        _ body: (TransportFixture, TransferRequest) async throws -> Void
+    ) async throws {
+        let rig = try await ServerRig.shared()
+        let (server, relay) = try await TLSRelay.scripted(TLSRelay.connection(saying: frames) + steps, rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fed = HandFedStream()
+        fed.feed.yield(Array("begun".utf8))
+        let request = try TransportFixture.request(
+            "https://one.test:\(relay.port)/",
+            at: "127.0.0.1",
+            method: method,
+            body: .stream(length: nil, fed.stream)
+        ) { $0.idle = idle }
+        try await body(fixture, request)
+        fed.feed.finish()
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+}

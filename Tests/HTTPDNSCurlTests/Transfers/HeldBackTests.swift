@@ -1,0 +1,47 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import ServerRig
+import Testing
+
+@Suite("A request that is held back")
+struct HeldBackTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    @Test(
+        "ends once the connection stands, without a byte sent, and the connection is closed",
+        arguments: Driver.allCases
+    )
+    func sendsNothing(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n"), .hang)
+        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        request.stopsBeforeSending = true
+        let fixture = TransportFixture(driver)
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .heldBack && failure.phase == .send)
+        #expect(!failure.requestMayHaveBeenSent)
+        #expect(failure.endpoint?.port == server.port)
+        let connection = try #require(
+            try await server.awaitConnections { $0.count == 1 && $0[0].isClosedByClient }.first
+        )
+        #expect(connection.received == [])
+        // The next request of the same name is not harmed, and does not find the connection.
+        request.stopsBeforeSending = false
+        #expect(try await fixture.send(request).reusedConnection == false)
+    }
+}
+
+@Suite("A request that is held back, with TLS", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct HeldBackTLSTests {
+    @Test("TLS must have proved the name before")
+    func provesFirst() async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(.epoll, trust: .file(rig.certificateAuthorityFile))
+        for (address, code) in [("127.0.0.2", TransferFailure.Code.heldBack), ("127.0.0.5", .certificateRefused)] {
+            var request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: address)
+            request.stopsBeforeSending = true
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == code)
+            #expect(!failure.requestMayHaveBeenSent)
+        }
+    }
+}

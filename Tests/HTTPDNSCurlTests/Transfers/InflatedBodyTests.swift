@@ -1,0 +1,214 @@
+import Foundation
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// Bodies in gzip (RFC 1952) and deflate that are not one stream with one end. One after the other: hundreds of
+/// servers at once would take thousands of descriptors.
+@Suite("Inflated bodies", .serialized, .timeLimit(.minutes(10)))
+struct InflatedBodyTests {
+    /// How the server says where the body ends.
+    enum Framing: CaseIterable {
+        case length, close
+        /// Each byte by itself, so that libcurl hands over each by itself.
+        case bytewise
+
+        func answer(_ coding: String, _ body: [UInt8]) -> [UInt8] {
+            let head = "HTTP/1.1 200 OK\r\nContent-Encoding: \(coding)\r\n"
+            return switch self {
+            case .length: Array("\(head)Content-Length: \(body.count)\r\n\r\n".utf8) + body
+            case .close: Array("\(head)Connection: close\r\n\r\n".utf8) + body
+            case .bytewise:
+                Array("\(head)Transfer-Encoding: chunked\r\n\r\n".utf8)
+                    + body.flatMap { Array("1\r\n".utf8) + [$0] + Array("\r\n".utf8) } + Array("0\r\n\r\n".utf8)
+            }
+        }
+    }
+
+    private static let text = "hello"
+    /// `text` by gzip, by zlib and without zlib's head and end.
+    private static let gzip = bytes("1f8b0800000000000003cb48cdc9c9070086a6103605000000")
+    private static let zlib = bytes("789ccb48cdc9c90700062c0215")
+    private static let raw = bytes("cb48cdc9c90700")
+
+    private static func bytes(_ hexadecimal: String) -> [UInt8] {
+        let digits = Array(hexadecimal.utf8)
+        return stride(from: 0, to: digits.count, by: 2).map {
+            UInt8(String(decoding: digits[$0..<($0 + 2)], as: UTF8.self), radix: 16)!
+        }
+    }
+
+    /// Each beginning of a body.
+    private static let beginnings: [(String, [UInt8])] = [
+        ("gzip", gzip), ("deflate", zlib), ("deflate", raw), ("gzip", gzip + gzip),
+    ].flatMap { coding, body in
+        (1..<body.count).filter { $0 != gzip.count }.map { (coding, Array(body.prefix($0))) }
+    }
+
+    private func answer(_ framing: Framing, _ coding: String, _ body: [UInt8]) throws -> (RawServer, TransferRequest) {
+        let server = try RawServer(.readHead, .send(framing.answer(coding, body)))
+        return (server, try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1"))
+    }
+
+    @Test(
+        "several members of gzip are one body, and zeros behind them are nothing; deflate may lack its head, or that alone",
+        arguments: [
+            ("gzip", gzip, text), ("gzip", gzip + gzip, text + text),
+            ("x-gzip", gzip + gzip + gzip, text + text + text),
+            ("gzip", gzip + [0, 0, 0], text), ("gzip", gzip + [0, 0] + gzip + [0], text + text),
+            ("deflate", zlib, text), ("deflate", raw, text), ("deflate", raw + zlib.suffix(4), text), ("gzip", [], ""),
+            ("deflate", [], ""),
+        ] as [(String, [UInt8], String)],
+        Framing.allCases
+    )
+    func whole(_ it: (coding: String, body: [UInt8], text: String), framing: Framing) async throws {
+        let (server, request) = try answer(framing, it.coding, it.body)
+        let (response, body) = try await TransportFixture(.platformDefault).fetch(request)
+        #expect(String(decoding: body, as: UTF8.self) == it.text)
+        #expect(response.body.summary?.bodyBytes == it.text.utf8.count)
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "one that ends in the middle is not taken for whole",
+        arguments: beginnings,
+        Framing.allCases
+    )
+    func cutShort(_ it: (coding: String, body: [UInt8]), framing: Framing) async throws {
+        let (server, request) = try answer(framing, it.coding, it.body)
+        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        #expect(failure.code == .undecodable && failure.phase == .body && failure.requestMayHaveBeenSent, "\(failure)")
+        #expect(failure.message.contains("ends in the middle"), "\(failure)")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "what follows the end, and a checksum of another text, fail by name, in the codings that libcurl takes off too",
+        arguments: [
+            ("gzip", gzip + Array("garbage".utf8)), ("gzip", gzip + [0] + Array("garbage".utf8)),
+            ("deflate", zlib + [1]), ("deflate", raw + [1, 2, 3, 4, 5]),
+            ("gzip", gzip.dropLast(8) + [1, 2, 3, 4, 5, 0, 0, 0]),
+            ("deflate", zlib.dropLast() + [0]),
+            ("br", [0x0b, 0x02, 0x80] + Array(text.utf8) + [0x03] + Array("xx".utf8)),
+        ] as [(String, [UInt8])],
+        Framing.allCases
+    )
+    func broken(_ it: (coding: String, body: [UInt8]), framing: Framing) async throws {
+        let (server, request) = try answer(framing, it.coding, it.body)
+        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        #expect(failure.code == .undecodable && failure.phase == .body, "\(failure.code): \(failure)")
+        withExtendedLifetime(server) {}
+    }
+
+    /// A transport as with libcurl 8, which settles in the head whether it takes a coding off.
+    private func newerLibcurl() -> TransportFixture {
+        var configuration = TransportConfiguration()
+        configuration.decodesByThePiece = false
+        return TransportFixture(Transport(configuration))
+    }
+
+    @Test(
+        "With libcurl 8, too, a body that ends in the middle is not taken for whole",
+        arguments: beginnings.filter { $0.1.count > 1 }
+    )
+    func cutShortWithNewerLibcurl(_ it: (coding: String, body: [UInt8])) async throws {
+        let (server, request) = try answer(.close, it.coding, it.body)
+        let failure = try #require(await newerLibcurl().failure(of: request))
+        #expect(failure.code == .undecodable && failure.message.contains("ends in the middle"), "\(failure)")
+        withExtendedLifetime(server) {}
+    }
+
+    @Test(
+        "With libcurl 8 only gzip and deflate are asked for and taken off",
+        arguments: [
+            ("gzip", gzip, text), ("deflate", zlib, text), ("identity", Array(text.utf8), text),
+            ("br", [0x0b, 0x02, 0x80] + Array(text.utf8) + [0x03], nil), ("gzip, gzip", gzip, nil),
+        ] as [(String, [UInt8], String?)]
+    )
+    func newerLibcurl(_ it: (coding: String, body: [UInt8], text: String?)) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .send(Framing.length.answer(it.coding, it.body))]))
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let fixture = newerLibcurl()
+        if let text = it.text {
+            for _ in 0..<2 {
+                #expect(String(decoding: try await fixture.fetch(request).body, as: UTF8.self) == text)
+            }
+        } else {
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == .undecodable && failure.message.contains("gzip or deflate"), "\(failure)")
+        }
+        var asIs = request
+        asIs.decodes = false
+        #expect(try await fixture.fetch(asIs).body == it.body)
+        let heads = server.connections.flatMap { $0.text.split(separator: "\r\n\r\n") }
+        #expect(heads.first?.contains("\r\nAccept-Encoding: deflate, gzip") == true, "\(heads)")
+        #expect(heads.last?.contains("Accept-Encoding") == false)
+    }
+
+    @Test(
+        "an answer without a body has nothing to decode, whatever coding it names",
+        arguments: [
+            (HTTPRequest.Method.head, "200 OK", "Content-Length: 25\r\n"), (.get, "204 No Content", ""),
+            (.get, "304 Not Modified", "Content-Length: 25\r\n"), (.get, "200 OK", "Content-Length: 0\r\n"),
+        ],
+        ["gzip", "deflate", "br", "zstd", "gzip, br"]
+    )
+    func noBody(_ it: (method: HTTPRequest.Method, status: String, length: String), coding: String) async throws {
+        let head = "HTTP/1.1 \(it.status)\r\nContent-Encoding: \(coding)\r\n\(it.length)\r\n"
+        let server = try RawServer(.repeatForever([.readHead, .sendText(head)]))
+        let fixture = TransportFixture(.platformDefault)
+        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        request.method = it.method
+        for _ in 0..<2 {
+            let (response, body) = try await fixture.fetch(request)
+            #expect(body.isEmpty && response.head.headerFields[.contentEncoding] == coding)
+        }
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("a kept connection carries a coded body, another, a plain one and one as it is sent")
+    func alternating() async throws {
+        func answer(_ coding: String?, _ body: [UInt8]) -> RawServer.Step {
+            let field = coding.map { "Content-Encoding: \($0)\r\n" } ?? ""
+            return .send(Array("HTTP/1.1 200 OK\r\nContent-Length: \(body.count)\r\n\(field)\r\n".utf8) + body)
+        }
+        let brotli = [0x0b, 0x02, 0x80] + Array(Self.text.utf8) + [0x03]
+        let answers = [
+            answer("gzip", Self.gzip), answer("br", brotli), answer("GZIP", Self.gzip), answer(nil, Self.gzip),
+            answer("deflate", Self.zlib), answer("gzip", Self.gzip), answer("br", brotli),
+        ]
+        let server = try RawServer { _ in answers.flatMap { [.readHead, $0] } + [.hang] }
+        let fixture = TransportFixture(.platformDefault)
+        var request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for number in answers.indices {
+            request.decodes = number != 5
+            let isPlain = number == 3 || number == 5
+            #expect(try await fixture.fetch(request).body == (isPlain ? Self.gzip : Array(Self.text.utf8)), "\(number)")
+        }
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("a long body reaches a slow reader whole", arguments: TransportConfiguration.Driver.allCases)
+    func slowReader(driver: TransportConfiguration.Driver) async throws {
+        let size = 32 << 20
+        let made = try await Command("bash", ["-c", "head -c \(size) /dev/zero | gzip -9 | base64 -w0"])
+            .run(within: .seconds(60))
+        let coded = try Array(#require(Data(base64Encoded: made.output)))
+        let (server, plain) = try answer(.length, "gzip", coded)
+        var request = plain
+        // Without a limit of its own it would pass for a bomb.
+        request.limits.maximumResponseBytes = size
+        let response = try await TransportFixture(driver).send(request)
+        try await server.awaitConnections { $0[0].sent > coded.count }
+        var count = 0
+        for try await chunk in response.body {
+            #expect(chunk.count <= 64 * 1024 && chunk.allSatisfy { $0 == 0 })
+            count += chunk.count
+            if count < 1 << 20 { await Task.yield() }
+        }
+        #expect(count == size && coded.count < 100_000)
+    }
+}

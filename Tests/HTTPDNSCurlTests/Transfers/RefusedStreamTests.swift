@@ -1,0 +1,141 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+/// GOAWAY and REFUSED_STREAM, against frames that no real server sends on demand.
+@Suite(
+    "HTTP/2 streams that end badly",
+    .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
+    .timeLimit(.minutes(10))
+)
+struct RefusedStreamTests {
+    private static let answer = HTTP2Frames.head("204", endsStream: true)
+
+    private func request(_ relay: TLSRelay, body: RequestBodySource) throws -> TransferRequest {
+        try TransportFixture.request(
+            "https://one.test:\(relay.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: body
+        ) {
+            $0.connect = .seconds(60)
+            $0.tls = .seconds(60)
+        }
+    }
+
+    @Test(
+        "a POST that was certainly not processed is sent again",
+        arguments: [
+            ("REFUSED_STREAM", HTTP2Frames.reset(7)), ("GOAWAY, last stream 0", HTTP2Frames.goAway(last: 0)),
+        ],
+        [RequestBodySource.none, .bytes(Array("x".utf8))]
+    )
+    func notProcessed(_ said: (name: String, frames: [UInt8]), body: RequestBodySource) async throws {
+        let rig = try await ServerRig.shared()
+        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let (response, _) = try await fixture.fetch(try request(relay, body: body))
+        #expect(response.head.status == .noContent, "\(said.name)")
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
+    @Test(
+        "a POST that may have been processed is not sent again",
+        arguments: [
+            ("INTERNAL_ERROR", HTTP2Frames.reset(2)), ("CANCEL", HTTP2Frames.reset(8)),
+            ("GOAWAY, last stream 1, and INTERNAL_ERROR", HTTP2Frames.goAway(last: 1) + HTTP2Frames.reset(2)),
+        ],
+        [RequestBodySource.none, .bytes(Array("x".utf8))]
+    )
+    func perhapsProcessed(_ said: (name: String, frames: [UInt8]), body: RequestBodySource) async throws {
+        let rig = try await ServerRig.shared()
+        let (server, relay) = try await TLSRelay.saying([said.frames, Self.answer], rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let failure = await fixture.failure(of: try request(relay, body: body))
+        #expect(failure?.code == .connectionLost, "\(said.name): \(failure as Any)")
+        #expect(failure?.requestMayHaveBeenSent == true, "\(said.name): \(failure as Any)")
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
+    @Test(
+        "a refused stream of a kept connection is known from one that the server ended otherwise",
+        arguments: [HTTPRequest.Method.post, .put, .get],
+        [(UInt8(7), true), (2, false)]
+    )
+    func keptConnection(method: HTTPRequest.Method, _ reset: (code: UInt8, isRefusal: Bool)) async throws {
+        let rig = try await ServerRig.shared()
+        let second = Gate()
+        let (server, relay) = try await TLSRelay.scripted(
+            TLSRelay.connection(saying: Self.answer) + [.wait(second), .send(HTTP2Frames.reset(reset.code, stream: 3))]
+                + TLSRelay.connection(saying: Self.answer),
+            rig
+        )
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        var request = try request(relay, body: .none)
+        request.method = method
+        try await fixture.fetch(request)
+        if method != .get { request.body = .bytes([1]) }
+        let response = Task { [request] in try await fixture.fetch(request).response }
+        try await server.awaitConnections { HTTP2Frames.hasRequest(on: 3, in: $0.first?.received ?? []) }
+        second.open()
+        if reset.isRefusal {
+            let response = try await response.value
+            #expect(response.head.status == .noContent && !response.reusedConnection)
+        } else {
+            let failure = await #expect(throws: TransferFailure.self) { _ = try await response.value }
+            #expect(failure?.code == .connectionLost && failure?.requestMayHaveBeenSent == true, "\(failure as Any)")
+        }
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
+    @Test("a server that refuses each stream is given up, and the request was not sent")
+    func refusedAlways() async throws {
+        let rig = try await ServerRig.shared()
+        let refusals = Array(repeating: HTTP2Frames.goAway(last: 0), count: 20)
+        let (server, relay) = try await TLSRelay.saying(refusals, rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let failure = await fixture.failure(of: try request(relay, body: .bytes([1])))
+        #expect(failure?.code == .connectionLost && failure?.requestMayHaveBeenSent == false, "\(failure as Any)")
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
+    @Test("a request is sent again a few times, also to a server that answers others meanwhile")
+    func count() {
+        var silent = RefusalCount()
+        #expect(
+            (1...6).map { _ in silent.add(isStream: false, isServerHeard: false) } == [
+                true, true, true, true, true, false,
+            ]
+        )
+        var shedding = RefusalCount()
+        #expect((1...11).map { _ in shedding.add(isStream: true, isServerHeard: true) }.firstIndex(of: false) == 10)
+        var limiting = RefusalCount()
+        #expect((1...100).allSatisfy { _ in limiting.add(isStream: false, isServerHeard: true) })
+    }
+
+    @Test("a streamed body of which something was sent is not sent again, and its request was not sent")
+    func streamedBody() async throws {
+        let rig = try await ServerRig.shared()
+        let (server, relay) = try await TLSRelay.saying([HTTP2Frames.goAway(last: 0), Self.answer], rig)
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fed = HandFedStream()
+        fed.feed.yield(Array("begun".utf8))
+        let request = try request(relay, body: .stream(length: nil, fed.stream))
+        do {
+            let (response, _) = try await fixture.fetch(request)
+            // Nothing of it had been taken when the GOAWAY came.
+            #expect(response.head.status == .noContent)
+        } catch let failure as TransferFailure {
+            #expect(failure.code == .connectionLost && !failure.requestMayHaveBeenSent, "\(failure)")
+        }
+        fed.feed.finish()
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+}

@@ -1,0 +1,156 @@
+import HTTPDNSPrimitives
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("ResponseState")
+struct ResponseStateTests {
+    private let head = RawHead(
+        bytes: [1],
+        endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 80),
+        reusedConnection: false,
+        timings: TransferTimings()
+    )
+    private let summary = TransferSummary(bodyBytes: 3, wireBytes: 3, timings: TransferTimings())
+    private let failure = TransferFailure(code: .connectionLost, phase: .body, message: "gone")
+
+    /// Runs `events` with a state in which a caller waits for the head; gives the bytes of the head that it got.
+    private func waitForHead(_ events: (inout ResponseState) -> [ResponseState.Action]) async throws -> [UInt8] {
+        try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
+            var state = ResponseState()
+            state.awaitHead(continuation)
+            for action in events(&state) { action.run() }
+        }.bytes
+    }
+
+    @Test("a whole answer in one turn resumes the caller once, and its body can be taken afterwards")
+    func wholeAnswer() async throws {
+        nonisolated(unsafe) var kept = ResponseState()
+        let bytes = try await waitForHead { state in
+            let action = state.receive(head: head, chunks: [[7, 8], [9]], end: .success(summary))
+            kept = state
+            return [action]
+        }
+        #expect(bytes == [1])
+        #expect(kept.bufferedBytes == 3)
+        #expect(chunk(&kept) == [7, 8])
+        #expect(chunk(&kept) == [9])
+        #expect(chunk(&kept) == nil)
+    }
+
+    @Test("a failure before the head reaches the caller who waits for it, and later events change nothing")
+    func failureBeforeHead() async {
+        await #expect(throws: failure) {
+            try await waitForHead { state in
+                [
+                    state.receive(head: nil, chunks: [], end: .failure(failure)),
+                    state.receive(head: head, chunks: [], end: .success(summary)),
+                ]
+            }
+        }
+    }
+
+    @Test("bytes that arrived before a failure are delivered, then the failure")
+    func failureAfterBytes() async throws {
+        nonisolated(unsafe) var kept = ResponseState()
+        _ = try await waitForHead { state in
+            let action = state.receive(head: head, chunks: [[7]], end: .failure(failure))
+            kept = state
+            return [action]
+        }
+        #expect(chunk(&kept) == [7])
+        #expect(throws: failure) {
+            guard case .now(let result, _) = kept.take(below: 10) else { return }
+            _ = try result.get()
+        }
+    }
+
+    @Test("a waiting reader gets the chunk itself, and only one reader is resumed")
+    func waitingReader() async throws {
+        nonisolated(unsafe) var state = ResponseState()
+        let chunk = try await withUnsafeThrowingContinuation { (continuation: ResponseState.ChunkContinuation) in
+            state.awaitChunk(continuation).run()
+            state.receive(head: nil, chunks: [[1], [2]], end: nil).run()
+        }
+        #expect(chunk == [1])
+        #expect(state.bufferedBytes == 1)
+    }
+
+    @Test("reading pauses at the window and goes on once half of it is taken")
+    func backPressure() {
+        var state = ResponseState()
+        for _ in 0..<4 { _ = state.receive(head: nil, chunks: [Array(repeating: 0, count: 25)], end: nil) }
+        #expect(!{ state.pauseReading(ifOver: 101, pending: 0) }())
+        #expect({ state.pauseReading(ifOver: 100, pending: 0) }())
+        var resumes: [Bool] = []
+        for _ in 0..<4 {
+            if case .now(_, let resumesReading) = state.take(below: 100) { resumes.append(resumesReading) }
+        }
+        #expect(resumes == [false, true, false, false])
+    }
+
+    @Test("the body can be claimed once")
+    func singlePass() {
+        var state = ResponseState()
+        #expect({ state.claimIterator() }())
+        #expect(!{ state.claimIterator() }())
+    }
+
+    @Test(
+        "a body that has come whole is taken whole, by the first who reads, up to the limit",
+        arguments: [(3, [7, 8, 9] as [UInt8]?), (2, nil)]
+    )
+    func whole(limit: Int, expected: [UInt8]?) {
+        var state = ResponseState()
+        _ = state.receive(head: nil, chunks: [[7, 8, 9]], end: .success(summary))
+        #expect({ state.takeWhole(upTo: limit) }() == expected)
+        #expect({ state.claimIterator() }() == (expected == nil))
+        #expect({ state.takeWhole(upTo: limit) }() == nil)
+    }
+
+    @Test("a body of several chunks, one that is yet to end and one that failed are read chunk by chunk")
+    func notWhole() {
+        var (several, running, failed) = (ResponseState(), ResponseState(), ResponseState())
+        _ = several.receive(head: nil, chunks: [[1], [2]], end: .success(summary))
+        _ = running.receive(head: nil, chunks: [[1]], end: nil)
+        _ = failed.receive(head: nil, chunks: [[1]], end: .failure(failure))
+        for state in [several, running, failed] {
+            var state = state
+            #expect({ state.takeWhole(upTo: 10) }() == nil)
+            #expect({ state.claimIterator() }())
+        }
+    }
+
+    @Test("whoever is resumed is so where they wait")
+    func place() async throws {
+        for place in [CallerPlace.anyThread, .ofItsOwn] {
+            var places: [CallerPlace] = []
+            _ = try await withUnsafeThrowingContinuation { (continuation: ResponseState.HeadContinuation) in
+                var state = ResponseState()
+                state.awaitHead(continuation, at: place)
+                let action = state.receive(head: head, end: nil)
+                places.append(action.place)
+                action.run()
+            }
+            #expect(places == [place])
+        }
+        #expect(CallerPlace.current(nil) == .anyThread)
+        #expect(await onMainActor() == .ofItsOwn)
+    }
+
+    @MainActor
+    private func onMainActor() -> CallerPlace { CallerPlace.current(#isolation) }
+
+    @Test("abandoning asks for cancellation only while something is in flight")
+    func abandon() {
+        var state = ResponseState()
+        #expect({ state.abandon() }())
+        _ = state.receive(head: nil, chunks: [], end: .success(summary))
+        #expect(!{ state.abandon() }())
+    }
+
+    private func chunk(_ state: inout ResponseState) -> [UInt8]? {
+        guard case .now(.success(let chunk), _) = state.take(below: 10) else { return nil }
+        return chunk
+    }
+}

@@ -1,0 +1,38 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("Second sendings")
+struct SecondSendingTests {
+    @Test(
+        "Only safe methods are sent twice, and hedged only without a stream as body",
+        arguments: [
+            (HTTPRequest.Method.get, true, true), (.head, true, true), (.options, true, true), (.trace, false, true),
+            (.put, false, false), (.delete, false, false), (.post, false, false), (.patch, false, false),
+        ]
+    )
+    func methods(method: HTTPRequest.Method, mayBeSentTwice: Bool, mayBeHedged: Bool) throws {
+        var request = TransferRequest(method: method, url: try ParsedURL("http://one.test/"), endpoints: [])
+        #expect(request.mayBeSentTwice == mayBeSentTwice && request.mayBeHedged == mayBeHedged)
+        request.body = .bytes([1])
+        #expect(!request.mayBeSentTwice && request.mayBeHedged == mayBeHedged)
+        request.body = .stream(length: 1, AsyncThrowingStream { [1] })
+        #expect(!request.mayBeSentTwice && !request.mayBeHedged)
+    }
+
+    @Test("each GET on a kept connection that ends is answered, however many there were before")
+    func keptConnections() async throws {
+        let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+        let server = try RawServer(.readHead, .sendText(answer), .readHead)
+        let fixture = TransportFixture(.platformDefault)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<15 {
+            let (_, body) = try await fixture.fetch(request)
+            #expect(body == Array("ok".utf8))
+        }
+        #expect(server.connections.count == 15)
+    }
+}

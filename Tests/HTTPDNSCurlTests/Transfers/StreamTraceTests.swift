@@ -1,0 +1,47 @@
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("Trace of HTTP/2 streams")
+struct StreamTraceTests {
+    private static let own = "Using Stream ID: 5 (easy handle 0x55d0)\n"
+
+    private static func goAway(_ last: String) -> String { "recveived GOAWAY, error=0, last_stream=\(last)\n" }
+
+    @Test(
+        "what proves that a request was not processed",
+        arguments: [
+            ([own], false), (["REFUSED_STREAM, retrying a fresh connect\n"], true), ([own, goAway("3")], true),
+            ([own, "received GOAWAY, error=0, last_stream=3\n"], true), ([own, goAway("5")], false),
+            ([own, goAway("2147483647")], false), ([own, goAway("2147483647"), goAway("1")], true),
+            // nghttp2 opens no stream after a GOAWAY.
+            ([goAway("2147483647"), own], true), ([goAway("7"), own], true),
+            ([goAway("3")], false), ([own, goAway("")], false), ([own, goAway("x")], false),
+            ([own, "x received GOAWAY, error=0, last_stream=1\n"], false), ([""], false),
+            // A line that repeats a field of the request or response.
+            (["[HTTP/2] [1] [x: Using Stream ID: 4294967295]\n", goAway("3")], false),
+            (["x: Using Stream ID: 4294967295 (easy handle 0x0)\n", goAway("3")], false),
+        ]
+    )
+    func lines(lines: [String], isUnprocessed: Bool) {
+        var stream = RequestStream()
+        var lastStream: UInt32?
+        for line in lines {
+            var line = line
+            if let trace = line.withUTF8({ StreamTrace(UnsafeRawBufferPointer($0)) }) {
+                stream.read(trace, lastStream: &lastStream)
+            }
+        }
+        #expect(stream.isUnprocessed(lastStream: lastStream) == isUnprocessed)
+    }
+
+    @Test("a GOAWAY that another request of the connection read counts for all of its streams")
+    func sharedGoAway() {
+        var reader = RequestStream(number: 3)
+        var lastStream: UInt32?
+        reader.read(.goAway(lastStream: 3), lastStream: &lastStream)
+        #expect(!reader.isUnprocessed(lastStream: lastStream))
+        #expect(RequestStream(number: 5).isUnprocessed(lastStream: lastStream))
+        #expect(!RequestStream(number: nil).isUnprocessed(lastStream: lastStream))
+    }
+}

@@ -1,0 +1,225 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Transport against nginx", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
+struct TransportAgainstNginxTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    @Test(
+        "invariant 17: the request reaches the pinned address with Host, SNI and certificate check of the name",
+        arguments: Driver.allCases
+    )
+    func pinned(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        for address in ["127.0.0.2", "127.0.0.3"] {
+            let target = "/echo?pinned-\(driver)-\(address)"
+            let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)\(target)", at: address)
+            let (response, _) = try await fixture.fetch(request)
+            #expect(response.head.status == .ok && response.version == .http2)
+            let line = try await rig.awaitAccessLog { $0.target == target }[0]
+            #expect(line.address == address && line.sni == "one.test" && line.host == "one.test:\(rig.tlsPort)")
+        }
+    }
+
+    @Test(
+        "a hundred requests travel on one connection, over HTTP/1.1 and HTTP/2",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func reuse(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let target = "/health?reuse-\(driver)-\(versions)"
+        for number in 0..<100 {
+            let request = try TransportFixture.request(
+                "https://one.test:\(rig.tlsPort)\(target)",
+                at: "127.0.0.2",
+                versions: versions
+            )
+            let (response, _) = try await fixture.fetch(request)
+            #expect(response.reusedConnection == (number > 0))
+            #expect((response.timings.tls == nil) == (number > 0))
+            #expect(response.version == (versions == .automatic ? .http2 : .http11))
+        }
+        let lines = try await rig.awaitAccessLog(count: 100) { $0.target == target }
+        #expect(Set(lines.map(\.connection)).count == 1)
+    }
+
+    @Test("(41) sixty-four at once on two addresses of one name never mix", arguments: Driver.allCases)
+    func twoAddresses(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<256 {
+                let address = "127.0.0.\(2 + number % 3)"
+                let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/health", at: address)
+                group.addTask {
+                    let body = try await fixture.fetch(request).body
+                    #expect(body == Array("\(address)\n".utf8))
+                }
+                if number >= 64 { try await group.next() }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test(
+        "invariant 17: a certificate that does not prove the name is refused with the names that it is for, and nothing is sent",
+        arguments: Driver.allCases
+    )
+    func wrongCertificate(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: "127.0.0.5")
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .certificateRefused && failure.phase == .tls)
+        #expect(failure.message == "certificate is for other.test")
+        #expect(!failure.requestMayHaveBeenSent)
+    }
+
+    @Test("a certificate of an authority that is not trusted is refused", arguments: Driver.allCases)
+    func untrusted(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.otherCertificateAuthorityFile))
+        let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/", at: "127.0.0.2")
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .certificateRefused)
+        #expect(failure.message.contains("certificate"), "\(failure)")
+    }
+
+    @Test("a decompression bomb stops at the limit", arguments: Driver.allCases)
+    func bomb(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(rig.httpPort)/bomb", at: "127.0.0.2") {
+            $0.maximumResponseBytes = 100_000
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .responseTooLarge)
+    }
+
+    @Test(
+        "long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func uploads(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        let chunks = (0..<40).map { Array(repeating: UInt8($0), count: 100_000) }
+        let stream = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish()
+        }
+        let known = AsyncThrowingStream<[UInt8], any Error> { continuation in
+            for chunk in chunks { continuation.yield(chunk) }
+            continuation.finish()
+        }
+        let bodies: [RequestBodySource] = [
+            .bytes(Array(chunks.joined())), .stream(length: nil, stream), .stream(length: 4_000_000, known),
+        ]
+        for body in bodies {
+            let request = try TransportFixture.request(
+                "https://one.test:\(rig.tlsPort)/upload",
+                at: "127.0.0.2",
+                method: .post,
+                body: body,
+                versions: versions
+            )
+            #expect(try await fixture.fetch(request).body == Array("4000000\n".utf8))
+        }
+    }
+
+    @Test(
+        "streams without a byte end, at once and later, over HTTP/1.1 and HTTP/2",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func emptyStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        for length in [nil, 0] as [Int64?] {
+            for endsLater in [false, true] {
+                let fed = HandFedStream()
+                if !endsLater { fed.feed.finish() }
+                let request = try TransportFixture.request(
+                    "https://one.test:\(rig.tlsPort)/upload",
+                    at: "127.0.0.2",
+                    method: .post,
+                    body: .stream(length: length, fed.stream),
+                    versions: versions
+                )
+                async let body = fixture.fetch(request).body
+                if endsLater {
+                    // By then libcurl has asked in vain.
+                    try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(50))
+                    fed.feed.finish()
+                }
+                let text = String(decoding: try await body, as: UTF8.self)
+                #expect(text == "0\n")
+            }
+        }
+    }
+
+    @Test(
+        "streams that pause often, several on a connection, arrive whole",
+        arguments: Driver.allCases,
+        [HTTPVersionChoice.automatic, .http1Only]
+    )
+    func haltingStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for number in 0..<8 {
+                let fed = HandFedStream()
+                let request = try TransportFixture.request(
+                    "https://one.test:\(rig.tlsPort)/upload",
+                    at: "127.0.0.2",
+                    method: .post,
+                    body: .stream(length: number % 2 == 0 ? nil : 900_000, fed.stream),
+                    versions: versions
+                )
+                group.addTask {
+                    for part in 0..<30 {
+                        fed.feed.yield(Array(repeating: 1, count: 30_000))
+                        guard part % 3 == 0 else { continue }
+                        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(number))
+                    }
+                    fed.feed.finish()
+                }
+                group.addTask {
+                    let body = try await fixture.fetch(request).body
+                    #expect(body == Array("900000\n".utf8))
+                }
+            }
+            try await group.waitForAll()
+        }
+    }
+
+    @Test("byte counts are those of the wire and of the decoded body", arguments: Driver.allCases)
+    func byteCounts(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(rig.httpPort)/gzip/text.txt", at: "127.0.0.2")
+        let (response, body) = try await fixture.fetch(request)
+        let summary = try #require(response.body.summary)
+        #expect(summary.bodyBytes == body.count)
+        #expect(summary.wireBytes > 0 && summary.wireBytes < summary.bodyBytes)
+        #expect(try #require(summary.timings.total) > .zero)
+    }
+
+    @Test("missing trust roots are said at the first https request; clear text needs none", arguments: Driver.allCases)
+    func missingRoots(driver: Driver) async throws {
+        let rig = try await ServerRig.shared()
+        let fixture = TransportFixture(driver, trust: .file("/nowhere/ca.pem"))
+        let clear = try TransportFixture.request("http://one.test:\(rig.httpPort)/health", at: "127.0.0.2")
+        #expect(try await fixture.fetch(clear).response.head.status == .ok)
+        let secure = try TransportFixture.request("https://one.test:\(rig.tlsPort)/health", at: "127.0.0.2")
+        let failure = try #require(await fixture.failure(of: secure))
+        #expect(failure.code == .trustRootsMissing && failure.message == "the CA file /nowhere/ca.pem cannot be read")
+    }
+}

@@ -1,0 +1,91 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("Transport and unusual answers")
+struct TransportAnswerTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static func failure(
+        on driver: Driver,
+        answering text: String,
+        then bytes: [UInt8] = [],
+        method: HTTPRequest.Method = .get
+    ) async throws -> TransferFailure {
+        let server = try RawServer(.readHead, .sendText(text), .send(bytes), .hang)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: method
+        )
+        return try #require(await TransportFixture(driver).failure(of: request))
+    }
+
+    @Test(
+        "a switch of protocols that nobody asked for fails at once, however much follows",
+        arguments: Driver.allCases
+    )
+    func switchingProtocols(driver: Driver) async throws {
+        let failure = try await Self.failure(
+            on: driver,
+            answering: "HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n",
+            then: Array(repeating: 65, count: 4 * Transfer.window)
+        )
+        #expect(failure.code == .protocolViolation && failure.message.contains("101"))
+        #expect(failure.requestMayHaveBeenSent)
+    }
+
+    @Test("a head without end is cut and named", arguments: Driver.allCases)
+    func longHeads(driver: Driver) async throws {
+        let text = String(repeating: "a", count: 1_000)
+        let heads = [
+            "HTTP/1.1 200 OK\r\nX: " + String(repeating: text, count: 200) + "\r\n\r\n",
+            "HTTP/1.1 200 OK\r\n" + String(repeating: "X: \(text)\r\n", count: 500) + "\r\n",
+            String(repeating: "HTTP/1.1 103 Early Hints\r\nX: \(text)\r\n\r\n", count: 500),
+        ]
+        for head in heads {
+            let failure = try await Self.failure(on: driver, answering: head)
+            #expect(failure.code == .protocolViolation && failure.message.contains("head is too long"), "\(failure)")
+        }
+    }
+
+    @Test("a HEAD request with a body is refused, for nobody could say where its answer ends")
+    func headWithBody() async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n"), .hang)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .head,
+            body: .bytes([1])
+        )
+        let failure = try #require(await TransportFixture(.platformDefault).failure(of: request))
+        #expect(failure.code == .invalidRequest && !failure.requestMayHaveBeenSent)
+        #expect(server.connections.isEmpty)
+    }
+
+    @Test(
+        "the size limit holds for bytes that libcurl kept back while nobody read",
+        arguments: Driver.allCases
+    )
+    func limitAfterPause(driver: Driver) async throws {
+        // libcurl hands over 16 KiB at a time: the window is full after 17 of them, less the head, and the rest is kept.
+        let size = Transfer.window + 16_384 + 5_000
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size * 2)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size)),
+            .hang
+        )
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.maximumResponseBytes = size - 1_000
+        }
+        let response = try await TransportFixture(driver).send(request)
+        // Nothing tells when libcurl has paused; on a machine too slow for this the test is only easier.
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(50))
+        let failure = await #expect(throws: TransferFailure.self) { for try await _ in response.body {} }
+        #expect(failure?.code == .responseTooLarge)
+    }
+}

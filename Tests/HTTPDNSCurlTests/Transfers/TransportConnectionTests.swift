@@ -1,0 +1,366 @@
+import Foundation
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Transport connections", .timeLimit(.minutes(10)))
+struct TransportConnectionTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test(
+        "cancelling closes the connection and resumes the caller, before and after the head",
+        arguments: Driver.allCases
+    )
+    func cancellation(driver: Driver) async throws {
+        let reached = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .open(reached), .hang]
+                : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nok"), .hang]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let waiting = Task { try await fixture.send(request) }
+        await reached.passage()
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+
+        let gotSome = Gate()
+        let reading = Task {
+            let response = try await fixture.send(request)
+            for try await _ in response.body { gotSome.open() }
+        }
+        await gotSome.passage()
+        reading.cancel()
+        await #expect(throws: CancellationError.self) { try await reading.value }
+        try await server.awaitConnections { $0[1].isClosedByClient }
+    }
+
+    @Test(
+        "a task that is cancelled before it begins sends nothing, on a loop that never ran too",
+        arguments: Driver.allCases
+    )
+    func cancelledBefore(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<2 {
+            let gate = Gate()
+            let task = Task {
+                await gate.passage()
+                return try await fixture.fetch(request)
+            }
+            task.cancel()
+            gate.open()
+            await #expect(throws: CancellationError.self) { try await task.value }
+        }
+        _ = try await fixture.fetch(request)
+        #expect(server.connections.count == 1)
+    }
+
+    @Test("ten thousand transfers cancelled at random moments leave no waiter behind", arguments: Driver.allCases)
+    func cancellationStorm(driver: Driver) async throws {
+        // Every third connection is slow in the middle of a body.
+        let server = try RawServer { number in
+            let slow: [RawServer.Step] = [
+                .readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"), .pause(.milliseconds(2)),
+                .sendText("k"),
+            ]
+            return [.repeatForever(number % 3 == 2 ? slow : [.readHead, .sendText(Self.ok)])]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let total = 10_000
+        var (whole, cancelled, other) = (0, 0, [String]())
+        await withTaskGroup(of: Result<[UInt8], any Error>.self) { group in
+            func note(_ result: Result<[UInt8], any Error>?) {
+                switch result {
+                case .success(let body)? where body == Array("ok".utf8): whole += 1
+                case .failure(is CancellationError)?: cancelled += 1
+                case .some(let result): other.append("\(result)")
+                case nil: break
+                }
+            }
+            for number in 0..<total {
+                group.addTask {
+                    let transfer = Task { try await fixture.fetch(request).body }
+                    return await cancelAtRandom(transfer, number: number)
+                }
+                if number >= 32 { note(await group.next()) }
+            }
+            for await result in group { note(result) }
+        }
+        print("measured: \(whole) transfers were over, \(cancelled) ended as cancelled")
+        #expect(whole + cancelled == total && other.isEmpty, "\(other.prefix(3))")
+        #expect(whole > 0 && cancelled > 0, "the moments were not spread")
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        await fixture.transport.shutdown()
+        try await server.awaitConnections { $0.allSatisfy(\.isClosedByClient) }
+    }
+
+    @Test(
+        "a kept connection that dies on a POST: counted once, and the failure says that it may have been seen",
+        arguments: Driver.allCases
+    )
+    func noSilentSecondSend(driver: Driver) async throws {
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        var post = request
+        post.method = .post
+        post.body = .bytes([])
+        let failure = try #require(await fixture.failure(of: post))
+        #expect(failure.code == .connectionLost && failure.requestMayHaveBeenSent)
+        let all = server.connections.map(\.text).joined()
+        #expect(all.components(separatedBy: "POST").count == 2)
+    }
+
+    @Test("a kept connection that dies on a GET is left for a new one, which harms nobody", arguments: Driver.allCases)
+    func safeSecondSend(driver: Driver) async throws {
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .sendText(Self.ok), .readHead] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        try await server.awaitConnections { $0.count == 2 }
+    }
+
+    @Test("one length said twice is one length, and what stands behind another length is never taken for an answer")
+    func declaredLengths() async throws {
+        let fixture = TransportFixture(.platformDefault)
+        let twice = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\ncontent-length: 2, 2\r\n\r\nok"
+        let smuggled = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 0\r\n\r\n"
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .sendText(twice), .readHead, .sendText(smuggled + twice), .hang]
+                : [.repeatForever([.readHead, .sendText(twice)])]
+        }
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1", method: .post)
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        #expect(await fixture.failure(of: request)?.code == .protocolViolation)
+        #expect(try await fixture.fetch(request).response.reusedConnection == false)
+        #expect(server.connections.count == 2)
+    }
+
+    @Test(
+        "a Content-Length that is no decimal number is a protocol violation",
+        arguments: ["0xC", "12abc", "+12", "-12", "1 2", "12,", ",12", "", "twelve", "12;", "12.0"]
+    )
+    func lengthSyntax(value: String) async throws {
+        let head = "HTTP/1.1 200 OK\r\nContent-Length: \(value)\r\n\r\n"
+        let server = try RawServer(.readHead, .sendText(head + "hello, world"), .hang)
+        let fixture = TransportFixture(.platformDefault)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        #expect(await fixture.failure(of: request)?.code == .protocolViolation)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
+    @Test("refused, broken and nonsensical answers each have their code", arguments: Driver.allCases)
+    func failures(driver: Driver) async throws {
+        let fixture = TransportFixture(driver)
+        let cases: [([RawServer.Step], TransferFailure.Code)] = [
+            ([.readHead], .connectionLost),
+            ([.readHead, .reset], .connectionLost),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel")], .connectionLost),
+            ([.readHead, .sendText("SSH-2.0-OpenSSH\r\n\r\n")], .protocolViolation),
+            ([.readHead, .sendText("HTTP/1.1 2\r\n\r\n")], .protocolViolation),
+            (
+                [.readHead, .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n")],
+                .protocolViolation
+            ),
+            (
+                [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-LENGTH: 3\r\n\r\nabc")],
+                .protocolViolation
+            ),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2, 3\r\n\r\nabc")], .protocolViolation),
+            (
+                [
+                    .readHead,
+                    .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\nhello\r\n0\r\n\r\n"),
+                ],
+                .protocolViolation
+            ),
+            (
+                [
+                    .readHead,
+                    .sendText("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x5\r\n\"a\":1\r\n0\r\n\r\n"),
+                ],
+                .protocolViolation
+            ),
+            ([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\n\r\nnot gzip")], .undecodable),
+        ]
+        for (steps, code) in cases {
+            let server = try RawServer { _ in steps }
+            let request = try TransportFixture.request(
+                "http://one.test:\(server.port)/",
+                at: "127.0.0.1",
+                method: .delete
+            )
+            let failure = try #require(await fixture.failure(of: request), "\(steps)")
+            #expect(failure.code == code, "\(steps): \(failure)")
+            #expect(failure.requestMayHaveBeenSent)
+            #expect(failure.endpoint?.port == server.port)
+            #expect(!"\(failure)".contains(".invalid"), "no pin name: \(failure)")
+        }
+        // Its port is taken on this address, so that nobody else listens there on another one.
+        let holder = try RawServer(.hang)
+        let request = try TransportFixture.request("http://one.test:\(holder.port)/", at: "127.0.0.77")
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .connectFailed && failure.message == "Connection refused")
+        #expect(!failure.requestMayHaveBeenSent)
+    }
+
+    @Test(
+        "(43) hundreds of pins, used twice at once, all reach their address, though few entries stand in libcurl's table",
+        arguments: Driver.allCases
+    )
+    func manyPins(driver: Driver) async throws {
+        let servers = try (2...4).map {
+            try RawServer(
+                address: "127.0.0.\($0)",
+                .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n\($0)")])
+            )
+        }
+        let fixture = TransportFixture(driver)
+        for _ in 0..<2 {
+            try await withThrowingTaskGroup(of: Void.self) { group in
+                for number in 0..<900 {
+                    let server = servers[number % 3]
+                    let request = try TransportFixture.request(
+                        "http://n\(number / 3).test:\(server.port)/",
+                        at: server.address
+                    )
+                    group.addTask {
+                        let (response, body) = try await fixture.fetch(request)
+                        #expect(body == Array(server.address.suffix(1).utf8))
+                        #expect(response.endpoint == request.endpoints[0])
+                    }
+                    if number >= 64 { try await group.next() }
+                }
+                try await group.waitForAll()
+            }
+        }
+    }
+
+    @Test("a transport that may keep no connection keeps none", arguments: Driver.allCases)
+    func noIdleConnections(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.maximumIdleConnections = 0
+        let transport = Transport(configuration)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        for _ in 0..<2 {
+            let response = try await transport.execute(request)
+            #expect(!response.reusedConnection)
+            for try await _ in response.body {}
+        }
+        try await server.awaitConnections { $0.count == 2 && $0.allSatisfy(\.isClosedByClient) }
+        await transport.shutdown()
+    }
+
+    @Test("shutdown lets transfers end that can, cuts the rest, and refuses new ones", arguments: Driver.allCases)
+    func shutdown(driver: Driver) async throws {
+        let inFlight = Gate()
+        let mayAnswer = Gate()
+        let server = try RawServer { number in
+            number == 0
+                ? [.readHead, .open(inFlight), .wait(mayAnswer), .sendText(Self.ok)] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let first = Task { try await fixture.fetch(request).body }
+        await inFlight.passage()
+        let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
+        // Once one is refused, draining has begun.
+        while (try? await fixture.send(request)) != nil {}
+        mayAnswer.open()
+        #expect(try await first.value == Array("ok".utf8))
+        await shutdown.value
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .shutDown)
+        await fixture.transport.shutdown()
+    }
+
+    @Test(
+        "while a transport drains, and after it was dropped, a body that had paused is read to its end",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func readingWhileDraining(driver: Driver, isDropped: Bool) async throws {
+        let size = 4 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size))
+        )
+        var fixture: TransportFixture? = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let response = try #require(try await fixture?.send(request))
+        var shutdown: Task<Void, Never>?
+        if !isDropped, let transport = fixture?.transport {
+            shutdown = Task { await transport.shutdown(drainingFor: .seconds(60)) }
+            while (try? await fixture?.send(request)) != nil {}
+        }
+        fixture = nil
+        var count = 0
+        for try await chunk in response.body { count += chunk.count }
+        #expect(count == size)
+        await shutdown?.value
+    }
+
+    @Test("cancelling works while a transport drains", arguments: Driver.allCases)
+    func cancelWhileDraining(driver: Driver) async throws {
+        let inFlight = Gate()
+        let server = try RawServer { number in
+            number == 0 ? [.readHead, .open(inFlight), .hang] : [.readHead, .sendText(Self.ok)]
+        }
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let waiting = Task { try await fixture.send(request) }
+        await inFlight.passage()
+        let shutdown = Task { await fixture.transport.shutdown(drainingFor: .seconds(60)) }
+        while (try? await fixture.send(request)) != nil {}
+        waiting.cancel()
+        await #expect(throws: CancellationError.self) { try await waiting.value }
+        await shutdown.value
+    }
+
+    @Test("shutdown without draining cuts what is in flight", arguments: Driver.allCases)
+    func cut(driver: Driver) async throws {
+        let inFlight = Gate()
+        let server = try RawServer(.readHead, .open(inFlight), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let transfer = Task { try await fixture.fetch(request) }
+        await inFlight.passage()
+        await fixture.transport.shutdown()
+        let failure = await #expect(throws: TransferFailure.self) { try await transfer.value }
+        #expect(failure?.code == .shutDown)
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
+    @Test("a transport that is dropped ends its thread once nothing is in flight", arguments: Driver.allCases)
+    func dropped(driver: Driver) async throws {
+        let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        let name = "dropped-\(driver)"
+        do {
+            let fixture = TransportFixture(driver, threadName: name)
+            _ = try await fixture.fetch(
+                try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+            )
+        }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        while try threadNames().contains(name), !Task.isCancelled { await Task.yield() }
+    }
+}

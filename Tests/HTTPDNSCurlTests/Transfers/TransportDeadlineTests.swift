@@ -1,0 +1,257 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+@Suite("Transport deadlines")
+struct TransportDeadlineTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    /// Ten times the bound: all others are a minute.
+    private static let ceiling = bound * 10
+
+    /// Long enough that a busy machine does everything else within it, short enough to wait for.
+    private static let bound = Duration.seconds(1)
+
+    @Test("no TCP connection: the connect bound ends it", arguments: Driver.allCases)
+    func connect(driver: Driver) async throws {
+        let hole = try BlackHole()
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(hole.port)/", at: hole.address) {
+            $0.connect = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .connect)
+        #expect(failure.limit == Self.bound && (Self.bound..<Self.ceiling) ~= failure.elapsed)
+        #expect(!failure.requestMayHaveBeenSent)
+        #expect(failure.endpoint?.port == hole.port)
+    }
+
+    @Test(
+        "a server that is silent in the TLS handshake: the TLS bound ends it, though connecting may take longer",
+        arguments: Driver.allCases
+    )
+    func tls(driver: Driver) async throws {
+        let server = try RawServer(.hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("https://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.connect = .seconds(60)
+            $0.tls = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .tls)
+        #expect(failure.limit == Self.bound && (Self.bound..<Self.ceiling) ~= failure.elapsed)
+        #expect(!failure.requestMayHaveBeenSent)
+    }
+
+    @Test(
+        "no first byte: the bound counts from the sending, and the request may have been seen",
+        arguments: Driver.allCases
+    )
+    func firstByte(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.firstByte = Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+        #expect(failure.requestMayHaveBeenSent && (Self.bound..<Self.ceiling) ~= failure.elapsed)
+    }
+
+    @Test("a body that stops: the idle bound ends it after the bytes that came", arguments: Driver.allCases)
+    func idle(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nhello"), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound
+        }
+        let response = try await fixture.send(request)
+        var received: [UInt8] = []
+        let failure = await #expect(throws: TransferFailure.self) {
+            for try await chunk in response.body { received += chunk }
+        }
+        #expect(received == Array("hello".utf8))
+        #expect(failure?.code == .timedOut && failure?.phase == .body)
+        #expect(failure.map { (Self.bound..<Self.ceiling) ~= $0.elapsed } == true)
+        #expect(response.body.summary == nil)
+    }
+
+    @Test("a server that takes no bytes: the idle bound ends the sending", arguments: Driver.allCases)
+    func sending(driver: Driver) async throws {
+        let server = try RawServer(.hangWithoutReading)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .bytes(Array(repeating: 7, count: 64 << 20))
+        ) { $0.idle = Self.bound }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .send)
+        #expect((Self.bound..<Self.ceiling) ~= failure.elapsed)
+    }
+
+    @Test("an answer in drops never idles, but the deadline of the whole ends it", arguments: Driver.allCases)
+    func total(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n"),
+            .repeatForever([.sendText("."), .pause(.milliseconds(20))])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = .seconds(60)
+            $0.deadline = SystemTimeSource().now() + Self.bound
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .total && failure.elapsed < Self.ceiling)
+    }
+
+    @Test("a caller who does not read is not idle time of the server", arguments: Driver.allCases)
+    func pausedReading(driver: Driver) async throws {
+        let size = 32 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .send(Array(repeating: 1, count: size)),
+            .hang
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound
+        }
+        let response = try await fixture.send(request)
+        var iterator = response.body.makeAsyncIterator()
+        var count = try await iterator.next()?.count ?? 0
+        // While this test waits it reads nothing, and longer than the idle bound.
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + Self.bound * 2)
+        while let chunk = try await iterator.next() { count += chunk.count }
+        #expect(count == size)
+    }
+
+    @Test(
+        "idle time counts from the last byte, not from when the loop fell asleep before it",
+        arguments: Driver.allCases
+    )
+    func idleAfterLongSleep(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .pause(Self.bound * 4),
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no"),
+            .pause(Self.bound / 3),
+            .sendText("k")
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.idle = Self.bound * 2
+        }
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+    }
+
+    @Test(
+        "once the body is sent, or when there is none to send, the bound of the first byte counts and no other",
+        arguments: Driver.allCases,
+        [.bytes([]), .stream(length: 0, []), .stream(length: 3, [1, 2, 3]), .stream(length: nil, [1, 2, 3])]
+            as [SentBody]
+    )
+    func firstByteAfterBody(driver: Driver, body: SentBody) async throws {
+        let server = try RawServer(.readHead, .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: body.source
+        ) {
+            $0.firstByte = Self.bound
+            $0.idle = nil
+            $0.deadline = SystemTimeSource().now() + .seconds(60)
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+    }
+
+    enum SentBody {
+        case bytes([UInt8])
+        case stream(length: Int64?, [UInt8])
+
+        var source: RequestBodySource {
+            switch self {
+            case .bytes(let bytes): return .bytes(bytes)
+            case .stream(let length, let bytes):
+                let fed = HandFedStream()
+                fed.feed.yield(bytes)
+                fed.feed.finish()
+                return .stream(length: length, fed.stream)
+            }
+        }
+    }
+
+    @Test(
+        "an interim answer (1xx) is no answer: the bound of the first byte goes on",
+        arguments: Driver.allCases,
+        ["100 Continue", "103 Early Hints"]
+    )
+    func interim(driver: Driver, status: String) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 \(status)\r\nLink: </a>\r\n\r\n"), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.firstByte = Self.bound
+            $0.idle = .seconds(60)
+            $0.deadline = SystemTimeSource().now() + .seconds(30)
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .timedOut && failure.phase == .firstByte)
+    }
+
+    @Test(
+        "a caller's stream may pause after an interim answer, as before it; half of the final head is the server's pause",
+        arguments: Driver.allCases,
+        [true, false]
+    )
+    func pausedSending(driver: Driver, answers: Bool) async throws {
+        let halves = ["HTTP/1.1 200 OK\r\n", "Content-Length: 2\r\n\r\nok"]
+        let server = try RawServer { _ in
+            [.readHead, .sendText("HTTP/1.1 100 Continue\r\n\r\n")]
+                + (answers ? [.read(5), .sendText(halves.joined())] : [.sendText(halves[0])]) + [.hang]
+        }
+        let fixture = TransportFixture(driver)
+        let fed = HandFedStream()
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: 5, fed.stream)
+        ) { $0.idle = Self.bound }
+        guard answers else {
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == .timedOut && failure.phase == .body)
+            return
+        }
+        async let answer = fixture.fetch(request)
+        try await server.awaitConnections { ($0.first?.sent ?? 0) > 0 }
+        // The caller has nothing to send for longer than the idle bound.
+        try await SystemTimeSource().sleep(until: SystemTimeSource().now() + Self.bound * 3)
+        fed.feed.yield(Array("hello".utf8))
+        fed.feed.finish()
+        #expect(try await answer.body == Array("ok".utf8))
+    }
+
+    @Test("a request whose deadline has passed is not sent, on a kept connection too", arguments: Driver.allCases)
+    func passedDeadline(driver: Driver) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(request)
+        var late = request
+        late.limits.deadline = SystemTimeSource().now()
+        let failure = try #require(await fixture.failure(of: late))
+        #expect(failure.code == .timedOut && failure.phase == .total && !failure.requestMayHaveBeenSent)
+        _ = try await fixture.fetch(request)
+        #expect(server.connections.map(\.text).joined().split(separator: "\r\n\r\n").count == 2)
+    }
+}

@@ -1,0 +1,70 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Testing
+
+/// A transport for one test, and short ways to ask it.
+struct TransportFixture {
+    let transport: Transport
+
+    init(_ driver: TransportConfiguration.Driver, trust: TrustRoots = .system, threadName: String = "httpdns-loop") {
+        var configuration = TransportConfiguration()
+        configuration.driver = driver
+        configuration.trustRoots = trust
+        configuration.threadName = threadName
+        transport = Transport(configuration)
+    }
+
+    init(_ transport: Transport) { self.transport = transport }
+
+    /// A request for `url` at `address`, on the URL's port.
+    static func request(
+        _ url: String,
+        at address: String,
+        method: HTTPRequest.Method = .get,
+        body: RequestBodySource = .none,
+        versions: HTTPVersionChoice = .automatic,
+        _ change: (inout TransferLimits) -> Void = { _ in }
+    ) throws -> TransferRequest {
+        let parsed = try ParsedURL(url)
+        let address = try #require(IPAddress(address))
+        var request = TransferRequest(
+            method: method,
+            url: parsed,
+            body: body,
+            endpoints: [Endpoint(address: address, port: parsed.port)],
+            versions: versions
+        )
+        change(&request.limits)
+        return request
+    }
+
+    func send(_ request: TransferRequest) async throws -> TransferResponse {
+        try await transport.execute(request)
+    }
+
+    /// Sends, reads the body to its end and gives it.
+    @discardableResult
+    func fetch(_ request: TransferRequest) async throws -> (response: TransferResponse, body: [UInt8]) {
+        let response = try await send(request)
+        var body: [UInt8] = []
+        for try await chunk in response.body { body += chunk }
+        return (response, body)
+    }
+
+    /// The failure that sending and reading ends with.
+    func failure(of request: TransferRequest) async -> TransferFailure? {
+        await #expect(throws: TransferFailure.self) { try await fetch(request) }
+    }
+}
+
+/// Chunks that a test puts in by hand.
+struct HandFedStream {
+    let stream: AsyncThrowingStream<[UInt8], any Error>
+    let feed: AsyncThrowingStream<[UInt8], any Error>.Continuation
+
+    init() {
+        (stream, feed) = AsyncThrowingStream.makeStream(of: [UInt8].self)
+    }
+}

@@ -1,0 +1,271 @@
+import HTTPDNSCurl
+import HTTPDNSPrimitives
+import HTTPTypes
+import ServerRig
+import Synchronization
+import Testing
+
+@Suite("Transport streams")
+struct TransportStreamTests {
+    typealias Driver = TransportConfiguration.Driver
+
+    private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+    @Test("a body in memory is sent whole, with its length", arguments: Driver.allCases)
+    func bytes(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .read(5), .sendText(Self.ok))
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/a?b",
+            at: "127.0.0.1",
+            method: .post,
+            body: .bytes(Array("hello".utf8))
+        )
+        #expect(try await fixture.fetch(request).body == Array("ok".utf8))
+        let text = try #require(server.connections.first?.text)
+        #expect(text.hasPrefix("POST /a?b HTTP/1.1\r\nHost: one.test:\(server.port)\r\n"))
+        #expect(text.contains("Content-Length: 5\r\n") && text.hasSuffix("\r\n\r\nhello"))
+        #expect(!text.lowercased().contains("expect:") && !text.contains("invalid"))
+    }
+
+    @Test(
+        "an empty body still says its length, and so does none where a body is to be expected: servers answer 411",
+        arguments: ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"],
+        [true, false]
+    )
+    func emptyBody(method: String, isThere: Bool) async throws {
+        let server = try RawServer(.readHead, .sendText(Self.ok))
+        let fixture = TransportFixture(.platformDefault)
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .init(method)!,
+            body: isThere ? .bytes([]) : .none
+        )
+        _ = try await fixture.fetch(request)
+        let text = try #require(server.connections.first?.text)
+        let fields = text.split(separator: "\r\n").filter { $0.lowercased().hasPrefix("content-length:") }
+        let isExpected = isThere || ["POST", "PUT", "PATCH"].contains(method)
+        #expect(text.hasPrefix("\(method) / HTTP/1.1\r\n") && fields == (isExpected ? ["Content-Length: 0"] : []))
+    }
+
+    @Test("a request after a POST, PUT, HEAD or DELETE shows nothing of it", arguments: Driver.allCases)
+    func noLeftovers(driver: Driver) async throws {
+        let server = try RawServer(
+            .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
+        )
+        let fixture = TransportFixture(driver)
+        let plain = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        _ = try await fixture.fetch(plain)
+        for method in [HTTPRequest.Method.head, .delete, .options] {
+            var other = plain
+            other.method = method
+            other.headerFields[.accept] = "x/y"
+            _ = try await fixture.fetch(other)
+            _ = try await fixture.fetch(plain)
+        }
+        let requests = try #require(server.connections.first?.text).split(separator: "\r\n\r\n").map(String.init)
+        #expect(server.connections.count == 1 && requests.count == 7)
+        #expect(Set([0, 2, 4, 6].map { requests[$0] }).count == 1)
+        #expect(requests[1].hasPrefix("HEAD ") && requests[3].hasPrefix("DELETE ") && requests[5].hasPrefix("OPTIONS "))
+    }
+
+    @Test("a stream of unknown length is sent in chunks as it comes", arguments: Driver.allCases)
+    func chunked(driver: Driver) async throws {
+        let got = Gate()
+        let server = try RawServer(.readHead, .read(8), .open(got), .readToEnd)
+        let fixture = TransportFixture(driver)
+        let fed = HandFedStream()
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .put,
+            body: .stream(length: nil, fed.stream)
+        )
+        let sending = Task { try await fixture.fetch(request) }
+        fed.feed.yield(Array("one".utf8))
+        await got.passage()
+        let text = try #require(server.connections.first?.text)
+        #expect(text.contains("Transfer-Encoding: chunked\r\n") && text.contains("\r\n\r\n3\r\none\r\n"))
+        sending.cancel()
+        await #expect(throws: CancellationError.self) { try await sending.value }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
+    @Test("a stream that throws, ends early or runs over fails the request", arguments: Driver.allCases)
+    func brokenStreams(driver: Driver) async throws {
+        struct Broken: Error {}
+        let server = try RawServer(.readHead, .readToEnd)
+        let fixture = TransportFixture(driver)
+        for (length, bytes, error) in [(nil, 3, Broken()), (10, 3, nil), (2, 3, nil)] as [(Int64?, Int, Broken?)] {
+            let fed = HandFedStream()
+            fed.feed.yield(Array(repeating: 65, count: bytes))
+            fed.feed.finish(throwing: error)
+            let request = try TransportFixture.request(
+                "http://one.test:\(server.port)/",
+                at: "127.0.0.1",
+                method: .post,
+                body: .stream(length: length, fed.stream)
+            )
+            let failure = try #require(await fixture.failure(of: request))
+            #expect(failure.code == .requestBodyFailed, "\(failure)")
+        }
+    }
+
+    @Test(
+        "an early answer ends the caller's stream, whether the stream had something to give or nothing",
+        arguments: Driver.allCases,
+        ["", "Connection: close\r\n"]
+    )
+    func earlyAnswer(driver: Driver, field: String) async throws {
+        let server = try RawServer(
+            .readHead,
+            .read(8),
+            // By then libcurl has asked for more in vain.
+            .pause(.milliseconds(50)),
+            .sendText("HTTP/1.1 413 Too Large\r\nContent-Length: 2\r\n\(field)\r\nno"),
+            .readToEnd
+        )
+        let fixture = TransportFixture(driver)
+        let ended = Gate()
+        let fed = HandFedStream()
+        fed.feed.onTermination = { _ in ended.open() }
+        fed.feed.yield([1, 2, 3])
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: nil, fed.stream)
+        )
+        let (response, body) = try await fixture.fetch(request)
+        #expect(response.head.status.code == 413 && body == Array("no".utf8))
+        await ended.passage()
+    }
+
+    @Test("a body that nobody reads stops the server", arguments: Driver.allCases)
+    func backPressure(driver: Driver) async throws {
+        let size = 256 << 20
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: \(size)\r\n\r\n"),
+            .repeatForever([.send(Array(repeating: 1, count: 1 << 20))])
+        )
+        let fixture = TransportFixture(driver)
+        let response = try await fixture.send(
+            try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        )
+        var iterator = response.body.makeAsyncIterator()
+        var count = 0
+        while count < size / 8, let chunk = try await iterator.next() {
+            #expect(chunk.count <= 64 * 1024)
+            count += chunk.count
+        }
+        // The loop turns on with other transfers; what it took meanwhile without being asked would show in the sum.
+        let other = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
+        for _ in 0..<200 {
+            _ = try await fixture.fetch(try TransportFixture.request("http://two.test:\(other.port)/", at: "127.0.0.1"))
+        }
+        // The caller's window, and what the kernel holds in its socket buffers on both sides (tens of MiB at most).
+        let ahead = try #require(server.connections.first).sent - count
+        #expect(ahead < 64 << 20, "\(ahead) bytes were sent ahead of the reader")
+    }
+
+    @Test(
+        "A body over HTTP/2 that nobody reads stops the server at its stream's window",
+        .enabled(if: ServerRig.isAvailable([.nginx]))
+    )
+    func backPressureOverHTTP2() async throws {
+        let rig = try await ServerRig.shared()
+        let relay = try TCPRelay(to: "127.0.0.2", port: rig.tlsPort)
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let url = "https://one.test:\(relay.port)"
+        let response = try await fixture.send(
+            try TransportFixture.request("\(url)/bytes?count=\(256 << 20)", at: "127.0.0.1")
+        )
+        #expect(response.version == .http2)
+        // Other requests on the connection make libcurl read on, for as long as the stream's window lets the server send.
+        let other = try TransportFixture.request("\(url)/health", at: "127.0.0.1")
+        var ahead = 0
+        repeat {
+            ahead = relay.answeredBytes
+            for _ in 0..<100 { #expect(try await fixture.fetch(other).response.reusedConnection) }
+        } while relay.answeredBytes - ahead > 1 << 20
+        // libcurl's window is 32 MiB (7.88); the rest is the heads of the others, and what the kernel holds.
+        #expect(ahead > 30 << 20 && ahead < 48 << 20, "\(ahead) bytes were sent ahead of the reader")
+        await fixture.transport.shutdown()
+    }
+
+    @Test("an answer longer than the limit is cut, a decompression bomb too", arguments: Driver.allCases)
+    func sizeLimit(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText("HTTP/1.1 200 OK\r\nContent-Length: 11\r\n\r\nhello world"),
+            .hang
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1") {
+            $0.maximumResponseBytes = 10
+        }
+        let failure = try #require(await fixture.failure(of: request))
+        #expect(failure.code == .responseTooLarge && failure.message.contains("10 bytes"))
+        try await server.awaitConnections { $0[0].isClosedByClient }
+    }
+
+    @Test("a body is read once; dropping it unread ends the transfer", arguments: Driver.allCases)
+    func singlePass(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhello"), .hang)
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        do {
+            let response = try await fixture.send(request)
+            var first = response.body.makeAsyncIterator()
+            var second = response.body.makeAsyncIterator()
+            #expect(try await first.next() == Array("hello".utf8))
+            let failure = await #expect(throws: TransferFailure.self) { try await second.next() }
+            #expect(failure?.code == .bodyConsumedTwice)
+        }
+        try await server.awaitConnections { $0[0].isClosedByClient }
+        do { _ = try await fixture.send(request) }
+        try await server.awaitConnections { $0.count == 2 && $0[1].isClosedByClient }
+    }
+
+    @Test("interim answers are passed over, trailers do not disturb", arguments: Driver.allCases)
+    func interim(driver: Driver) async throws {
+        let server = try RawServer(
+            .readHead,
+            .sendText(
+                "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\nHTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+            ),
+            .sendText("2\r\nok\r\n0\r\nX-End: bye\r\n\r\n")
+        )
+        let fixture = TransportFixture(driver)
+        let request = try TransportFixture.request("http://one.test:\(server.port)/", at: "127.0.0.1")
+        let (response, body) = try await fixture.fetch(request)
+        #expect(response.head.status == .ok && response.head.headerFields[HTTPField.Name("link")!] == nil)
+        #expect(body == Array("ok".utf8))
+    }
+
+    @Test("the caller's stream and the reading of the body never run on the loop's thread", arguments: Driver.allCases)
+    func threads(driver: Driver) async throws {
+        let server = try RawServer(.readHead, .read(3), .sendText(Self.ok))
+        let fixture = TransportFixture(driver, threadName: "loop-under-test")
+        let seen = Mutex<Set<String>>([])
+        let stream = AsyncThrowingStream<[UInt8], any Error> {
+            seen.withLock { _ = $0.insert(threadName()) }
+            return nil
+        }
+        let request = try TransportFixture.request(
+            "http://one.test:\(server.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: nil, stream)
+        )
+        let response = try await fixture.send(request)
+        seen.withLock { _ = $0.insert(threadName()) }
+        for try await _ in response.body { seen.withLock { _ = $0.insert(threadName()) } }
+        let names = seen.withLock { $0 }
+        #expect(!names.isEmpty && !names.contains("loop-under-test"))
+        let all = try threadNames()
+        #expect(all.contains("loop-under-test"), "the loop has a thread of that name")
+    }
+}

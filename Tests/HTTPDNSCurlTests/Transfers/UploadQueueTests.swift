@@ -1,0 +1,114 @@
+import HTTPDNSPrimitives
+import HTTPTypes
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("UploadQueue")
+struct UploadQueueTests {
+    private func take(_ queue: UploadQueue, _ capacity: Int) -> (bytes: [UInt8]?, portion: UploadQueue.Portion) {
+        var buffer = [UInt8](repeating: 0, count: capacity)
+        let portion = buffer.withUnsafeMutableBytes { queue.take(into: $0) }
+        if case .bytes(let count) = portion { return (Array(buffer.prefix(count)), portion) }
+        return (nil, portion)
+    }
+
+    @Test("bytes come out in order, in the loop's own portions, and the end follows them")
+    func order() async {
+        let queue = UploadQueue(length: 5)
+        _ = await queue.push([1, 2, 3])
+        _ = await queue.push([4, 5])
+        _ = queue.finish(nil)
+        #expect(take(queue, 2).bytes == [1, 2])
+        #expect(take(queue, 9).bytes == [3])
+        #expect(take(queue, 9).bytes == [4, 5])
+        guard case .end = take(queue, 9).portion else { return #expect(Bool(false), "no end") }
+    }
+
+    @Test("the loop is woken when it found nothing, and only then")
+    func waking() async {
+        let queue = UploadQueue(length: nil)
+        #expect(await queue.push([1]).wakesLoop == false)
+        _ = take(queue, 9)
+        guard case .later = take(queue, 9).portion else { return #expect(Bool(false), "not later") }
+        #expect(await queue.push([2]).wakesLoop)
+        _ = take(queue, 9)
+        _ = take(queue, 9)
+        #expect(queue.finish(nil))
+    }
+
+    @Test("a stream that ends because its task is cancelled has not ended well: its bytes are no whole body")
+    func cancelledStream() async throws {
+        // Of its own it ends without an error then, like most.
+        let stream = AsyncThrowingStream<[UInt8], any Error> { _ in }
+        let request = try TransportFixture.request(
+            "http://one.test/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: nil, stream)
+        )
+        let transfer = Transfer(request, mailbox: LoopMailbox(TransportConfiguration()))
+        let (queue, pump) = (try #require(transfer.upload), try #require(transfer.startPump()))
+        queue.open()?.resume()
+        pump.cancel()
+        await pump.value
+        guard case .failed = take(queue, 9).portion else { return #expect(Bool(false), "it looks whole") }
+    }
+
+    @Test("a stream that is shorter or longer than declared fails the request")
+    func lengths() async {
+        let short = UploadQueue(length: 3)
+        _ = await short.push([1])
+        _ = short.finish(nil)
+        guard case .failed(let failure) = take(short, 9).portion else { return #expect(Bool(false), "no failure") }
+        #expect(failure.code == .requestBodyFailed)
+        #expect(failure.message == "the request body ended after 1 of the 3 bytes declared")
+
+        let long = UploadQueue(length: 1)
+        #expect(await long.push([1, 2]).isWanted == false)
+        guard case .failed(let tooLong) = take(long, 9).portion else { return #expect(Bool(false), "no failure") }
+        #expect(tooLong.message == "the request body is longer than the 1 bytes declared")
+    }
+
+    @Test("an error of the stream fails the request and is told")
+    func streamError() {
+        struct Broken: Error {}
+        let queue = UploadQueue(length: nil)
+        _ = queue.finish(Broken())
+        guard case .failed(let failure) = take(queue, 9).portion else { return #expect(Bool(false), "no failure") }
+        #expect(failure.cause?.error is Broken && failure.cause?.text == "Broken()")
+        // Whoever prints it escapes it, once.
+        #expect(failure.message == "the stream of the request body threw an error")
+    }
+
+    @Test("a full queue holds the stream back until the loop has taken enough, or wants nothing more")
+    func backPressure() async {
+        for gives in ["room", "end"] {
+            let queue = UploadQueue(length: nil)
+            for _ in 0..<8 { _ = await queue.push(Array(repeating: 0, count: UploadQueue.window / 8)) }
+            async let space: Void = queue.awaitSpace()
+            if gives == "room" {
+                while take(queue, UploadQueue.window).bytes?.isEmpty == false {}
+            } else {
+                queue.abandon()
+            }
+            await space
+            if gives == "end" { #expect(await queue.push([1]).isWanted == false) }
+        }
+    }
+
+    @Test("whoever waits for the end hears of it when the last byte is taken, or when nothing is wanted any more")
+    func end() async {
+        for takesAll in [true, false] {
+            let queue = UploadQueue(length: nil)
+            _ = await queue.push([1, 2, 3])
+            _ = queue.finish(nil)
+            #expect(take(queue, 2).bytes == [1, 2] && queue.bytesTaken == 2)
+            let waiter = Task { await queue.awaitTaken() }
+            while !queue.isAwaitingEnd, !Task.isCancelled { await Task.yield() }
+            if takesAll { _ = take(queue, 2) } else { queue.abandon() }
+            #expect(await waiter.value == takesAll)
+            #expect(queue.bytesTaken == (takesAll ? 3 : 2))
+        }
+    }
+}

@@ -1,0 +1,70 @@
+import Testing
+
+@testable import HTTPDNSCurl
+
+@Suite("TrustSettings")
+struct TrustSettingsTests {
+    private let first = try! PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    private let second = try! PublicKeyPin("sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    private let third = try! PublicKeyPin("sha256//CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+
+    @Test("a host's pins: the exact name, then the longest suffix, then those of all; a suffix is not itself")
+    func precedence() throws {
+        var settings = TrustSettings()
+        #expect(settings.pins(for: "a.example").isEmpty && !settings.hasPins)
+        settings.pins = [first]
+        try settings.pin("*.Shop.example", to: [second])
+        try settings.pin("*.a.shop.example", to: [first, second])
+        try settings.pin("img.shop.example", to: [third])
+        #expect(settings.pins(for: "img.shop.example") == [third])
+        #expect(settings.pins(for: "x.img.shop.example") == [second])
+        #expect(settings.pins(for: "b.a.shop.example") == [first, second])
+        #expect(settings.pins(for: "a.shop.example") == [second])
+        #expect(settings.pins(for: "shop.example") == [first])
+        #expect(settings.pins(for: "203.0.113.7") == [first])
+    }
+
+    @Test(
+        "what is no name, and a host without a pin, are refused",
+        arguments: ["", "*", "*.", "a.*.b", "a..b", ".a", "a:443", "https://a", "bücher.example", "a b"]
+    )
+    func patterns(pattern: String) {
+        var settings = TrustSettings()
+        #expect(throws: TrustSettingsError.self) { try settings.pin(pattern, to: [first]) }
+        #expect(throws: TrustSettingsError.self) { try settings.pin("a.example", to: []) }
+        #expect(settings == TrustSettings())
+    }
+
+    @Test("settings that differ in anything differ, and a description has paths alone")
+    func equality() throws {
+        let changes: [(inout TrustSettings) throws -> Void] = [
+            { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },
+            { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .tls13 },
+            { $0.verification = .insecurelyAcceptingAnyCertificate },
+            { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem") },
+            { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem", keyFile: "/a.key") },
+            {
+                $0.clientCertificate = ClientCertificate(
+                    certificateFile: "/a.pem",
+                    keyFile: "/a.key",
+                    keyPassword: .environment("NAME")
+                )
+            },
+        ]
+        var all: Set<TrustSettings> = [TrustSettings()]
+        for change in changes {
+            var settings = TrustSettings()
+            try change(&settings)
+            #expect(all.insert(settings).inserted)
+            var same = TrustSettings()
+            try change(&same)
+            #expect(settings == same)
+        }
+        var settings = TrustSettings()
+        try changes.last?(&settings)
+        #expect(
+            settings.description == "roots system; TLS 1.2 or newer; certificate /a.pem, key /a.key, password in the "
+                + "environment variable NAME"
+        )
+    }
+}
