@@ -21,7 +21,7 @@ let package = Package(
         .library(name: "HTTPDNSLocalProvider", targets: ["HTTPDNSLocalProvider"]),
         .library(name: "HTTPDNSMetrics", targets: ["HTTPDNSMetrics"]),
         .library(name: "HTTPDNSServiceLifecycle", targets: ["HTTPDNSServiceLifecycle"]),
-        .library(name: "HTTPDNSTestKit", targets: ["HTTPDNSTestKit"]),
+        .library(name: "HTTPDNSTesting", targets: ["HTTPDNSTesting"]),
         .executable(name: "resolve-test", targets: ["resolve-test"]),
     ],
     traits: [
@@ -165,7 +165,7 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        .target(name: "HTTPDNSTestKit", dependencies: ["HTTPDNSCore", "HTTPDNSPrimitives"], swiftSettings: settings),
+        .target(name: "HTTPDNSTesting", dependencies: ["HTTPDNSCore", "HTTPDNSPrimitives"], swiftSettings: settings),
         .executableTarget(
             name: "resolve-test",
             dependencies: [
@@ -265,7 +265,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSCoreTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
@@ -273,7 +273,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSMetricsTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCore", "HTTPDNSMetrics", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 .product(name: "Metrics", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
                 .product(name: "MetricsTestKit", package: "swift-metrics", condition: .when(traits: ["Metrics"])),
             ],
@@ -282,28 +282,28 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSConfigurationTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTestKit",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSPrimitives", "HTTPDNSTesting",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSControlTests",
-            dependencies: ["HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit"],
+            dependencies: ["HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting"],
             swiftSettings: settings
         ),
         .testTarget(
             name: "HTTPDNSLocalProviderTests",
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSLocalProvider",
-                "HTTPDNSPrimitives", "HTTPDNSTestKit", "LocalProviderExample", "ServerRig", "resolve-test",
+                "HTTPDNSPrimitives", "HTTPDNSTesting", "LocalProviderExample", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -340,7 +340,7 @@ let package = Package(
             dependencies: [
                 "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNS", "HTTPDNSConfiguration", "HTTPDNSControl",
                 "HTTPDNSPrimitives",
-                "HTTPDNSTestKit", "ServerRig", "resolve-test",
+                "HTTPDNSTesting", "ServerRig", "resolve-test",
                 .product(name: "HTTPTypes", package: "swift-http-types"),
                 .product(name: "Logging", package: "swift-log"),
             ],
@@ -349,7 +349,7 @@ let package = Package(
         .testTarget(
             name: "ResolveTestTests",
             dependencies: [
-                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTestKit", "ServerRig",
+                "HTTPDNSCore", "HTTPDNS", "HTTPDNSControl", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 "resolve-test",
             ],
             swiftSettings: settings

@@ -59,7 +59,7 @@ let package = Package(
             dependencies: [
                 "Guide",
                 .product(name: "HTTPDNSCore", package: "swift-httpdns"),
-                .product(name: "HTTPDNSTestKit", package: "swift-httpdns"),
+                .product(name: "HTTPDNSTesting", package: "swift-httpdns"),
             ]
         ),
     ]

@@ -2,7 +2,7 @@
 import HTTPDNSCore
 import HTTPDNSMetrics
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Metrics
 import MetricsTestKit
 import Testing

@@ -1,5 +1,5 @@
 import HTTPDNS
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 struct ServiceTests {

@@ -1,5 +1,5 @@
 import HTTPDNSCore
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @testable import Guide

@@ -3,7 +3,7 @@ public import HTTPDNSPrimitives
 /// A source of answers over HTTP.
 ///
 /// A provider answers one question at a time, as often as it is asked and from any task; it neither caches nor retries,
-/// and never looks up a name through the resolver that it serves. `ProviderCompatibility` in HTTPDNSTestKit checks it.
+/// and never looks up a name through the resolver that it serves. `ProviderCompatibility` in HTTPDNSTesting checks it.
 public protocol Provider: Sendable {
     /// The name by which routes, answers and logs call it; unique among the providers of a resolver.
     var name: String { get }

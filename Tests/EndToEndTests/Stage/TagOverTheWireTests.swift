@@ -1,7 +1,7 @@
 import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing

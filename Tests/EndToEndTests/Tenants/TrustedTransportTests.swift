@@ -1,6 +1,6 @@
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Logging
 import ServerRig
 import Testing

@@ -1,6 +1,6 @@
 import HTTPDNSConfiguration
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("A watcher of a file")

@@ -1,7 +1,7 @@
 import HTTPDNSConfiguration
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 
 /// A file that exists in a test alone, with its events.
 final class ScriptedFile: WatchedFile, FileEvents {

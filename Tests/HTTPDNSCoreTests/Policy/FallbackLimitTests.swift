@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 /// An attacker who controls a name's servers makes the answers at the providers fail, and has the system resolver answer an

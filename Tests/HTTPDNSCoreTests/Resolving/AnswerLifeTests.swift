@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("Lives and keys of answers", .timeLimit(.minutes(10)))

@@ -1,5 +1,5 @@
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @testable import HTTPDNSCore

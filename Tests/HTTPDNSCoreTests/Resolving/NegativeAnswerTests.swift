@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 /// A provider that says "no such name" about everything is as broken as one that is silent, and looks healthy.

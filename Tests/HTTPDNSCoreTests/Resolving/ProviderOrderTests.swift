@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("Providers of a route", .timeLimit(.minutes(10)))

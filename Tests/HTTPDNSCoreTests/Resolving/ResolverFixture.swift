@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 
 /// A resolver on a hand-driven clock, with scripted sources.
 struct ResolverFixture {

@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("A route's rules about addresses", .timeLimit(.minutes(10)))

@@ -1,6 +1,6 @@
 import Foundation
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @testable import HTTPDNSCore

@@ -1,6 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("A resolver that is switched off", .timeLimit(.minutes(10)))

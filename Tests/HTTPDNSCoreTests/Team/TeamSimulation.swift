@@ -1,5 +1,5 @@
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 
 @testable import HTTPDNSCore
 

@@ -1,5 +1,5 @@
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("The hand-driven clock", .timeLimit(.minutes(10)))

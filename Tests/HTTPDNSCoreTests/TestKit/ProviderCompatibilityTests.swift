@@ -2,7 +2,7 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 
-@testable import HTTPDNSTestKit
+@testable import HTTPDNSTesting
 
 @Suite("The suite that every provider must pass", .timeLimit(.minutes(10)))
 struct ProviderCompatibilityTests {

@@ -2,7 +2,7 @@
 import HTTPDNSCore
 import HTTPDNSLocalProvider
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 extension OverTheNetwork {

@@ -3,7 +3,7 @@ import Foundation
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import ServerRig
 import Testing
 

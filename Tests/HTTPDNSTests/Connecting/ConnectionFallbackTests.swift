@@ -2,7 +2,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.

@@ -2,7 +2,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 @Suite("Errors")

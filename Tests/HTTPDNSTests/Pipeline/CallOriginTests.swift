@@ -1,5 +1,5 @@
 import HTTPDNS
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import HTTPTypes
 import Testing
 

@@ -1,7 +1,7 @@
 import HTTPDNS
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Logging
 import ServerRig
 import Testing

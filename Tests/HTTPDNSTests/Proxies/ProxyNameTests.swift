@@ -2,7 +2,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import Testing
 
 /// A proxy's own name: who is asked about it, and which of its addresses has its turn.

@@ -1,6 +1,6 @@
 import HTTPDNS
 import HTTPDNSCurl
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import HTTPTypes
 import Testing
 

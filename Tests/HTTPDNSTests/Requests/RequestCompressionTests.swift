@@ -1,7 +1,7 @@
 import Foundation
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import HTTPTypes
 import ServerRig
 import Testing

@@ -1,7 +1,7 @@
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import ServerRig
 import Testing
 

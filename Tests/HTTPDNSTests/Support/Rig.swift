@@ -2,7 +2,7 @@ import HTTPDNS
 import HTTPDNSCore
 import HTTPDNSCurl
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import HTTPTypes
 
 /// A client on a scripted wire, a scripted provider and a fake clock.

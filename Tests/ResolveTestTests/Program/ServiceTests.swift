@@ -3,7 +3,7 @@ import HTTPDNS
 import HTTPDNSControl
 import HTTPDNSCore
 import HTTPDNSPrimitives
-import HTTPDNSTestKit
+import HTTPDNSTesting
 import ServerRig
 import Testing
 
