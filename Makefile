@@ -42,6 +42,7 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter CacheFloodTests/processIsFlat
 	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter DoHHostileTests
+	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSTests.BlockingCallTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
 	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
@@ -95,11 +96,12 @@ endurance: dependencies ## The tests in real time, for minutes in place of secon
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 # One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out are a hundred thousand
-# URLs, what measures time or memory, and what needs few descriptors: the sanitizers need some themselves.
+# URLs, what measures time or memory, what needs few descriptors (the sanitizers need some themselves), and early responses, which are
+# read after the first piece of the body is sent then: libcurl 7.88 does not tell of their reset (Docs/Library.md).
 SANITIZED = ^(HTTPDNSCurl|HTTPDNS|HTTPDNSControl)Tests\.|LiveStressTests|RealFileTests|FollowedFileTests
-UNSANITIZED = CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
+UNSANITIZED = EarlyResponseTests|CanonicalURLScanTests|DescriptorLimitTests|TransportDeadlineTests|DeadlineHonestyTests|DecodingTests|BlockingCallTests|StreamLimitTests|TimesTests
 # Left out besides: programs that a test starts. The thread sanitizer hangs in the child now and then, between fork and exec.
-UNTHREADED = $(UNSANITIZED)|EarlyResponse|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests
+UNTHREADED = $(UNSANITIZED)|ClientCertificateAlert|Probe|TLSSession|RefusedStream|StrayBytes|OverTLS|GoAway|InspectionTests
 
 .PHONY: sanitize thread-sanitizer address-sanitizer
 sanitize: thread-sanitizer address-sanitizer ## The loop, the client, reloads and the watcher under both sanitizers (half an hour)

@@ -10,7 +10,14 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 55 of the acceptance list: blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
-@Suite("Blocking calls", .timeLimit(.minutes(10)))
+/// They take all of the runtime's threads: other tests would stand still, and two of these wait for each other's threads. `make test`
+/// runs them in a process of their own.
+@Suite(
+    "Blocking calls",
+    .serialized,
+    .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
+    .timeLimit(.minutes(10))
+)
 struct BlockingCallTests {
     private static let ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello"
 
