@@ -147,7 +147,15 @@ struct SavingTests {
             }
         }
         let disk = DispatchSemaphore(value: 0)
-        for _ in 0..<16 { #expect(pool.start { disk.wait() }) }
+        let stuck = Lock(0)
+        for _ in 0..<16 {
+            let isTaken = pool.start {
+                stuck.withLock { $0 += 1 }
+                disk.wait()
+            }
+            #expect(isTaken)
+        }
+        while stuck.withLock({ $0 }) < 16 { await Task.yield() }
         let downloads = ThreadPool.$files.withValue(pool) {
             (0..<300).map { number in
                 Task { try await rig.client.download("https://one.test/", to: "\(folder)/\(number)").bytes }

@@ -161,7 +161,8 @@ struct RequestCompressionTests {
         #expect(error?.code == .requestBodyFailed && error?.message.contains("Unexpected") == true, "\(error as Any)")
         #expect(error?.underlying is Unexpected)
         try await client.shutdown()
-        #expect(server.connections.first?.text.hasSuffix("0\r\n\r\n") == false)
+        // On a slow machine the stream fails before the server has taken the connection.
+        #expect(server.connections.first?.text.hasSuffix("0\r\n\r\n") != true)
     }
 
     @Test("a stream is read as far as its bytes are asked for, and not ahead of that")
