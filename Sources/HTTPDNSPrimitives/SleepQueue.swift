@@ -51,7 +51,8 @@ final class SleepQueue: Sendable {
 
     private func setAlarm(_ moment: MonotonicTime) {
         Task.detached { [self] in
-            try? await Task.sleep(for: moment - SystemTimeSource().now(), clock: .continuous)
+            // Without a tolerance the runtime lets a timer be late by a tenth of its time.
+            try? await Task.sleep(for: moment - SystemTimeSource().now(), tolerance: .zero, clock: .continuous)
             let now = SystemTimeSource().now()
             let (woken, next) = state.withLock { $0.wake(at: now, alarm: moment) }
             for sleeper in woken { sleeper.resume() }

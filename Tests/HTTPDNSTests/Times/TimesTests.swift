@@ -220,7 +220,7 @@ struct TimesTests {
 
     @Test(
         "503, 503, 200 is 200 after the waits of the policy or of Retry-After",
-        arguments: [("", Duration.milliseconds(300)), ("Retry-After: 1\r\n", .seconds(2))]
+        arguments: [("", Duration.milliseconds(300)), ("Retry-After: 1\r\n", .milliseconds(2_200))]
     )
     func retries(field: String, waits: Duration) async throws {
         let busy = "HTTP/1.1 503 Service Unavailable\r\nContent-Length: 0\r\n\(field)\r\n"
@@ -235,7 +235,7 @@ struct TimesTests {
         var configuration = try configuration(["\(server.address):\(server.port)"])
         configuration.retries = .standard
         configuration.retries.delay = .milliseconds(100)
-        // The upper end of the jitter.
+        // The upper end of the jitter: 100 and 200 ms, or 100 ms besides each Retry-After.
         configuration.random = { 1 }
         let client = try await HTTPDNSClient(configuration: configuration)
         let start = ContinuousClock.now
