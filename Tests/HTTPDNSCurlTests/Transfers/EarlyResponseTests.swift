@@ -64,6 +64,48 @@ struct EarlyResponseTests {
         }
     }
 
+    // Docs/Library.md says the same.
+    @Test("A reset while the stream pauses ends with the next piece, or at the head's limit", arguments: [true, false])
+    func resetWhilePaused(goesOn: Bool) async throws {
+        let rig = try await ServerRig.shared()
+        // Little of what is read stands before the piece.
+        let piece = [UInt8](repeating: 1, count: 4_000)
+        let isReset = Gate()
+        let (server, relay) = try await TLSRelay.scripted(
+            [
+                .readHead, .readHead, .send(HTTP2Frames.settings), .read(piece.count), .pause(.milliseconds(50)),
+                .send(HTTP2Frames.head("413", endsStream: true) + HTTP2Frames.reset(0)), .pause(.milliseconds(50)),
+                .open(isReset),
+            ],
+            rig
+        )
+        defer { withExtendedLifetime(server) {} }
+        let fixture = TransportFixture(.platformDefault, trust: .file(rig.certificateAuthorityFile))
+        let fed = HandFedStream()
+        fed.feed.yield(piece)
+        let began = ContinuousClock.now
+        let request = try TransportFixture.request(
+            "https://one.test:\(relay.port)/",
+            at: "127.0.0.1",
+            method: .post,
+            body: .stream(length: nil, fed.stream)
+        ) { $0.headDeadline = SystemTimeSource().now() + .seconds(goesOn ? 60 : 3) }
+        async let answer = fixture.fetch(request)
+        await isReset.passage()
+        if goesOn { fed.feed.yield(piece) }
+        do {
+            let status = try await answer.response.head.status
+            #expect(status == .contentTooLarge && !CurlLibrary.losesResponseBeforeReset)
+        } catch let failure as TransferFailure {
+            #expect(CurlLibrary.losesResponseBeforeReset && failure.requestMayHaveBeenSent, "\(failure)")
+            #expect(failure.code == (goesOn ? .connectionLost : .timedOut), "\(failure)")
+        }
+        let elapsed = began.duration(to: .now)
+        #expect(elapsed < .seconds(30), "\(elapsed)")
+        fed.feed.finish()
+        await fixture.transport.shutdown(drainingFor: .zero)
+    }
+
     @Test("a response without a length ends with the idle limit while its request is being sent")
     func withoutLength() async throws {
         let frames = HTTP2Frames.head("200", endsStream: false) + HTTP2Frames.data("ok")
