@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 
 /// A name that is in the cache: from the host name to an answer within its life.
 enum CacheScenario {
-    static let addresses = [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)]
+    static let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)]
 
     static func answer(at now: MonotonicTime) -> KnownAnswer {
         let origin = AnswerOrigin(
@@ -11,7 +11,7 @@ enum CacheScenario {
             provider: "bench",
             providerScope: .public,
             route: nil,
-            policy: AddressPolicy(),
+            policy: HTTPDNSAddressPolicy(),
             staleLimit: .seconds(3600)
         )
         return KnownAnswer(.addresses(addresses), origin: origin, sentAt: now, life: .seconds(3600))

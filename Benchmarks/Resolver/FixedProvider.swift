@@ -2,12 +2,12 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 /// Answers at once with two addresses for an hour, which the measured calls then find in the cache.
-final class FixedProvider: Provider {
+final class FixedProvider: HTTPDNSProvider {
     let name = "bench"
     let answerScope = AddressScope.public
 
-    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-        ProviderAnswer(
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        HTTPDNSProviderAnswer(
             v4: .addresses(CacheScenario.addresses, timeToLive: .seconds(3600), canonicalName: nil),
             v6: query.families.contains(.v6) ? .noData(timeToLive: .seconds(3600)) : nil
         )

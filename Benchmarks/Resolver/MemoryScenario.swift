@@ -21,7 +21,7 @@ struct MemoryResult: Codable, Sendable {
             // Names spread over the shards by chance; with a tenth more places none has to leave.
             let cache = AnswerCache(entries: names + names / 10, bytes: 1 << 40)
             for text in texts {
-                guard let host = try? HostName(text) else { preconditionFailure("\(text) is no name") }
+                guard let host = try? HTTPDNSName(text) else { preconditionFailure("\(text) is no name") }
                 cache.restore(answer, for: AnswerKey(host), at: now)
             }
             return cache

@@ -18,13 +18,13 @@ struct Names: Sendable {
         return "n\(digits)\(String(repeating: "x", count: number % 11)).shop.example"
     }
 
-    static func host(_ number: Int) -> HostName {
-        guard let host = try? HostName(text(number)) else { preconditionFailure("\(text(number)) is no name") }
+    static func host(_ number: Int) -> HTTPDNSName {
+        guard let host = try? HTTPDNSName(text(number)) else { preconditionFailure("\(text(number)) is no name") }
         return host
     }
 
     let texts: [String]
-    let hosts: [HostName]
+    let hosts: [HTTPDNSName]
     private let first: Int
     private let step: Int
 

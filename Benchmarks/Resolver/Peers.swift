@@ -3,10 +3,10 @@ internal import Synchronization
 
 /// What the peers keep of a name, by reference as the cache does, with a life that is checked as the cache's is.
 final class PeerAnswer: Sendable {
-    let addresses: [IPAddress]
+    let addresses: [HTTPDNSAddress]
     let expiresAt: MonotonicTime
 
-    init(_ addresses: [IPAddress], expiresAt: MonotonicTime) {
+    init(_ addresses: [HTTPDNSAddress], expiresAt: MonotonicTime) {
         self.addresses = addresses
         self.expiresAt = expiresAt
     }

@@ -46,9 +46,9 @@ enum ReloadScenario {
             settings.providers = providers
             return settings
         }
-        let resolver = try Resolver(settings[0])
+        let resolver = try HTTPDNSResolver(settings[0])
         try await Subjects.warm(resolver)
-        let bases = try settings.map { try Resolver($0).mappings.current }
+        let bases = try settings.map { try HTTPDNSResolver($0).mappings.current }
         var results = [
             await measure("no change", resolver, 0) { _ in },
             try await measure("replaceBase", resolver, replacements) {
@@ -94,10 +94,10 @@ enum ReloadScenario {
 
     private static func settings(_ octet: UInt8) throws -> ResolverConfiguration {
         var configuration = Subjects.providerConfiguration()
-        let address = IPAddress(v4: 203, 0, 113, octet)
+        let address = HTTPDNSAddress(v4: 203, 0, 113, octet)
         for number in 0..<ruleCount {
-            let key = MappingKey(.exact(try HostName("rule\(number).bench.example")))
-            configuration.mappings[key] = HostMapping(.addresses([HostMapping.Target(address)]))
+            let key = MappingKey(.exact(try HTTPDNSName("rule\(number).bench.example")))
+            configuration.mappings[key] = HTTPDNSMapping(.addresses([HTTPDNSMapping.Target(address)]))
         }
         return configuration
     }
@@ -105,7 +105,7 @@ enum ReloadScenario {
     /// - Parameter replacements: None measures look-ups alone, for a second.
     private static func measure(
         _ way: String,
-        _ resolver: Resolver,
+        _ resolver: HTTPDNSResolver,
         _ replacements: Int,
         _ replace: (Int) async throws -> Void
     ) async rethrows -> ReloadFigures {
@@ -138,7 +138,7 @@ enum ReloadScenario {
         )
     }
 
-    private static func lookUps(_ resolver: Resolver, until isOver: Flag) -> [Int64] {
+    private static func lookUps(_ resolver: HTTPDNSResolver, until isOver: Flag) -> [Int64] {
         let names = Names(.mixed, thread: 0)
         var times: [Int64] = []
         times.reserveCapacity(1 << 24)

@@ -4,9 +4,9 @@ internal import HTTPDNSCore
 /// From a question to a resolution, which has passed mappings, routes and address policy and was counted.
 enum ResolverScenario {
     static func make() async throws -> Scenario {
-        let provider = try Resolver(Subjects.providerConfiguration())
+        let provider = try HTTPDNSResolver(Subjects.providerConfiguration())
         try await Subjects.warm(provider)
-        let mapping = try Resolver(Subjects.mappingConfiguration())
+        let mapping = try HTTPDNSResolver(Subjects.mappingConfiguration())
         return Scenario(
             name: "resolver",
             contenders: [contender("cached answer", provider), contender("mapping", mapping)],
@@ -15,7 +15,7 @@ enum ResolverScenario {
         )
     }
 
-    private static func contender(_ name: String, _ resolver: Resolver) -> Contender {
+    private static func contender(_ name: String, _ resolver: HTTPDNSResolver) -> Contender {
         Contender(
             name,
             .synchronous { names in

@@ -9,28 +9,28 @@ enum Subjects {
         var configuration = ResolverConfiguration()
         configuration.families = .v4
         configuration.providers = [FixedProvider()]
-        configuration.routes = [Route(.suffix(zone), .providers(["bench"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.suffix(zone), .providers(["bench"], fallback: .none))]
         return configuration
     }
 
     static func mappingConfiguration() -> ResolverConfiguration {
         var configuration = ResolverConfiguration()
         for number in 0..<Names.count {
-            configuration.mappings[MappingKey(.exact(Names.host(number)))] = HostMapping(
-                .addresses(CacheScenario.addresses.map { HostMapping.Target($0) })
+            configuration.mappings[MappingKey(.exact(Names.host(number)))] = HTTPDNSMapping(
+                .addresses(CacheScenario.addresses.map { HTTPDNSMapping.Target($0) })
             )
         }
         return configuration
     }
 
-    static func warm(_ resolver: Resolver) async throws {
+    static func warm(_ resolver: HTTPDNSResolver) async throws {
         for number in 0..<Names.count {
             _ = try await resolver.resolve(ResolutionQuestion(.name(Names.host(number)), port: 443))
         }
     }
 
-    private static var zone: HostName {
-        guard let zone = try? HostName("shop.example") else { preconditionFailure("shop.example is no name") }
+    private static var zone: HTTPDNSName {
+        guard let zone = try? HTTPDNSName("shop.example") else { preconditionFailure("shop.example is no name") }
         return zone
     }
 }

@@ -23,15 +23,17 @@ extension HTTPDNSClient {
             public var tls: Duration? = .seconds(5)
             /// From the request's last byte until the answer's first one. Interim answers (1xx) are none.
             public var firstByte: Duration? = .seconds(30)
-            /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a body
-            /// that is not read, a stream that has nothing to give.
+            /// Between two reads of the answer, or two writes of the request's body. The caller's own pauses do not count: a
+            /// body that is not read, a stream that has nothing to give.
             public var idle: Duration? = .seconds(30)
-            /// From the start of a call until its response head: resolving, waiting for a connection, redirects and retries included.
+            /// From the start of a call until its response head: resolving, waiting for a connection, redirects and retries
+            /// included.
             ///
-            /// While the body of a request is sent, ``idle`` bounds it, and this time starts again after it. A request with a time of
-            /// its own (``RequestOptions/deadline``) has that in its place.
+            /// While the body of a request is sent, ``idle`` bounds it, and this time starts again after it. A request with a
+            /// time of its own (``RequestOptions/deadline``) has that in its place.
             public var responseHead: Duration? = .seconds(60)
-            /// The whole call with its body, resolving included. Streams and long downloads end at it, so there is none by default.
+            /// The whole call with its body, resolving included. Streams and long downloads end at it, so there is none by
+            /// default.
             public var total: Duration?
 
             /// Creates the defaults.
@@ -44,9 +46,9 @@ extension HTTPDNSClient {
             /// same time the first one is marked as suspect. At least 10 ms.
             public var attemptDelay: Duration = .milliseconds(250)
             /// The family that is tried first where an answer has both; nil means IPv6 on a machine with a route for it, else
-            /// IPv4. Without a route the IPv6 addresses of the Internet (2000::/3) are not tried then. Addresses of a mapping or a
-            /// request are tried in their own order, all of them.
-            public var firstFamily: IPAddress.Family?
+            /// IPv4. Without a route the IPv6 addresses of the Internet (2000::/3) are not tried then. Addresses of a mapping
+            /// or a request are tried in their own order, all of them.
+            public var firstFamily: HTTPDNSAddress.Family?
             /// How long a connection may be without work before it is closed; whole seconds, 1 at least. Load balancers often
             /// close theirs after 60 s, which a client learns only when it sends.
             public var idle: Duration = .seconds(60)
@@ -55,52 +57,53 @@ extension HTTPDNSClient {
             public var maximumAge: Duration = .seconds(600)
             /// The time that sent bytes may go without acknowledgment before a connection is given up; 1 ms at least.
             ///
-            /// A path is dead once bytes were sent again and nothing was acknowledged for this time or for `timeouts.connect`,
-            /// whichever is shorter, and for 1 s at least (TCP_INFO, Linux). A server that only does not read acknowledges probes
-            /// of its closed window: it is bounded by `timeouts.idle` and `timeouts.firstByte`. So the kernel's own bound
-            /// (TCP_USER_TIMEOUT, RFC 5482) is the largest of this and those two; nil means its default of about 15 minutes.
+            /// A path is dead once bytes were sent again and nothing was acknowledged for this time or for
+            /// `timeouts.connect`, whichever is shorter, and for 1 s at least (TCP_INFO, Linux). A server that only does not
+            /// read acknowledges probes of its closed window: it is bounded by `timeouts.idle` and `timeouts.firstByte`. So
+            /// the kernel's own bound (TCP_USER_TIMEOUT, RFC 5482) is the largest of this and those two; nil means its
+            /// default of about 15 minutes.
             public var unacknowledged: Duration? = .seconds(30)
             /// For how long after it last stood in an answer requests stay on an address which newer answers no longer have,
             /// if it is warm: a response came from it within the last 5 s. A first change moves requests at once; they stay
             /// from the second one on within this time, for names that rotate. Zero means that each answer decides alone. It
             /// is for answers of providers and of the system resolver: changes of mappings, `pinnedTo`, the kill switch and
-            /// what the policy refuses move requests at once. Only with ``selection`` `automatic` and `given`: the others spread
-            /// requests, or choose by themselves.
+            /// what the policy refuses move requests at once. Only with ``selection`` `automatic` and `given`: the others
+            /// spread requests, or choose by themselves.
             public var addressHold: Duration = .seconds(30)
-            /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is limited. A
-            /// request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and by its
-            /// ``RequestOptions/priority``.
+            /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is
+            /// limited. A request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and
+            /// by its ``RequestOptions/priority``.
             ///
             /// Over HTTP/1.1 a request has a connection to itself until the last byte of its response. Over HTTP/2 up to 100
-            /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first answer on. A request that races for a connection, or is
-            /// hedged, counts once.
+            /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first answer on. A
+            /// request that races for a connection, or is hedged, counts once.
             public var perHost: Int?
             /// The same for all hosts together, at least 1.
             public var total: Int?
             /// The most requests on an HTTP/2 connection at the same time, if its server allows as many; 1 at least
-            /// (CURLMOPT_MAX_CONCURRENT_STREAMS). Another connection is made when all that there are carry as many as they may, one at
-            /// a time.
+            /// (CURLMOPT_MAX_CONCURRENT_STREAMS). Another connection is made when all that there are carry as many as they
+            /// may, one at a time.
             public var maximumStreams = 1000
-            /// How many requests may wait, for all hosts together, at least 0. One more takes the place of the least urgent one
-            /// that came last, if that is less urgent than itself; else it fails with
+            /// How many requests may wait, for all hosts together, at least 0. One more takes the place of the least urgent
+            /// one that came last, if that is less urgent than itself; else it fails with
             /// ``HTTPDNSClientError/Code/limitReached``. Nothing of either was sent.
             public var maximumQueued = 4096
             /// How long a request may wait at most; nil means until its deadline.
             public var queueWait: Duration?
-            /// How requests move to other addresses when ``addressHold`` is over; like that only with ``selection`` `automatic` and
-            /// `given`.
+            /// How requests move to other addresses when ``addressHold`` is over; like that only with ``selection``
+            /// `automatic` and `given`.
             public var onAddressChange = AddressChange.moveNow
 
-            /// Which address of several is tried first. Only with `automatic` and `given` do ``addressHold`` and ``onAddressChange``
-            /// do anything.
+            /// Which address of several is tried first. Only with `automatic` and `given` do ``addressHold`` and
+            /// ``onAddressChange`` do anything.
             public var selection = Selection.automatic
             /// After how long without an answer a request is sent once more, to its next address or, when there is none, on
             /// another connection: the first answer counts, the other sending is given up. At least 10 ms; nil means never.
             ///
-            /// Only for safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body: of two PUT or
-            /// DELETE requests that are in flight together the older one may be executed last. Once for each request, and for a
-            /// tenth of the requests in flight at a time (4 at least), so that a slow service does not get twice the load. A time
-            /// near the slowest hundredth of answers suits.
+            /// Only for safe methods (GET, HEAD, OPTIONS and TRACE, RFC 9110 section 9.2.1) without a stream as body: of two
+            /// PUT or DELETE requests that are in flight together the older one may be executed last. Once for each request,
+            /// and for a tenth of the requests in flight at a time (4 at least), so that a slow service does not get twice
+            /// the load. A time near the slowest hundredth of answers suits.
             public var hedgeAfter: Duration?
             /// When an address whose server answers with errors is left for a while; nil means never.
             public var ejection: OutlierEjection?
@@ -110,8 +113,8 @@ extension HTTPDNSClient {
             /// Whether ``Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each address in use.
             public var keepsPeerCertificates = false
 
-            /// Which address of several is tried first. Those in trouble go last, whatever it says; what a request names itself
-            /// (`pinnedTo`) and the lots of a mapping with weights keep their order.
+            /// Which address of several is tried first. Those in trouble go last, whatever it says; what a request names
+            /// itself (`pinnedTo`) and the lots of a mapping with weights keep their order.
             public struct Selection: Hashable, Sendable, CustomStringConvertible {
                 /// The word for it in the configuration file.
                 public let description: String
@@ -149,46 +152,48 @@ extension HTTPDNSClient {
         public var connections = Connections()
         /// Mappings, providers, routes, policy, cache.
         public var resolver = ResolverConfiguration()
-        /// Whom the client believes, and as whom it comes. Its files are read again when they change; a reload takes other settings.
-        public var trust = TrustSettings()
+        /// Whom the client believes, and as whom it comes. Its files are read again when they change; a reload takes other
+        /// settings.
+        public var trust = HTTPDNSTrust()
         /// The authorities that origins' certificates must end at: those of ``trust``.
         public var trustRoots: TrustRoots {
             get { trust.roots }
             set { trust.roots = newValue }
         }
         /// Whom the client believes, and as whom it comes, for hosts that have their own settings, in place of ``trust`` as a
-        /// whole. The exact name wins, then the longest suffix; `HostPattern.any` is ``trust`` itself, and refused here. Under
-        /// a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
+        /// whole. The exact name wins, then the longest suffix; `HostPattern.any` is ``trust`` itself, and refused here.
+        /// Under a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
         ///
         /// Each of the settings has a loop, connections and TLS sessions of its own.
-        public var trustByHost: [HostPattern: TrustSettings] = [:]
+        public var trustByHost: [HostPattern: HTTPDNSTrust] = [:]
         /// Time limits.
         public var timeouts = Timeouts()
         /// Fields that requests are given which have none of the same name, such as `User-Agent`.
         public var headers = DefaultHeaders()
-        /// Computes more of them for each hop, in the caller's task or a child of it, never on the loop thread; they go before ``headers``, the
-        /// request's own before both. Secrets among them (see ``RedirectPolicy``) are not sent where a redirect has led to another
-        /// origin: for such hosts ``DefaultHeaders/byHost`` has them. The request is the hop's, before anything is added. An error that it throws fails the
-        /// call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        /// Computes more of them for each hop, in the caller's task or a child of it, never on the loop thread; they go
+        /// before ``headers``, the request's own before both. Secrets among them (see ``RedirectPolicy``) are not sent where
+        /// a redirect has led to another origin: for such hosts ``DefaultHeaders/byHost`` has them. The request is the hop's,
+        /// before anything is added. An error that it throws fails the call with
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
         public var computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
         /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
         public var redirects = RedirectPolicy()
-        /// Asked before each redirect is followed, in the caller's task or a child of it, never on the loop thread: it may let it be followed, refuse it
-        /// or send another request. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
-        /// Nil means that the policy decides alone.
+        /// Asked before each redirect is followed, in the caller's task or a child of it, never on the loop thread: it may
+        /// let it be followed, refuse it or send another request. An error that it throws fails the call with
+        /// ``HTTPDNSClientError/Code/interceptorFailed``. Nil means that the policy decides alone.
         public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
         /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
         public var retries = RetryPolicy.never
-        /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded only when
-        /// this says so. Providers are asked without it.
+        /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded
+        /// only when this says so. Providers are asked without it.
         public var proxy = ProxyRules.direct
-        /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own; nil for
-        /// addresses. The stage has nothing to do then.
+        /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own;
+        /// nil for addresses. The stage has nothing to do then.
         public var unixSocket: String?
         /// The networks that requests may reach; ``RequestOptions/reachableNetworks`` is one request's own.
         public var reachableNetworks = ReachableNetworks.any
-        /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that the
-        /// system chooses.
+        /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that
+        /// the system chooses.
         public var localSource: LocalSource?
         /// The longest response body, after decoding. It also stops a decompression bomb.
         public var maximumResponseBody = ByteLimit.unlimited
@@ -196,14 +201,14 @@ extension HTTPDNSClient {
         public var versions: HTTPVersionChoice = .automatic
         /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
-        /// How many requests may be in flight at once, until the last byte of their answer, at least 1. One more fails at once
-        /// with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
+        /// How many requests may be in flight at once, until the last byte of their answer, at least 1. One more fails at
+        /// once with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
         public var maximumRequestsInFlight = 16_384
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
         /// goes on the wire is the same. It is the file's word in the client's `KillSwitch`: a reload changes it.
         ///
-        /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true` and
-        /// `yes` do, `0`, `false`, `no` and nothing do not.
+        /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true`
+        /// and `yes` do, `0`, `false`, `no` and nothing do not.
         public var isEnabled = true
         /// Whether settings that came from a file follow the file: a change of it takes effect while the client runs. If not,
         /// ``HTTPDNSClient/reload()`` still reads it.
@@ -215,11 +220,12 @@ extension HTTPDNSClient {
         public var applicationInterceptors: [any Interceptor] = []
         /// Stages that run once per hop, outermost first.
         public var networkInterceptors: [any Interceptor] = []
-        /// The destination of log lines; nil means nowhere. The ``resolver`` logs there too, unless it has a logger of its own. At
-        /// warning level are providers in quarantine, a store that fails, a configuration file that is refused and the kill switch.
+        /// The destination of log lines; nil means nowhere. The ``resolver`` logs there too, unless it has a logger of its
+        /// own. At warning level are providers in quarantine, a store that fails, a configuration file that is refused and
+        /// the kill switch.
         public var logger: Logger?
         /// Where trust settings are written; nothing for those of code.
-        package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
+        package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
         /// Where the settings came from; nil for code.
         package var source: (any ConfigurationSource)?
         /// The environment, as far as it is asked.

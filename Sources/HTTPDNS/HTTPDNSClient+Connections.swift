@@ -11,7 +11,7 @@ extension HTTPDNSClient {
     }
 
     /// The same for the connections of one host.
-    public func retireConnections(host: HostName) {
+    public func retireConnections(host: HTTPDNSName) {
         sender.retireConnections(host: host.description)
         pipeline.choice.forgetHeld()
     }
@@ -20,8 +20,8 @@ extension HTTPDNSClient {
     /// connecting has shown, and as many of addresses that are ejected.
     public var endpointRecords: [EndpointRecord] { sender.endpointRecords }
 
-    /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too, with
-    /// the same trust settings, tells theirs as well: they share these.
+    /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too,
+    /// with the same trust settings, tells theirs as well: they share these.
     public var connectionPools: [ConnectionPoolRecord] {
         sender.connectionPools.filter { $0.connections > 0 }
     }

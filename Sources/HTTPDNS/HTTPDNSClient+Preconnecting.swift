@@ -2,8 +2,8 @@ internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSClient {
-    /// Makes connections for requests to come, TLS included, and sends nothing on them: the name is resolved, and its addresses
-    /// are tried, as for a request. Interceptors do not run.
+    /// Makes connections for requests to come, TLS included, and sends nothing on them: the name is resolved, and its
+    /// addresses are tried, as for a request. Interceptors do not run.
     ///
     /// ```swift
     /// try await client.preconnect(to: "https://img.shop.example/")
@@ -23,14 +23,14 @@ extension HTTPDNSClient {
         to url: String,
         connections: Int = 1,
         options: RequestOptions = RequestOptions()
-    ) async throws -> [Endpoint] {
+    ) async throws -> [HTTPDNSEndpoint] {
         var request = ClientRequest(method: .head, url: url, options: options)
         request.options.stopsBeforeSending = true
         request.options.keepsConnection = true
         let pipeline = pipeline
-        return try await withThrowingTaskGroup(of: Endpoint.self) { [request] tasks in
+        return try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { [request] tasks in
             for _ in 0..<min(max(1, connections), 64) { tasks.addTask { try await pipeline.preconnect(request) } }
-            var endpoints: [Endpoint] = []
+            var endpoints: [HTTPDNSEndpoint] = []
             for try await endpoint in tasks { endpoints.append(endpoint) }
             return endpoints
         }

@@ -13,8 +13,8 @@ extension HTTPDNSClient {
     /// - Throws: ``HTTPDNSClientError`` with code `certificateRefused` when the certificate is not the name's,
     ///   `policyRefused`, `connectFailed`, `timedOut`; `CancellationError`.
     package func proveIdentity(
-        of host: HostName,
-        at endpoint: Endpoint,
+        of host: HTTPDNSName,
+        at endpoint: HTTPDNSEndpoint,
         timeLimit: Duration
     ) async throws -> Duration {
         var request = ClientRequest(method: .head, url: "https://\(host):\(endpoint.port)/")

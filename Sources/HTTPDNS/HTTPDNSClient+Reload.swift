@@ -11,28 +11,29 @@ extension HTTPDNSClient {
     package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
 
     /// Takes other settings while the client runs: all of them or, with a mistake in one, none. The next request goes by
-    /// them; transfers in flight finish where they are. For a request all of them change in one step: one that is not sent yet when a
-    /// reload overtakes it is made again by the new ones, behind its interceptors.
+    /// them; transfers in flight finish where they are. For a request all of them change in one step: one that is not sent
+    /// yet when a reload overtakes it is made again by the new ones, behind its interceptors.
     ///
-    /// Live is what is live for the resolver (`Resolver.reload(_:)`), and besides ``Configuration/isEnabled``,
+    /// Live is what is live for the resolver (`HTTPDNSResolver.reload(_:)`), and besides ``Configuration/isEnabled``,
     /// ``Configuration/trust``, ``Configuration/trustByHost``, ``Configuration/timeouts``, ``Configuration/versions``,
     /// ``Configuration/headers``, ``Configuration/redirects``, ``Configuration/retries`` and
-    /// ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes headers are those that the client
-    /// was made with.
+    /// ``Configuration/maximumResponseBody``. Interceptors, the hook of redirects and who computes headers are those that the
+    /// client was made with.
     ///
-    /// **Trust settings** are tried before anything is taken: their files are read on a thread of its own. Requests that begin
-    /// when this has returned go by the new ones, on connections of their own where these differ from those before; no connection
-    /// and no TLS session of other settings serves them. The loops of the settings before end with the last request in flight
-    /// there, if no other client of the transport has the same. HTTPS proxies are believed by the new ones too; providers have
-    /// trust settings of their own.
+    /// **Trust settings** are tried before anything is taken: their files are read on a thread of its own. Requests that
+    /// begin when this has returned go by the new ones, on connections of their own where these differ from those before; no
+    /// connection and no TLS session of other settings serves them. The loops of the settings before end with the last
+    /// request in flight there, if no other client of the transport has the same. HTTPS proxies are believed by the new ones
+    /// too; providers have trust settings of their own.
     ///
-    /// Reloads are made one after the other, in the order in which they were asked for. A client that follows a file goes on following
-    /// it: settings in which `configuration` differs from what the file says now stay as `configuration` has them, and the others
-    /// change with the file.
-    /// - Returns: From which generation on they hold, and what needs a restart. Trust, time limits, versions, headers, redirects,
-    ///   retries and the limit of bodies are no part of the generation.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that cannot be used;
-    ///   `limitReached` when the transport has as many different trust settings as it may; `shutDown`. Nothing has changed then.
+    /// Reloads are made one after the other, in the order in which they were asked for. A client that follows a file goes on
+    /// following it: settings in which `configuration` differs from what the file says now stay as `configuration` has them,
+    /// and the others change with the file.
+    /// - Returns: From which generation on they hold, and what needs a restart. Trust, time limits, versions, headers,
+    ///   redirects, retries and the limit of bodies are no part of the generation.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for a CA file or a client certificate that cannot be
+    ///   used; `limitReached` when the transport has as many different trust settings as it may; `shutDown`. Nothing has
+    ///   changed then.
     @discardableResult
     public func reload(_ configuration: Configuration) async throws -> ReloadResult {
         try configuration.validate()

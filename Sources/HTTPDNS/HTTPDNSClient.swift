@@ -17,13 +17,13 @@ internal import Logging
 /// ``shutdown(drainingFor:)`` it lets its transfers end and then ends its thread, with a warning in the log.
 public final class HTTPDNSClient: Sendable {
     /// The stage of this client, which can be listed among another client's interceptors.
-    public let rewriter: Rewriter
+    public let rewriter: HTTPDNSRewriter
 
     let pipeline: Pipeline
     /// The settings that it began with, to tell what a reload cannot change.
     let initial: Configuration
     /// What finds addresses: its counters, events and cache.
-    public let resolver: Resolver
+    public let resolver: HTTPDNSResolver
 
     let sender: any HopSending
     /// When it was made, on the resolver's clock.
@@ -61,9 +61,9 @@ public final class HTTPDNSClient: Sendable {
     /// Creates a client on a transport that other clients share. Its shutdown ends its own requests and leaves theirs alone.
     ///
     /// How many connections are kept is the transport's setting; ``Configuration/maximumIdleConnections`` is not looked at.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for ``HTTPDNSTransport/connections`` that make no sense;
-    ///   `limitReached` when the transport has as many different trust settings as it may; `shutDown` when the transport is
-    ///   shut down.
+    /// - Throws: ``HTTPDNSClientError`` with code `configuration`, also for ``HTTPDNSTransport/connections`` that make no
+    ///   sense; `limitReached` when the transport has as many different trust settings as it may; `shutDown` when the
+    ///   transport is shut down.
     public convenience init(
         configuration: Configuration = Configuration(),
         on transport: HTTPDNSTransport
@@ -71,9 +71,9 @@ public final class HTTPDNSClient: Sendable {
         try configuration.validate()
         try transport.validate()
         let lane = try await TenantLane(configuration, on: transport)
-        let resolver: Resolver
+        let resolver: HTTPDNSResolver
         do {
-            resolver = try Resolver(configuration.resolverSettings, isEnabled: configuration.isEnabled)
+            resolver = try HTTPDNSResolver(configuration.resolverSettings, isEnabled: configuration.isEnabled)
         } catch {
             throw HTTPDNSClientError.configuration("\(error)", underlying: error)
         }
@@ -89,14 +89,14 @@ public final class HTTPDNSClient: Sendable {
     }
 
     /// Creates a client on another resolver, made from the same settings, and another way to the wire.
-    package convenience init(configuration: Configuration, resolver: Resolver, sender: any HopSending) {
+    package convenience init(configuration: Configuration, resolver: HTTPDNSResolver, sender: any HopSending) {
         self.init(configuration: configuration, resolver: resolver, sender: sender, lane: nil)
     }
 
-    private init(configuration: Configuration, resolver: Resolver, sender: any HopSending, lane: TenantLane?) {
+    private init(configuration: Configuration, resolver: HTTPDNSResolver, sender: any HopSending, lane: TenantLane?) {
         self.resolver = resolver
         madeAt = configuration.resolver.timeSource.now()
-        rewriter = Rewriter(resolver: resolver, configuration: configuration)
+        rewriter = HTTPDNSRewriter(resolver: resolver, configuration: configuration)
         pipeline = Pipeline(
             configuration,
             rewriter: rewriter,
@@ -128,7 +128,7 @@ public final class HTTPDNSClient: Sendable {
     }
 
     /// The mappings, which can be changed at any time.
-    public var mappings: MappingStore { resolver.mappings }
+    public var mappings: HTTPDNSMappingStore { resolver.mappings }
 
     /// Sends a request and returns at the head of its response.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
@@ -139,9 +139,10 @@ public final class HTTPDNSClient: Sendable {
     /// Sends a request that a stage, of this client or another, has already rewritten. While its tag holds it goes to the
     /// addresses in it, without a question to any provider; afterwards it is rewritten anew.
     ///
-    /// Another client's addresses must pass this client's address policy, and all of them its ``Configuration/reachableNetworks``.
-    /// Options for the rewriting (`pinnedTo`, `bypass`, `families`, `hostHeader`, `reachableNetworks`) are those it was rewritten with unless `options` has its own; with other addresses asked
-    /// for, or with the stage of this client switched off, the tag does not count.
+    /// Another client's addresses must pass this client's address policy, and all of them its
+    /// ``Configuration/reachableNetworks``. Options for the rewriting (`pinnedTo`, `bypass`, `families`, `hostHeader`,
+    /// `reachableNetworks`) are those it was rewritten with unless `options` has its own; with other addresses asked for, or
+    /// with the stage of this client switched off, the tag does not count.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
         _ rewritten: RewrittenRequest,
@@ -170,8 +171,8 @@ public final class HTTPDNSClient: Sendable {
         return try await pipeline.call(request, carrying: rewritten)
     }
 
-    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names, or for
-    /// a Unix socket, there is nothing to resolve: the result has no addresses.
+    /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names,
+    /// or for a Unix socket, there is nothing to resolve: the result has no addresses.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
         try pipeline.gate.enter()
@@ -209,7 +210,7 @@ public final class HTTPDNSClient: Sendable {
     ) async throws -> Resolution {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
-        let question = try rewriter.question(about: Rewriter.host(host), port: port, options: options)
+        let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)
         let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
         var resolution = try await rewriter.resolve(question, deadline: deadline)
         let networks = options.reachableNetworks == .inherited ? pipeline.clientNetworks : options.reachableNetworks
@@ -258,7 +259,7 @@ public final class HTTPDNSClient: Sendable {
         try Task.checkCancellation()
     }
 
-    /// The time that a shutdown leaves the watcher of a file to end, when the draining time is over. A watcher that does not hang ends
-    /// within a few milliseconds.
+    /// The time that a shutdown leaves the watcher of a file to end, when the draining time is over. A watcher that does not
+    /// hang ends within a few milliseconds.
     private static let watchEndLimit = Duration.milliseconds(100)
 }

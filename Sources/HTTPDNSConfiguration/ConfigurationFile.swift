@@ -14,7 +14,7 @@ public enum ConfigurationFile {
     ///   - name: What stands for the file in errors and locations.
     /// - Throws: ``ConfigurationFileError`` with the number of each bad line; nothing of a bad text is used.
     public static func importHosts(_ text: String, name: String) throws(ConfigurationFileError) -> [MappingKey:
-        HostMapping]
+        HTTPDNSMapping]
     {
         try HostsFile.read(text, file: name)
     }
@@ -44,8 +44,8 @@ extension ConfigurationFile {
     /// Reads settings from a file for a program that works beside the service, such as resolve-test.
     ///
     /// They are those of ``read(_:)`` without everything that changes the service's files, or asks providers before the
-    /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That holds after a change
-    /// of the file too.
+    /// first call: the snapshot, the address files of vendors, and the names that are resolved at start. That holds after a
+    /// change of the file too.
     /// - Throws: ``ConfigurationFileError``; nothing of a bad file is used.
     package static func inspect(_ path: String) throws(ConfigurationFileError) -> HTTPDNSClient.Configuration {
         try FileConfigurationSource.read(path, isInspecting: true)

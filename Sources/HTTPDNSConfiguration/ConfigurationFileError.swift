@@ -5,7 +5,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
     /// One mistake.
     public struct Mistake: Hashable, Sendable, CustomStringConvertible {
         /// File, line and column; without line when the file could not be read at all.
-        public var location: SourceLocation
+        public var location: HTTPDNSSourceLocation
         /// What was found, and what is allowed. It repeats at most 80 characters of the file, and nothing that stands
         /// where a password may stand.
         public var message: String
@@ -31,7 +31,7 @@ public struct ConfigurationFileError: Error, Hashable, Sendable, CustomStringCon
 extension ConfigurationFileError {
     /// An error with one mistake.
     init(_ file: String, _ message: String, at position: Position? = nil, hint: String? = nil) {
-        let location = SourceLocation(file: file, line: position?.line, column: position?.column)
+        let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
         self.init(mistakes: [Mistake(location: location, message: message, hint: hint)], omitted: 0)
     }
 }

@@ -22,7 +22,7 @@ package struct TransportConfiguration: Sendable {
         }
     }
 
-    package var trust = TrustSettings()
+    package var trust = HTTPDNSTrust()
     /// The files of ``trust`` as somebody has read and tried them; nil: the loop reads them itself.
     var trustMaterial: TrustMaterial?
     package var trustRoots: TrustRoots {
@@ -34,23 +34,25 @@ package struct TransportConfiguration: Sendable {
     package var maximumIdleConnections = 1024
     /// After how long the next endpoint of a request is tried as well (RFC 8305 section 5: 250 ms).
     package var attemptDelay = Duration.milliseconds(250)
-    /// How long a connection may be without work; in whole seconds, 1 at least. The idle limit of load balancers is often 60 s:
-    /// whoever keeps connections longer is told only when it sends.
+    /// How long a connection may be without work; in whole seconds, 1 at least. The idle limit of load balancers is often 60
+    /// s: whoever keeps connections longer is told only when it sends.
     package var idleLimit = Duration.seconds(60)
     /// How old a connection may become before new requests get another one; in whole seconds, 2 at least.
     package var maximumAge = Duration.seconds(600)
-    /// The most requests on an HTTP/2 connection at the same time, if its server allows as many (CURLMOPT_MAX_CONCURRENT_STREAMS).
+    /// The most requests on an HTTP/2 connection at the same time, if its server allows as many
+    /// (CURLMOPT_MAX_CONCURRENT_STREAMS).
     package var maximumStreams = 1000
-    /// The time that sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a transfer's
-    /// connect limit, and of the kernel (TCP_USER_TIMEOUT, Linux) beside its idle and head limits; nil means about 15 minutes, the
-    /// kernel's own limit.
+    /// The time that sent bytes may go without acknowledgment before a connection is given up: a bound of dead paths beside a
+    /// transfer's connect limit, and of the kernel (TCP_USER_TIMEOUT, Linux) beside its idle and head limits; nil means about
+    /// 15 minutes, the kernel's own limit.
     package var unacknowledgedLimit: Duration? = .seconds(30)
     /// Whether the certificates that servers show are kept with each connection: 2 to 8 KB for each endpoint.
     package var keepsPeerCertificates = false
     /// When an endpoint that answers with errors is tried last for a while; nil: never.
     package var ejection: OutlierEjection?
-    /// Whether libcurl takes off the content codings that ``Inflater`` does not know. That needs a libcurl that asks in the middle of the
-    /// head; with others only gzip and deflate are asked for, for libcurl takes a body in them for whole that ends in the middle.
+    /// Whether libcurl takes off the content codings that ``Inflater`` does not know. That needs a libcurl that asks in the
+    /// middle of the head; with others only gzip and deflate are asked for, for libcurl takes a body in them for whole that
+    /// ends in the middle.
     var decodesByThePiece = CurlLibrary.decodesByThePiece
     /// How endpoints are connected to without a request; nil: not at all.
     package var activeProbing: ActiveProbing?
@@ -60,7 +62,7 @@ package struct TransportConfiguration: Sendable {
     var epollControl: EpollControl = { epoll_ctl($0, $1, $2, $3) }
     #endif
     /// Whether the machine has a route to an IPv6 address.
-    package var hasRoute: @Sendable (IPAddress) -> Bool = RouteProbe.systemHasRoute
+    package var hasRoute: @Sendable (HTTPDNSAddress) -> Bool = RouteProbe.systemHasRoute
     /// Numbers in 0..<1, which spread cool-downs.
     package var random: @Sendable () -> Double = { Double.random(in: 0..<1) }
     /// The loop thread's name, at most 15 bytes on Linux.
@@ -92,8 +94,8 @@ package final class Transport: Sendable {
     /// - Parameters:
     ///   - group: Whose transfer it is, so that it can be ended with the others of its kind.
     ///   - cohort: Which of the group's.
-    /// - Throws: ``TransferFailure``; ``TransferGroup/Superseded`` when the cohort is over; `CancellationError` when the task is
-    ///   cancelled.
+    /// - Throws: ``TransferFailure``; ``TransferGroup/Superseded`` when the cohort is over; `CancellationError` when the task
+    ///   is cancelled.
     package func execute(
         _ request: consuming TransferRequest,
         in group: TransferGroup? = nil,
@@ -152,8 +154,8 @@ package final class Transport: Sendable {
         }
     }
 
-    /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints that
-    /// are ejected.
+    /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints
+    /// that are ejected.
     package var endpointRecords: [EndpointRecord] {
         // A copy, which shares its memory: the loop takes the same lock, and thousands of records take their time.
         mailbox.health.withLock { $0 }.records(at: SystemTimeSource().now())
@@ -172,7 +174,7 @@ package final class Transport: Sendable {
 
     /// The same for one host, in the spelling of ``ParsedURL``.
     package func retireConnections(host: String) {
-        mailbox.post(.retire(IPAddress(host).map { .address($0) } ?? .name(host)))
+        mailbox.post(.retire(HTTPDNSAddress(host).map { .address($0) } ?? .name(host)))
     }
 
     /// Refuses new transfers, lets those in flight end for `duration`, cuts the rest, ends the thread. Idempotent.

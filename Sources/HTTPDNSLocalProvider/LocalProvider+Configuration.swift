@@ -48,15 +48,15 @@ extension LocalProvider {
         /// Where the mappings come from.
         public var source: Source
         /// The address to listen on. Another than a loopback one lets the network ask.
-        public var address = IPAddress(v4: 127, 0, 0, 1)
+        public var address = HTTPDNSAddress(v4: 127, 0, 0, 1)
         /// The port; 0 takes one that is free.
         public var port: UInt16 = 0
         /// HTTPS, with HTTP/2 and HTTP/1.1; nil is HTTP/1.1 in clear.
         public var tls: TLS?
         /// How long queries under way may take to end.
         public var drainLimit: Duration = .seconds(10)
-        /// Called with each query, once its answer is ready and before the file has it held back; from any task, and to return
-        /// soon.
+        /// Called with each query, once its answer is ready and before the file has it held back; from any task, and to
+        /// return soon.
         public var onQuery: @Sendable (Query) -> Void = { _ in }
         /// Called when the file was read again: with nil when it is in use, and with what is wrong with it when the former
         /// one stays in use.
@@ -71,7 +71,7 @@ extension LocalProvider {
     /// Where a provider listens.
     public struct Listening: Hashable, Sendable {
         /// The address.
-        public let address: IPAddress
+        public let address: HTTPDNSAddress
         /// The port, also of one that was chosen by the system.
         public let port: UInt16
         /// `http://127.0.0.1:8053`, for the `url` of clients of vendors' protocols; those of DoH and JSON DNS have a path
@@ -81,8 +81,8 @@ extension LocalProvider {
         public let certificate: String?
         /// How many mappings are served.
         public let ruleCount: Int
-        /// The most private scope among the mappings' addresses when serving began: a client uses all of them when its settings for
-        /// this provider have such `answers`. `AddressScope.special` ones need an allowed block besides.
+        /// The most private scope among the mappings' addresses when serving began: a client uses all of them when its
+        /// settings for this provider have such `answers`. `AddressScope.special` ones need an allowed block besides.
         public let answers: AddressScope
     }
 }

@@ -44,7 +44,7 @@ public final class LocalProvider: Sendable {
         certificate = try configuration.tls.map { tls in
             switch tls.kind {
             case .generated(let names):
-                let loopback = [IPAddress(v4: 127, 0, 0, 1), IPAddress("::1")].compactMap { $0 }
+                let loopback = [HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress("::1")].compactMap { $0 }
                 let others = [configuration.address].filter { !loopback.contains($0) }
                 return try ServerCertificate.generated(names: ["localhost"] + names, addresses: loopback + others)
             case .files(let certificate, let key):

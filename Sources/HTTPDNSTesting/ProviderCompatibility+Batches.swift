@@ -4,14 +4,14 @@ internal import HTTPDNSPrimitives
 /// The part of the contract that is about several names at once. A provider without batches passes it through the default,
 /// with batches of one name.
 extension ProviderCompatibility {
-    func allowsBatches(_ provider: any Provider) async -> String? {
+    func allowsBatches(_ provider: any HTTPDNSProvider) async -> String? {
         provider.batchLimit < 1 ? "its limit is \(provider.batchLimit)" : nil
     }
 
-    func answersBatches(_ provider: any Provider) async -> String? {
+    func answersBatches(_ provider: any HTTPDNSProvider) async -> String? {
         let names = [fixture.dualStackName, fixture.unknownName, fixture.v4OnlyName]
         for batch in chunks(names, provider) {
-            let answers: [HostName: ProviderAnswer]
+            let answers: [HTTPDNSName: HTTPDNSProviderAnswer]
             switch await self.answers(provider, batch, .both) {
             case .success(let all): answers = all
             case .failure(let fault): return fault.text
@@ -20,7 +20,7 @@ extension ProviderCompatibility {
                 return "asked for \(batch), it answered about \(stranger)"
             }
             for host in batch {
-                let query = ProviderQuery(host: host, families: .both, timeLimit: fixture.timeLimit)
+                let query = HTTPDNSProviderQuery(host: host, families: .both, timeLimit: fixture.timeLimit)
                 guard
                     case .succeeded(let single) = await patiently(
                         fixture.timeLimit,
@@ -37,7 +37,7 @@ extension ProviderCompatibility {
         return nil
     }
 
-    func honoursFamiliesInBatches(_ provider: any Provider) async -> String? {
+    func honoursFamiliesInBatches(_ provider: any HTTPDNSProvider) async -> String? {
         for batch in chunks([fixture.dualStackName, fixture.v4OnlyName], provider) {
             switch await answers(provider, batch, .v4) {
             case .failure(let fault): return fault.text
@@ -50,12 +50,12 @@ extension ProviderCompatibility {
         return nil
     }
 
-    func holdsTimeLimitInBatches(_ provider: any Provider) async -> String? {
+    func holdsTimeLimitInBatches(_ provider: any HTTPDNSProvider) async -> String? {
         guard let silent = fixture.silentName else { return nil }
         let batch = Array([silent, fixture.dualStackName].prefix(max(1, provider.batchLimit)))
-        let query = ProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
+        let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
         switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query, batch: batch) }) {
-        case .failed(let error as ProviderError) where error.code == .timedOut: return nil
+        case .failed(let error as HTTPDNSProviderError) where error.code == .timedOut: return nil
         case .failed(let error): return "it threw \(error)"
         case .timedOut, .cancelled: return "it was not back \(fixture.patience) after its limit"
         case .succeeded(let answers):
@@ -66,19 +66,19 @@ extension ProviderCompatibility {
         }
     }
 
-    func refusesBatchesAfterShutdown(_ provider: any Provider) async -> String? {
+    func refusesBatchesAfterShutdown(_ provider: any HTTPDNSProvider) async -> String? {
         await provider.shutdown()
-        let query = ProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
+        let query = HTTPDNSProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
         let batch = [fixture.dualStackName]
         switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
-        case .failed(let error as ProviderError) where error.code == .shutDown: return nil
+        case .failed(let error as HTTPDNSProviderError) where error.code == .shutDown: return nil
         case .failed(let error): return "a batch after it threw \(error)"
         case .succeeded(let answers): return "a batch after it answered \(answers)"
         case .timedOut, .cancelled: return "a batch after it was not back after \(fixture.timeLimit + fixture.patience)"
         }
     }
 
-    private func chunks(_ names: [HostName], _ provider: any Provider) -> [[HostName]] {
+    private func chunks(_ names: [HTTPDNSName], _ provider: any HTTPDNSProvider) -> [[HTTPDNSName]] {
         let size = max(1, provider.batchLimit)
         return stride(from: 0, to: names.count, by: size).map { Array(names[$0..<min($0 + size, names.count)]) }
     }
@@ -88,11 +88,11 @@ extension ProviderCompatibility {
     }
 
     private func answers(
-        _ provider: any Provider,
-        _ batch: [HostName],
+        _ provider: any HTTPDNSProvider,
+        _ batch: [HTTPDNSName],
         _ families: AddressFamilies
-    ) async -> Result<[HostName: ProviderAnswer], Fault> {
-        let query = ProviderQuery(host: batch[0], families: families, timeLimit: fixture.timeLimit)
+    ) async -> Result<[HTTPDNSName: HTTPDNSProviderAnswer], Fault> {
+        let query = HTTPDNSProviderQuery(host: batch[0], families: families, timeLimit: fixture.timeLimit)
         return switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
         case .succeeded(let answers): .success(answers)
         case .failed(let error): .failure(Fault(text: "it threw \(error)"))
@@ -103,7 +103,7 @@ extension ProviderCompatibility {
 
 /// What two answers about one name must have in common: not the time to live, which falls, nor the order.
 private enum Gist: Equatable, CustomStringConvertible {
-    case addresses(Set<IPAddress>)
+    case addresses(Set<HTTPDNSAddress>)
     case noData
     case nameError
     case failed

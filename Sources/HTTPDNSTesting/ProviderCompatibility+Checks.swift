@@ -5,9 +5,9 @@ extension ProviderCompatibility {
     /// How many queries are sent at once.
     private static let queriesAtOnce = 32
 
-    func answersBothFamilies(_ provider: any Provider) async -> String? {
+    func answersBothFamilies(_ provider: any HTTPDNSProvider) async -> String? {
         await fault(provider, fixture.dualStackName, .both) { answer in
-            for (family, outcome) in [(IPAddress.Family.v4, answer.v4), (.v6, answer.v6)] {
+            for (family, outcome) in [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)] {
                 let expected = Set(fixture.dualStackAddresses.filter { $0.family == family })
                 guard case .addresses(let addresses, let timeToLive, _) = outcome else {
                     return "\(family) is \(outcome, or: "nil")"
@@ -19,7 +19,7 @@ extension ProviderCompatibility {
         }
     }
 
-    func answersNoData(_ provider: any Provider) async -> String? {
+    func answersNoData(_ provider: any HTTPDNSProvider) async -> String? {
         await fault(provider, fixture.v4OnlyName, .both) { answer in
             guard case .addresses = answer.v4 else { return "v4 is \(answer.v4, or: "nil")" }
             guard case .noData = answer.v6 else { return "v6 is \(answer.v6, or: "nil")" }
@@ -27,7 +27,7 @@ extension ProviderCompatibility {
         }
     }
 
-    func answersNameError(_ provider: any Provider) async -> String? {
+    func answersNameError(_ provider: any HTTPDNSProvider) async -> String? {
         await fault(provider, fixture.unknownName, .both) { answer in
             for outcome in [answer.v4, answer.v6] {
                 switch outcome {
@@ -39,7 +39,7 @@ extension ProviderCompatibility {
         }
     }
 
-    func honoursFamilies(_ provider: any Provider) async -> String? {
+    func honoursFamilies(_ provider: any HTTPDNSProvider) async -> String? {
         for families in [AddressFamilies.v4, .v6] {
             let found = await fault(provider, fixture.dualStackName, families) { answer in
                 let (asked, other) = families == .v4 ? (answer.v4, answer.v6) : (answer.v6, answer.v4)
@@ -52,7 +52,7 @@ extension ProviderCompatibility {
         return nil
     }
 
-    func answersAtOnce(_ provider: any Provider) async -> String? {
+    func answersAtOnce(_ provider: any HTTPDNSProvider) async -> String? {
         await withTaskGroup(of: String?.self) { group in
             for number in 0..<ProviderCompatibility.queriesAtOnce {
                 group.addTask {
@@ -63,11 +63,11 @@ extension ProviderCompatibility {
         }
     }
 
-    func holdsTimeLimit(_ provider: any Provider) async -> String? {
+    func holdsTimeLimit(_ provider: any HTTPDNSProvider) async -> String? {
         guard let silent = fixture.silentName else { return nil }
-        let query = ProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
+        let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: fixture.shortTimeLimit)
         switch await patiently(fixture.shortTimeLimit, { try await provider.resolve(query) }) {
-        case .failed(let error as ProviderError) where error.code == .timedOut: return nil
+        case .failed(let error as HTTPDNSProviderError) where error.code == .timedOut: return nil
         case .succeeded(let answer) where answer.isWhollyTimedOut: return nil
         case .succeeded(let answer): return "it answered \(answer) about a name on which its service is silent"
         case .failed(let error): return "it threw \(error)"
@@ -75,9 +75,9 @@ extension ProviderCompatibility {
         }
     }
 
-    func endsWhenCancelled(_ provider: any Provider) async -> String? {
+    func endsWhenCancelled(_ provider: any HTTPDNSProvider) async -> String? {
         guard let silent = fixture.silentName else { return nil }
-        let query = ProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
+        let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
         // A provider does not tell when a query is on its way. Cancelled too early, the check is easier, never wrong.
         try? await Task.sleep(for: fixture.shortTimeLimit)
@@ -90,9 +90,9 @@ extension ProviderCompatibility {
         }
     }
 
-    func endsAtShutdown(_ provider: any Provider) async -> String? {
+    func endsAtShutdown(_ provider: any HTTPDNSProvider) async -> String? {
         guard let silent = fixture.silentName else { return nil }
-        let query = ProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
+        let query = HTTPDNSProviderQuery(host: silent, families: .both, timeLimit: .seconds(60))
         let task = Task.detached { try await provider.resolve(query) }
         try? await Task.sleep(for: fixture.shortTimeLimit)
         switch await patiently(.zero, { await provider.shutdown() }) {
@@ -111,10 +111,10 @@ extension ProviderCompatibility {
         return await refusesAfterShutdown(provider)
     }
 
-    private func refusesAfterShutdown(_ provider: any Provider) async -> String? {
-        let query = ProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
+    private func refusesAfterShutdown(_ provider: any HTTPDNSProvider) async -> String? {
+        let query = HTTPDNSProviderQuery(host: fixture.dualStackName, families: .both, timeLimit: fixture.timeLimit)
         switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
-        case .failed(let error as ProviderError) where error.code == .shutDown: return nil
+        case .failed(let error as HTTPDNSProviderError) where error.code == .shutDown: return nil
         case .failed(let error): return "a query after it threw \(error)"
         case .succeeded(let answer): return "a query after it answered \(answer)"
         case .timedOut, .cancelled: return "a query after it was not back after \(fixture.timeLimit + fixture.patience)"
@@ -123,12 +123,12 @@ extension ProviderCompatibility {
 
     /// What is wrong with the answer about a name; nil when `verdict` has no complaint.
     private func fault(
-        _ provider: any Provider,
-        _ host: HostName,
+        _ provider: any HTTPDNSProvider,
+        _ host: HTTPDNSName,
         _ families: AddressFamilies,
-        verdict: (ProviderAnswer) -> String?
+        verdict: (HTTPDNSProviderAnswer) -> String?
     ) async -> String? {
-        let query = ProviderQuery(host: host, families: families, timeLimit: fixture.timeLimit)
+        let query = HTTPDNSProviderQuery(host: host, families: families, timeLimit: fixture.timeLimit)
         switch await patiently(fixture.timeLimit, { try await provider.resolve(query) }) {
         case .succeeded(let answer): return verdict(answer)
         case .failed(let error): return "it threw \(error)"
@@ -146,7 +146,7 @@ extension ProviderCompatibility {
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     /// Whether every family failed at the time limit, which is as good as throwing it.
     fileprivate var isWhollyTimedOut: Bool {
         let outcomes = [v4, v6].compactMap { $0 }

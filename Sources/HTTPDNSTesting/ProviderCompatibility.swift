@@ -1,7 +1,7 @@
 public import HTTPDNSCore
 public import HTTPDNSPrimitives
 
-/// The contract of `Provider`, as checks that every provider has to pass. It belongs to no test framework:
+/// The contract of `HTTPDNSProvider`, as checks that every provider has to pass. It belongs to no test framework:
 ///
 /// ```swift
 /// let violations = await ProviderCompatibility(fixture).violations()
@@ -11,18 +11,18 @@ public struct ProviderCompatibility: Sendable {
     /// A provider and what its service is known to answer.
     public struct Fixture: Sendable {
         /// Makes a provider that nobody else uses. Each check makes its own, and shuts it down.
-        public var makeProvider: @Sendable () async throws -> any Provider
+        public var makeProvider: @Sendable () async throws -> any HTTPDNSProvider
         /// A name with addresses of both families.
-        public var dualStackName: HostName
+        public var dualStackName: HTTPDNSName
         /// Its addresses, in any order.
-        public var dualStackAddresses: [IPAddress]
+        public var dualStackAddresses: [HTTPDNSAddress]
         /// A name with IPv4 addresses only.
-        public var v4OnlyName: HostName
+        public var v4OnlyName: HTTPDNSName
         /// A name that does not exist.
-        public var unknownName: HostName
+        public var unknownName: HTTPDNSName
         /// A name about which the service keeps silent for at least a minute. Nil for a provider that waits for nothing, such
         /// as a table: then the rules about time limits, cancellation and shutdown are left out.
-        public var silentName: HostName?
+        public var silentName: HTTPDNSName?
         /// Whether queries end by themselves at their time limit. If not, they end when their task is cancelled, as the
         /// resolver does at the limit.
         public var keepsTimeLimits = true
@@ -37,12 +37,12 @@ public struct ProviderCompatibility: Sendable {
 
         /// Creates a fixture with the limits above.
         public init(
-            dualStackName: HostName,
-            dualStackAddresses: [IPAddress],
-            v4OnlyName: HostName,
-            unknownName: HostName,
-            silentName: HostName?,
-            makeProvider: @escaping @Sendable () async throws -> any Provider
+            dualStackName: HTTPDNSName,
+            dualStackAddresses: [HTTPDNSAddress],
+            v4OnlyName: HTTPDNSName,
+            unknownName: HTTPDNSName,
+            silentName: HTTPDNSName?,
+            makeProvider: @escaping @Sendable () async throws -> any HTTPDNSProvider
         ) {
             self.makeProvider = makeProvider
             self.dualStackName = dualStackName
@@ -77,7 +77,7 @@ public struct ProviderCompatibility: Sendable {
     public func violations() async -> [Violation] {
         var violations: [Violation] = []
         for check in checks where isDue(check) {
-            let provider: any Provider
+            let provider: any HTTPDNSProvider
             do {
                 provider = try await fixture.makeProvider()
             } catch {
@@ -99,7 +99,7 @@ public struct ProviderCompatibility: Sendable {
 
         var rule: String
         var topic: Topic?
-        var run: (any Provider) async -> String?
+        var run: (any HTTPDNSProvider) async -> String?
     }
 
     private func isDue(_ check: Check) -> Bool {

@@ -3,29 +3,29 @@ public import HTTPDNSPrimitives
 
 /// A provider that says what a test tells it to, keeps what it was asked, and can be made to wait.
 ///
-/// It keeps the contract of `Provider`: it honours families, time limit, cancellation and shutdown, unless it is told to
-/// be stubborn. A name without a script does not exist.
-public final class ScriptedProvider: Provider {
+/// It keeps the contract of `HTTPDNSProvider`: it honours families, time limit, cancellation and shutdown, unless it is told
+/// to be stubborn. A name without a script does not exist.
+public final class ScriptedProvider: HTTPDNSProvider {
     /// What is said about one name.
     public enum Script: Sendable {
         /// This answer, without the families and services that were not asked for.
-        case answer(ProviderAnswer)
+        case answer(HTTPDNSProviderAnswer)
         /// This error.
-        case failure(ProviderError)
+        case failure(HTTPDNSProviderError)
         /// Nothing, until the time limit.
         case silence
     }
 
     private struct State: Sendable {
-        var scripts: [HostName: Script]
-        var queries: [ProviderQuery] = []
-        var batches: [[HostName]] = []
+        var scripts: [HTTPDNSName: Script]
+        var queries: [HTTPDNSProviderQuery] = []
+        var batches: [[HTTPDNSName]] = []
         var latency = Duration.zero
         var underWay = 0
         var greatestUnderWay = 0
         var isHeld = false
-        var heldNames: Set<HostName> = []
-        var held: [(host: HostName, gate: OneShot<Void>)] = []
+        var heldNames: Set<HTTPDNSName> = []
+        var held: [(host: HTTPDNSName, gate: OneShot<Void>)] = []
         var watchers: [Watcher] = []
         var isShutDown = false
         /// Told when the provider shuts down, so that no query outlives it.
@@ -61,7 +61,7 @@ public final class ScriptedProvider: Provider {
     public init(
         name: String = "scripted",
         answerScope: AddressScope = .public,
-        scripts: [HostName: Script] = [:],
+        scripts: [HTTPDNSName: Script] = [:],
         isStubborn: Bool = false,
         batchLimit: Int = 1,
         timeSource: any TimeSource = SystemTimeSource()
@@ -75,10 +75,10 @@ public final class ScriptedProvider: Provider {
     }
 
     /// The questions so far, in order, batches among them.
-    public var queries: [ProviderQuery] { state.withLock { $0.queries } }
+    public var queries: [HTTPDNSProviderQuery] { state.withLock { $0.queries } }
 
     /// The names of the batches so far, in order.
-    public var batches: [[HostName]] { state.withLock { $0.batches } }
+    public var batches: [[HTTPDNSName]] { state.withLock { $0.batches } }
 
     /// The most questions that were ever under way at once.
     public var greatestUnderWay: Int { state.withLock { $0.greatestUnderWay } }
@@ -87,7 +87,7 @@ public final class ScriptedProvider: Provider {
     public var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
     /// Changes what is said about a name; nil makes it a name that does not exist.
-    public func say(_ script: Script?, about host: HostName) {
+    public func say(_ script: Script?, about host: HTTPDNSName) {
         state.withLock { $0.scripts[host] = script }
     }
 
@@ -103,7 +103,7 @@ public final class ScriptedProvider: Provider {
 
     /// Makes queries about one name wait, from the next one on, until ``release(_:)`` or ``release()``. A batch waits for its
     /// first name alone.
-    public func hold(_ host: HostName) {
+    public func hold(_ host: HTTPDNSName) {
         state.withLock { _ = $0.heldNames.insert(host) }
     }
 
@@ -119,7 +119,7 @@ public final class ScriptedProvider: Provider {
     }
 
     /// Lets the queries about one name go on, unless all are held.
-    public func release(_ host: HostName) {
+    public func release(_ host: HTTPDNSName) {
         let held = state.withLock { state in
             state.heldNames.remove(host)
             guard !state.isHeld else { return [OneShot<Void>]() }
@@ -141,8 +141,8 @@ public final class ScriptedProvider: Provider {
     }
 
     /// Says what is scripted.
-    /// - Throws: `ProviderError` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
-    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+    /// - Throws: `HTTPDNSProviderError` as scripted, at the time limit, or after ``shutdown()``; `CancellationError`.
+    public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await admit(query, batch: nil)
         defer { state.withLock { $0.underWay -= 1 } }
         if case .silence = state.withLock({ $0.scripts[query.host] }) {
@@ -152,12 +152,14 @@ public final class ScriptedProvider: Provider {
         return try answer(query)
     }
 
-    /// Says what is scripted about each name. Those that are to fail, or to be met with silence, are left out; if there are no
-    /// others, the first failure is thrown, or nothing is said until the time limit.
-    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+    /// Says what is scripted about each name. Those that are to fail, or to be met with silence, are left out; if there are
+    /// no others, the first failure is thrown, or nothing is said until the time limit.
+    public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
         try await admit(query, batch: batch)
         defer { state.withLock { $0.underWay -= 1 } }
-        var answers: [HostName: ProviderAnswer] = [:]
+        var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
         var failure: (any Error)?
         for host in batch {
             var single = query
@@ -169,12 +171,12 @@ public final class ScriptedProvider: Provider {
             }
         }
         guard answers.isEmpty, let failure else { return answers }
-        if (failure as? ProviderError)?.code == .timedOut { try await wait(for: OneShot(), query) }
+        if (failure as? HTTPDNSProviderError)?.code == .timedOut { try await wait(for: OneShot(), query) }
         throw failure
     }
 
     /// Counts a question, and lets it through once it is not held and its latency is over.
-    private func admit(_ query: ProviderQuery, batch: [HostName]?) async throws {
+    private func admit(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]?) async throws {
         let gate = OneShot<Void>()
         let (isOpen, latency, seen): (Bool, Duration, [OneShot<Void>]) = try state.withLock { state in
             if state.isShutDown { throw ScriptedProvider.shutDownError }
@@ -206,10 +208,10 @@ public final class ScriptedProvider: Provider {
         }
     }
 
-    private func answer(_ query: ProviderQuery) throws -> ProviderAnswer {
+    private func answer(_ query: HTTPDNSProviderQuery) throws -> HTTPDNSProviderAnswer {
         switch state.withLock({ $0.scripts[query.host] }) {
         case .answer(let answer):
-            var said = ProviderAnswer(
+            var said = HTTPDNSProviderAnswer(
                 v4: query.families.contains(.v4) ? answer.v4 : nil,
                 v6: query.families.contains(.v6) ? answer.v6 : nil
             )
@@ -221,7 +223,7 @@ public final class ScriptedProvider: Provider {
         case .silence:
             throw ScriptedProvider.timedOutError
         case nil:
-            return ProviderAnswer(
+            return HTTPDNSProviderAnswer(
                 v4: query.families.contains(.v4) ? .nameError(timeToLive: nil) : nil,
                 v6: query.families.contains(.v6) ? .nameError(timeToLive: nil) : nil
             )
@@ -238,7 +240,7 @@ public final class ScriptedProvider: Provider {
     }
 
     /// Waits until a gate opens, the time limit passes, the task is cancelled or the provider is shut down.
-    private func wait(for gate: OneShot<Void>, _ query: ProviderQuery) async throws {
+    private func wait(for gate: OneShot<Void>, _ query: HTTPDNSProviderQuery) async throws {
         if isStubborn { return await gate.value() }
         let ending = OneShot<Ending>()
         let (number, isShutDown): (UInt64, Bool) = state.withLock { state in
@@ -273,22 +275,22 @@ public final class ScriptedProvider: Provider {
         }
     }
 
-    private static let shutDownError = ProviderError(code: .shutDown, message: "the provider is shut down")
-    private static let timedOutError = ProviderError(code: .timedOut, message: "no answer")
+    private static let shutDownError = HTTPDNSProviderError(code: .shutDown, message: "the provider is shut down")
+    private static let timedOutError = HTTPDNSProviderError(code: .timedOut, message: "no answer")
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     /// An answer with these addresses, sorted into their families; a family without addresses has "no data".
     public static func addresses(
-        _ addresses: [IPAddress],
+        _ addresses: [HTTPDNSAddress],
         timeToLive: Duration,
-        canonicalName: HostName? = nil
-    ) -> ProviderAnswer {
-        func outcome(_ family: IPAddress.Family) -> FamilyAnswer {
+        canonicalName: HTTPDNSName? = nil
+    ) -> HTTPDNSProviderAnswer {
+        func outcome(_ family: HTTPDNSAddress.Family) -> FamilyAnswer {
             let own = addresses.filter { $0.family == family }
             if own.isEmpty { return .noData(timeToLive: timeToLive) }
             return .addresses(own, timeToLive: timeToLive, canonicalName: canonicalName)
         }
-        return ProviderAnswer(v4: outcome(.v4), v6: outcome(.v6))
+        return HTTPDNSProviderAnswer(v4: outcome(.v4), v6: outcome(.v6))
     }
 }

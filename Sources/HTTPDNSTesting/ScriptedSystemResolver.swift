@@ -4,8 +4,8 @@ package import HTTPDNSPrimitives
 /// A stand-in for the system resolver: it knows the names it is given, and keeps what it was asked.
 package final class ScriptedSystemResolver: SystemResolving {
     private struct State: Sendable {
-        var answers: [HostName: Result<[IPAddress], SystemResolverError>]
-        var questions: [HostName] = []
+        var answers: [HTTPDNSName: Result<[HTTPDNSAddress], SystemResolverError>]
+        var questions: [HTTPDNSName] = []
         var isHeld = false
         var held: [OneShot<Void>] = []
         var watchers: [(count: Int, alarm: OneShot<Void>)] = []
@@ -13,14 +13,14 @@ package final class ScriptedSystemResolver: SystemResolving {
 
     private let state: Lock<State>
 
-    package init(_ answers: [HostName: Result<[IPAddress], SystemResolverError>] = [:]) {
+    package init(_ answers: [HTTPDNSName: Result<[HTTPDNSAddress], SystemResolverError>] = [:]) {
         state = Lock(State(answers: answers))
     }
 
     /// The names asked for, in order.
-    package var questions: [HostName] { state.withLock { $0.questions } }
+    package var questions: [HTTPDNSName] { state.withLock { $0.questions } }
 
-    package func say(_ answer: Result<[IPAddress], SystemResolverError>?, about host: HostName) {
+    package func say(_ answer: Result<[HTTPDNSAddress], SystemResolverError>?, about host: HTTPDNSName) {
         state.withLock { $0.answers[host] = answer }
     }
 
@@ -50,10 +50,10 @@ package final class ScriptedSystemResolver: SystemResolving {
 
     /// Answers at once, unless it is held; an unknown name does not exist.
     package func resolve(
-        _ host: HostName,
+        _ host: HTTPDNSName,
         families: AddressFamilies,
         timeLimit: Duration
-    ) async throws(SystemResolverError) -> [IPAddress] {
+    ) async throws(SystemResolverError) -> [HTTPDNSAddress] {
         let gate = OneShot<Void>()
         let (isHeld, seen): (Bool, [OneShot<Void>]) = state.withLock { state in
             state.questions.append(host)

@@ -66,7 +66,7 @@ struct ControlSocketTests {
         // The one that is under way is not asked for a second time.
         #expect(try await call.ask(ControlRequest(.refresh(nil))).refresh?.asked == 0)
         #expect(try await rig.client.resolve("one.test").isCached)
-        let others = ControlRequest(.refresh([try HostName("two.test")]))
+        let others = ControlRequest(.refresh([try HTTPDNSName("two.test")]))
         #expect(try await call.ask(others).refresh?.asked == 0)
         await rig.provider.queries(atLeast: 2)
         #expect(rig.provider.queries.map(\.host.description) == ["one.test", "one.test"])

@@ -24,12 +24,12 @@ struct CardinalityTests {
     /// system resolver.
     private static func series(hosts: Int) async throws -> Set<String> {
         let provider = ScriptedProvider()
-        var system: [HostName: Result<[IPAddress], SystemResolverError>] = [:]
-        var names: [HostName] = []
+        var system: [HTTPDNSName: Result<[HTTPDNSAddress], SystemResolverError>] = [:]
+        var names: [HTTPDNSName] = []
         for number in 0..<hosts {
-            let address = IPAddress(v4: 203, 0, 113, UInt8(number % 250))
+            let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number % 250))
             let zone = ["a.shop.test", "b.shop.test", "other.test"][number % 3]
-            let name = try HostName("host-\(number).\(zone)")
+            let name = try HTTPDNSName("host-\(number).\(zone)")
             names.append(name)
             if zone == "a.shop.test" {
                 provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: name)
@@ -39,9 +39,9 @@ struct CardinalityTests {
         }
         var settings = ResolverConfiguration()
         settings.providers = [provider]
-        settings.routes = [Route(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
         settings.families = .v4
-        let resolver = try Resolver(settings, systemResolver: ScriptedSystemResolver(system))
+        let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver(system))
         let backend = TestMetrics()
         let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }

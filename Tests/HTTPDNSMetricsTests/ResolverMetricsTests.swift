@@ -43,8 +43,8 @@ struct ResolverMetricsTests {
         for count in AnswerCount.allCases { counting.count(count) }
         for count in OccurrenceCount.allCases { counting.count(count) }
         for count in ProviderCount.allCases { counting.count(count, provider: 0, elapsed: .seconds(3)) }
-        for code in ProviderError.Code.all {
-            counting.countFailure(ProviderError(code: code, message: ""), provider: 0)
+        for code in HTTPDNSProviderError.Code.all {
+            counting.countFailure(HTTPDNSProviderError(code: code, message: ""), provider: 0)
         }
     }
 
@@ -80,7 +80,7 @@ struct ResolverMetricsTests {
     func durations() async throws {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)
-        let host = try HostName("secret.shop.test")
+        let host = try HTTPDNSName("secret.shop.test")
         resolver.observation.tell(.answered) { event in
             event.host = host
             event.route = "*.shop.test"

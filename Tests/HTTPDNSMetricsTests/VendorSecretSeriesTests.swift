@@ -14,20 +14,20 @@ struct VendorSecretSeriesTests {
         let answer = "img.shop.test.:203.0.113.7,60-0|198.51.100.1"
         let head = "HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: \(answer.utf8.count)\r\n\r\n"
         let server = try RawServer(.repeatForever([.readHead, .sendText(head + answer)]))
-        let credential = VendorCredential(account: "987654321", secret: Secret { token })
+        let credential = VendorCredential(account: "987654321", secret: HTTPDNSSecret { token })
         var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
         (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)
         var settings = ResolverConfiguration()
         settings.providers = [try TencentProvider(vendor)]
-        settings.routes = [Route(.any, .providers(["vendor"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
         settings.timeLimit = .seconds(60)
         settings.attemptLimit = .seconds(60)
-        let resolver = try Resolver(settings)
+        let resolver = try HTTPDNSResolver(settings)
         let backend = TestMetrics()
         let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
         while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
-        let question = ResolutionQuestion(.name(try HostName("img.shop.test")), port: 443)
+        let question = ResolutionQuestion(.name(try HTTPDNSName("img.shop.test")), port: 443)
         #expect(try await resolver.resolve(question).provider == "vendor")
         await resolver.shutdown()
         await work.value

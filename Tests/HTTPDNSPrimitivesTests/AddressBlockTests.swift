@@ -12,7 +12,7 @@ struct AddressBlockTests {
         ]
     )
     func reads(text: String, canonical: String) throws {
-        #expect(try #require(AddressBlock(text)).description == canonical)
+        #expect(try #require(HTTPDNSAddressBlock(text)).description == canonical)
     }
 
     @Test(
@@ -25,7 +25,7 @@ struct AddressBlockTests {
         ]
     )
     func refuses(text: String) {
-        #expect(AddressBlock(text) == nil)
+        #expect(HTTPDNSAddressBlock(text) == nil)
     }
 
     @Test(
@@ -43,24 +43,24 @@ struct AddressBlockTests {
         ]
     )
     func contains(block: String, first: String, last: String, before: String, after: String) throws {
-        let block = try #require(AddressBlock(block))
-        #expect(block.contains(try #require(IPAddress(first))))
-        #expect(block.contains(try #require(IPAddress(last))))
-        #expect(!block.contains(try #require(IPAddress(before))))
-        #expect(!block.contains(try #require(IPAddress(after))))
+        let block = try #require(HTTPDNSAddressBlock(block))
+        #expect(block.contains(try #require(HTTPDNSAddress(first))))
+        #expect(block.contains(try #require(HTTPDNSAddress(last))))
+        #expect(!block.contains(try #require(HTTPDNSAddress(before))))
+        #expect(!block.contains(try #require(HTTPDNSAddress(after))))
     }
 
     @Test("families never match each other")
     func keepsFamiliesApart() throws {
-        #expect(try !#require(AddressBlock("0.0.0.0/0")).contains(#require(IPAddress("::ffff:10.0.0.1"))))
-        #expect(try !#require(AddressBlock("::/0")).contains(#require(IPAddress("10.0.0.1"))))
+        #expect(try !#require(HTTPDNSAddressBlock("0.0.0.0/0")).contains(#require(HTTPDNSAddress("::ffff:10.0.0.1"))))
+        #expect(try !#require(HTTPDNSAddressBlock("::/0")).contains(#require(HTTPDNSAddress("10.0.0.1"))))
     }
 
     @Test("an address and a length make the block round the address")
     func masks() throws {
-        let address = IPAddress(v4: 10, 20, 30, 40)
-        #expect(AddressBlock(address, prefixLength: 8)?.description == "10.0.0.0/8")
-        #expect(AddressBlock(address, prefixLength: 33) == nil)
-        #expect(AddressBlock(address, prefixLength: -1) == nil)
+        let address = HTTPDNSAddress(v4: 10, 20, 30, 40)
+        #expect(HTTPDNSAddressBlock(address, prefixLength: 8)?.description == "10.0.0.0/8")
+        #expect(HTTPDNSAddressBlock(address, prefixLength: 33) == nil)
+        #expect(HTTPDNSAddressBlock(address, prefixLength: -1) == nil)
     }
 }

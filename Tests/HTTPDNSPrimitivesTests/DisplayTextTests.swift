@@ -35,8 +35,8 @@ struct DisplayTextTests {
 
     @Test("a location says as much as is known")
     func writesLocations() {
-        #expect(SourceLocation(file: "a.yaml", line: 3, column: 5).description == "a.yaml:3:5")
-        #expect(SourceLocation(file: "a.yaml", line: 3).description == "a.yaml:3")
-        #expect(SourceLocation(file: "--map").description == "--map")
+        #expect(HTTPDNSSourceLocation(file: "a.yaml", line: 3, column: 5).description == "a.yaml:3:5")
+        #expect(HTTPDNSSourceLocation(file: "a.yaml", line: 3).description == "a.yaml:3")
+        #expect(HTTPDNSSourceLocation(file: "--map").description == "--map")
     }
 }

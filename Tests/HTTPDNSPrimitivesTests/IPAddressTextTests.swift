@@ -35,10 +35,10 @@ struct IPAddressTextTests {
         ]
     )
     func writesIPv6(text: String, canonical: String) throws {
-        let address = try #require(IPAddress(text))
+        let address = try #require(HTTPDNSAddress(text))
         #expect(address.family == .v6)
         #expect(address.description == canonical)
-        #expect(IPAddress(canonical) == address)
+        #expect(HTTPDNSAddress(canonical) == address)
         #expect(address.bracketed == "[\(canonical)]")
     }
 
@@ -47,7 +47,7 @@ struct IPAddressTextTests {
         arguments: ["0.0.0.0", "1.2.3.4", "255.255.255.255", "10.0.0.90"]
     )
     func readsIPv4(text: String) throws {
-        let address = try #require(IPAddress(text))
+        let address = try #require(HTTPDNSAddress(text))
         #expect(address.family == .v4)
         #expect(address.description == text)
         #expect(address.bracketed == text)
@@ -67,37 +67,41 @@ struct IPAddressTextTests {
         ]
     )
     func refuses(text: String) {
-        #expect(IPAddress(text) == nil)
+        #expect(HTTPDNSAddress(text) == nil)
     }
 
     @Test("bytes and back", arguments: ["203.0.113.7", "::", "2001:db8::7", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"])
     func convertsBytes(text: String) throws {
-        let address = try #require(IPAddress(text))
+        let address = try #require(HTTPDNSAddress(text))
         #expect(address.bytes.count == (address.family == .v4 ? 4 : 16))
-        #expect(IPAddress(bytes: address.bytes) == address)
+        #expect(HTTPDNSAddress(bytes: address.bytes) == address)
     }
 
     @Test("bytes are in network order, and only 4 or 16 make an address")
     func ordersBytes() {
-        #expect(IPAddress(bytes: [203, 0, 113, 7] as [UInt8]) == IPAddress(v4: 203, 0, 113, 7))
-        #expect(IPAddress(v4: 203, 0, 113, 7).bytes == [203, 0, 113, 7])
-        #expect(IPAddress("2001:db8::7")?.bytes == [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7])
-        for count in [0, 1, 3, 5, 15, 17] { #expect(IPAddress(bytes: Array(repeating: UInt8(1), count: count)) == nil) }
+        #expect(HTTPDNSAddress(bytes: [203, 0, 113, 7] as [UInt8]) == HTTPDNSAddress(v4: 203, 0, 113, 7))
+        #expect(HTTPDNSAddress(v4: 203, 0, 113, 7).bytes == [203, 0, 113, 7])
+        #expect(HTTPDNSAddress("2001:db8::7")?.bytes == [0x20, 1, 0x0d, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 7])
+        for count in [0, 1, 3, 5, 15, 17] {
+            #expect(HTTPDNSAddress(bytes: Array(repeating: UInt8(1), count: count)) == nil)
+        }
     }
 
     @Test("an IPv4 address and its IPv6 forms are different addresses")
     func keepsFamiliesApart() throws {
-        let mapped = try #require(IPAddress("::ffff:203.0.113.7"))
-        #expect(mapped != IPAddress("203.0.113.7"))
-        #expect(mapped.mappedV4 == IPAddress("203.0.113.7"))
-        #expect(IPAddress("::203.0.113.7")?.mappedV4 == nil)
-        #expect(IPAddress("203.0.113.7")?.mappedV4 == nil)
+        let mapped = try #require(HTTPDNSAddress("::ffff:203.0.113.7"))
+        #expect(mapped != HTTPDNSAddress("203.0.113.7"))
+        #expect(mapped.mappedV4 == HTTPDNSAddress("203.0.113.7"))
+        #expect(HTTPDNSAddress("::203.0.113.7")?.mappedV4 == nil)
+        #expect(HTTPDNSAddress("203.0.113.7")?.mappedV4 == nil)
     }
 
     @Test("an endpoint's IPv6 address has brackets")
     func writesEndpoints() throws {
-        #expect(Endpoint(address: IPAddress(v4: 203, 0, 113, 7), port: 443).description == "203.0.113.7:443")
-        let address = try #require(IPAddress("2001:db8::7"))
-        #expect(Endpoint(address: address, port: 8443).description == "[2001:db8::7]:8443")
+        #expect(
+            HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 7), port: 443).description == "203.0.113.7:443"
+        )
+        let address = try #require(HTTPDNSAddress("2001:db8::7"))
+        #expect(HTTPDNSEndpoint(address: address, port: 8443).description == "[2001:db8::7]:8443")
     }
 }

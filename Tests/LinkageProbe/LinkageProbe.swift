@@ -14,13 +14,17 @@ struct LinkageProbe {
             return
         }
         let words = Array(arguments)
-        var service = DoHProvider.Configuration(name: "doh", url: words[0], bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        var service = HTTPDNSDoHProvider.Configuration(
+            name: "doh",
+            url: words[0],
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        )
         service.trustRoots = .file(words[1])
         service.answers = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(words[1])
-        configuration.resolver.providers = [try DoHProvider(service)]
-        configuration.resolver.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
         await withTaskGroup(of: String.self) { group in
             for url in words[2...] + words[2...] {

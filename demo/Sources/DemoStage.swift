@@ -42,14 +42,18 @@ struct DemoStage: Sendable {
 
     /// A client that knows the provider, by its bootstrap address, for every name below `test`.
     func newClient() async throws -> HTTPDNSClient {
-        var provider = DoHProvider.Configuration(name: "doh", url: rig.dohURL, bootstrap: [try address("127.0.0.1")])
+        var provider = HTTPDNSDoHProvider.Configuration(
+            name: "doh",
+            url: rig.dohURL,
+            bootstrap: [try address("127.0.0.1")]
+        )
         provider.trustRoots = .file(rig.certificateAuthorityFile)
         // The origins of the demo are on loopback. A provider that the internet sees needs no such permission.
         provider.answers = .loopback
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
-        configuration.resolver.providers = [try DoHProvider(provider)]
-        configuration.resolver.routes = [Route(try HostPattern("*.test"), .providers(["doh"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(provider)]
+        configuration.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["doh"], fallback: .none))]
         return try await HTTPDNSClient(configuration: configuration)
     }
 
@@ -68,8 +72,8 @@ struct DemoStage: Sendable {
         return path
     }
 
-    private func address(_ text: String) throws -> IPAddress {
-        guard let address = IPAddress(text) else { throw DemoError("\(text) is not an address") }
+    private func address(_ text: String) throws -> HTTPDNSAddress {
+        guard let address = HTTPDNSAddress(text) else { throw DemoError("\(text) is not an address") }
         return address
     }
 

@@ -14,7 +14,7 @@ if let url = CommandLine.arguments.dropFirst().first { settings.url = url }
 
 var configuration = HTTPDNSClient.Configuration()
 configuration.resolver.providers = [try AlibabaProvider(settings)]
-configuration.resolver.routes = [Route(.any, .providers(["alibaba"], fallback: .system))]
+configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["alibaba"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
 let response = try await client.get("https://www.example.com/", deadline: .seconds(2))
 print(response.status, response.route)

@@ -24,10 +24,10 @@ enum ChangingSettings {
     }
 
     static func introduce(_ settings: inout HTTPDNSClient.Configuration) throws {
-        var shadow = Route(try HostPattern("*.search.example"), .providers(["backup"], fallback: .system))
+        var shadow = HTTPDNSRoute(try HostPattern("*.search.example"), .providers(["backup"], fallback: .system))
         shadow.mode = .shadow
 
-        var quarter = Route(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system))
+        var quarter = HTTPDNSRoute(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system))
         quarter.rollout = Rollout(percent: 25, by: .key)
 
         settings.resolver.routes += [shadow, quarter]

@@ -2,22 +2,22 @@ import HTTPDNS
 
 /// Services that answer in JSON.
 enum JSONServices {
-    static func free() throws -> [any Provider] {
-        let google = try JSONDNSProvider(.init(name: "google", service: .google))
-        let inHouse = try JSONDNSProvider(
+    static func free() throws -> [any HTTPDNSProvider] {
+        let google = try HTTPDNSJSONProvider(.init(name: "google", service: .google))
+        let inHouse = try HTTPDNSJSONProvider(
             .init(
                 name: "in-house",
                 service: .google,
                 url: "https://dns.shop.example/resolve",
-                bootstrap: [IPAddress(v4: 203, 0, 113, 53)]
+                bootstrap: [HTTPDNSAddress(v4: 203, 0, 113, 53)]
             )
         )
 
         return [google, inHouse]
     }
 
-    static func paid() -> JSONDNSProvider.Service {
-        let service = JSONDNSProvider.Service.alidns(
+    static func paid() -> HTTPDNSJSONProvider.Service {
+        let service = HTTPDNSJSONProvider.Service.alidns(
             account: "100000",
             accessKey: "LTAI-example",
             secret: .file("/run/secrets/alidns")

@@ -17,14 +17,14 @@ enum MakingAClient {
     }
 
     static func inCode() async throws -> HTTPDNSClient {
-        var service = DoHProvider.Configuration(name: "backup", url: "https://doh.example/dns-query")
-        service.bootstrap = [IPAddress(v4: 192, 0, 2, 53), IPAddress(v4: 192, 0, 2, 54)]
+        var service = HTTPDNSDoHProvider.Configuration(name: "backup", url: "https://doh.example/dns-query")
+        service.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 53), HTTPDNSAddress(v4: 192, 0, 2, 54)]
 
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.providers = [try DoHProvider(service)]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [
-            Route(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system)),
-            Route(try HostPattern("pay.shop.example"), .providers(["backup"], fallback: .none)),
+            HTTPDNSRoute(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system)),
+            HTTPDNSRoute(try HostPattern("pay.shop.example"), .providers(["backup"], fallback: .none)),
         ]
         configuration.resolver.mappings = [try MappingKey("img.shop.example"): .addresses(["203.0.113.7"])]
         configuration.timeouts.total = .seconds(10)

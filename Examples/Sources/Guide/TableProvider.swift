@@ -1,12 +1,12 @@
 import HTTPDNS
 
 /// A provider over a table of your own, such as that of a control plane.
-struct TableProvider: Provider {
+struct TableProvider: HTTPDNSProvider {
     let name: String
     /// All addresses of each name that exists.
-    let table: [HostName: [IPAddress]]
+    let table: [HTTPDNSName: [HTTPDNSAddress]]
 
-    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-        ProviderAnswer(table[query.host], timeToLive: .seconds(30), to: query)
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        HTTPDNSProviderAnswer(table[query.host], timeToLive: .seconds(30), to: query)
     }
 }

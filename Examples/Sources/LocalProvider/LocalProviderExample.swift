@@ -8,10 +8,10 @@ public func resolvedLocally(_ name: String) async throws -> Resolution {
     let mappings = "version: 1\nmappings: { img.shop.test: 203.0.113.7 }"
     let provider = try LocalProvider(LocalProvider.Configuration(.text(mappings)))
     return try await provider.serving { listening in
-        let service = DoHProvider.Configuration(name: "local", url: listening.url + "/dns-query")
+        let service = HTTPDNSDoHProvider.Configuration(name: "local", url: listening.url + "/dns-query")
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.providers = [try DoHProvider(service)]
-        configuration.resolver.routes = [Route(.any, .providers(["local"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["local"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
         let resolution = try await client.resolve(name)
         try await client.shutdown(drainingFor: .seconds(1))

@@ -9,7 +9,7 @@ settings.url = CommandLine.arguments.dropFirst().first
 
 var configuration = HTTPDNSClient.Configuration()
 configuration.resolver.providers = [try TencentProvider(settings)]
-configuration.resolver.routes = [Route(.any, .providers(["tencent"], fallback: .system))]
+configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .system))]
 let client = try await HTTPDNSClient(configuration: configuration)
 let response = try await client.get("https://www.example.com/", deadline: .seconds(2))
 print(response.status, response.route)

@@ -6,8 +6,8 @@ struct ServiceTests {
     @Test("an answer is used until its time to live is over")
     func timeToLive() async throws {
         let clock = FakeTimeSource()
-        let host = try HostName("img.shop.example")
-        let address = IPAddress(v4: 203, 0, 113, 7)
+        let host = try HTTPDNSName("img.shop.example")
+        let address = HTTPDNSAddress(v4: 203, 0, 113, 7)
         let provider = ScriptedProvider(
             scripts: [host: .answer(.addresses([address], timeToLive: .seconds(30)))],
             timeSource: clock
@@ -17,7 +17,7 @@ struct ServiceTests {
         configuration.resolver.timeSource = clock
         configuration.resolver.cache.refreshesAhead = false
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [Route(.exact(host), .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.exact(host), .providers(["scripted"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
 
         let first = try await client.rewrite("https://img.shop.example/a.jpg")

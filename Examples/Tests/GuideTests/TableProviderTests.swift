@@ -7,16 +7,16 @@ import Testing
 struct TableProviderTests {
     @Test("it keeps the contract of providers")
     func contract() async throws {
-        let dual = try HostName("dual.test")
-        let single = try HostName("single.test")
-        let v4 = IPAddress(v4: 203, 0, 113, 7)
-        let v6 = try #require(IPAddress("2001:db8::7"))
+        let dual = try HTTPDNSName("dual.test")
+        let single = try HTTPDNSName("single.test")
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 7)
+        let v6 = try #require(HTTPDNSAddress("2001:db8::7"))
 
         let fixture = ProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: [v4, v6],
             v4OnlyName: single,
-            unknownName: try HostName("unknown.test"),
+            unknownName: try HTTPDNSName("unknown.test"),
             // A table waits for nothing; a provider that asks somebody names one that never answers.
             silentName: nil
         ) {

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 
 extension FuzzTarget {
     typealias VendorReading =
-        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HostName: ProviderAnswer]
+        @Sendable ([UInt8], VendorQuestion) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer]
 
     /// What holds for whatever any vendor answered.
     static func check(_ question: VendorQuestion, _ read: VendorReading, _ octets: [UInt8]) {
@@ -23,7 +23,7 @@ extension FuzzTarget {
         }
     }
 
-    private static func check(_ outcome: FamilyAnswer?, _ family: IPAddress.Family) {
+    private static func check(_ outcome: FamilyAnswer?, _ family: HTTPDNSAddress.Family) {
         switch outcome {
         case nil: break
         case .addresses(let addresses, let life, _)?:

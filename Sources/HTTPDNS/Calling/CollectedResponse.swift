@@ -15,7 +15,7 @@ public struct CollectedResponse: Sendable {
     public var route: String
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    init(_ response: ClientResponse, upTo limit: ByteCount) async throws {
+    init(_ response: ClientResponse, upTo limit: HTTPDNSByteCount) async throws {
         body = try await response.body.collect(upTo: limit)
         head = response.head
         version = response.version

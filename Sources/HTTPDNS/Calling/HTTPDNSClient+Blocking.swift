@@ -10,21 +10,21 @@ extension HTTPDNSClient {
 
     /// Sends a request and blocks the thread until the response is there with its whole body, for code that is not async.
     ///
-    /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, a body that is a stream or a
-    /// file is read there too, and so are providers asked and waits timed, so that it ends also when the runtime's threads are all
-    /// taken. A provider, interceptor or stream that starts tasks of its own needs the runtime's threads for these. Cancelling a
-    /// task does not reach into a blocking call: the deadline does, whatever is taken.
+    /// The thread sleeps meanwhile. The work is done on a thread of the client's own and on its loop, a body that is a stream
+    /// or a file is read there too, and so are providers asked and waits timed, so that it ends also when the runtime's
+    /// threads are all taken. A provider, interceptor or stream that starts tasks of its own needs the runtime's threads for
+    /// these. Cancelling a task does not reach into a blocking call: the deadline does, whatever is taken.
     ///
     /// It always has a deadline: that of the request, else that of the client, else 60 s.
     /// - Parameters:
     ///   - request: The request.
     ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
-    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, at once and with nothing sent, on a loop thread (in a task
-    ///   that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
+    /// - Throws: ``HTTPDNSClientError``; with code `blockingRefused`, at once and with nothing sent, on a loop thread (in a
+    ///   task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
     @available(*, noasync, message: "from async code call try await execute(_:), which blocks no thread")
     public func executeAndWait(
         _ request: ClientRequest,
-        upTo limit: ByteCount = .mebibytes(16)
+        upTo limit: HTTPDNSByteCount = .mebibytes(16)
     ) throws -> CollectedResponse {
         guard !ThreadDuty.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
         let timeLimit = TimeLimit(pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait)

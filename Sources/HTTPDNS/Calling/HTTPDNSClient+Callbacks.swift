@@ -8,9 +8,10 @@ extension HTTPDNSClient {
     /// }
     /// ```
     ///
-    /// The callback is called exactly once, also after ``ClientCall/cancel()`` and after ``shutdown(drainingFor:)``, and never on the
-    /// loop thread. Without `deliver` all callbacks of the client run one after the other, in the order in which the calls end, on
-    /// a thread of the client's own: one may block there, also in ``executeAndWait(_:upTo:)``, and holds up only other callbacks.
+    /// The callback is called exactly once, also after ``ClientCall/cancel()`` and after ``shutdown(drainingFor:)``, and
+    /// never on the loop thread. Without `deliver` all callbacks of the client run one after the other, in the order in which
+    /// the calls end, on a thread of the client's own: one may block there, also in ``executeAndWait(_:upTo:)``, and holds up
+    /// only other callbacks.
     /// - Parameters:
     ///   - request: The request.
     ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
@@ -20,7 +21,7 @@ extension HTTPDNSClient {
     @discardableResult
     public func execute(
         _ request: ClientRequest,
-        upTo limit: ByteCount = .mebibytes(16),
+        upTo limit: HTTPDNSByteCount = .mebibytes(16),
         deliver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
         completion: @escaping @Sendable (Result<CollectedResponse, any Error>) -> Void
     ) -> ClientCall {
@@ -36,7 +37,7 @@ extension HTTPDNSClient {
         )
     }
 
-    func result(of request: ClientRequest, upTo limit: ByteCount) async -> Result<CollectedResponse, any Error> {
+    func result(of request: ClientRequest, upTo limit: HTTPDNSByteCount) async -> Result<CollectedResponse, any Error> {
         do {
             return .success(try await CollectedResponse(execute(request), upTo: limit))
         } catch {

@@ -24,7 +24,7 @@ public enum Canonicalizer {
         }
         guard case .name(let name) = parsed.host else { return CanonicalURL(parsed, nameHash: 0) }
         do {
-            let host = try HostName(name)
+            let host = try HTTPDNSName(name)
             // Lower case without a trailing dot is what the parser gives, so that nothing is left to be changed.
             let isSame = host.description == name
             return CanonicalURL(
@@ -49,7 +49,7 @@ public enum Canonicalizer {
 ///
 /// Two of them are equal when they name the same resource: fragment and user information do not count.
 public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
-    /// Its host, if it is a name, was read by ``HostName/init(_:)``.
+    /// Its host, if it is a name, was read by ``HTTPDNSName/init(_:)``.
     package let parsed: ParsedURL
 
     private let nameHash: UInt64
@@ -60,9 +60,9 @@ public struct CanonicalURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The host, as a validated name or an address.
-    public var host: Host {
+    public var host: HTTPDNSHost {
         switch parsed.host {
-        case .name(let name): .name(HostName(canonical: name, hash: nameHash, isAbsolute: parsed.isAbsolute))
+        case .name(let name): .name(HTTPDNSName(canonical: name, hash: nameHash, isAbsolute: parsed.isAbsolute))
         case .address(let address): .address(address)
         }
     }

@@ -3,9 +3,9 @@ internal import HTTPDNSPrimitives
 /// Which address of a host requests stay on when a new answer no longer has it. A value: it is told what happened and when.
 ///
 /// Names of content networks give some of many addresses, others each time. An address that still answers is as good as it
-/// was: requests stay on it for as long as it is warm, and for a bounded time after it last stood in an answer. One change alone
-/// is no rotation: somebody has moved the name, and requests follow at once. They stay from the second change on that comes
-/// within the same time after they moved.
+/// was: requests stay on it for as long as it is warm, and for a bounded time after it last stood in an answer. One change
+/// alone is no rotation: somebody has moved the name, and requests follow at once. They stay from the second change on that
+/// comes within the same time after they moved.
 struct AddressHold: Sendable {
     /// What belongs to answers that may be compared: another source, or other mappings, mean that somebody has decided anew.
     struct Provenance: Hashable, Sendable {
@@ -14,7 +14,7 @@ struct AddressHold: Sendable {
     }
 
     private struct Entry: Sendable {
-        var endpoint: Endpoint
+        var endpoint: HTTPDNSEndpoint
         var provenance: Provenance
         /// When a response last came from it.
         var answeredAt: MonotonicTime
@@ -54,10 +54,10 @@ struct AddressHold: Sendable {
     /// The address that a request is to stay on; nil when the answer's own are right.
     mutating func heldEndpoint(
         for origin: HopOrigin,
-        among endpoints: [Endpoint],
+        among endpoints: [HTTPDNSEndpoint],
         _ provenance: Provenance,
         at now: MonotonicTime
-    ) -> Endpoint? {
+    ) -> HTTPDNSEndpoint? {
         guard let entry = entries[origin] else { return nil }
         guard entry.provenance == provenance else {
             entries[origin] = nil
@@ -96,8 +96,8 @@ struct AddressHold: Sendable {
     ///   - epoch: What ``epoch`` was when the request was sent: one that was under way when everything was forgotten is not a
     ///     reason to stay.
     mutating func answered(
-        by endpoint: Endpoint,
-        held: Endpoint?,
+        by endpoint: HTTPDNSEndpoint,
+        held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
         _ provenance: Provenance,
         at now: MonotonicTime,
@@ -125,7 +125,8 @@ struct AddressHold: Sendable {
 
     private mutating func makeRoom(at now: MonotonicTime) {
         entries = entries.filter { now - $0.value.answeredAt <= AddressHold.warmth }
-        // All of them warm: a name that is forgotten moves with its next answer, which is what it would do without this table.
+        // All of them warm: a name that is forgotten moves with its next answer, which is what it would do without this
+        // table.
         if entries.count >= AddressHold.maximumEntries { entries.removeAll(keepingCapacity: true) }
     }
 }

@@ -57,13 +57,13 @@ final class ConnectionChoice: Sendable {
     /// What a request is told before it is sent, and its answer is told with.
     struct Stay {
         /// The address that it is to stay on.
-        var endpoint: Endpoint?
+        var endpoint: HTTPDNSEndpoint?
         fileprivate let provenance: AddressHold.Provenance
         fileprivate let epoch: UInt64
     }
 
     /// Where the request is to stay; nil where nobody stays, or the answers that it came from may not be compared.
-    func stay(of rewritten: RewrittenRequest, among endpoints: [Endpoint]) -> Stay? {
+    func stay(of rewritten: RewrittenRequest, among endpoints: [HTTPDNSEndpoint]) -> Stay? {
         guard holds, !rewritten.isUnresolved, let provenance = AddressHold.Provenance(rewritten) else { return nil }
         let now = time.coarseNow()
         return hold.withLock { hold in
@@ -73,7 +73,12 @@ final class ConnectionChoice: Sendable {
     }
 
     /// - Parameter held: The address of `stay`, if the request was sent there.
-    func noteAnswer(from endpoint: Endpoint, held: Endpoint?, to rewritten: RewrittenRequest, _ stay: Stay) {
+    func noteAnswer(
+        from endpoint: HTTPDNSEndpoint,
+        held: HTTPDNSEndpoint?,
+        to rewritten: RewrittenRequest,
+        _ stay: Stay
+    ) {
         let now = time.coarseNow()
         hold.withLock { hold in
             hold.answered(
@@ -87,8 +92,8 @@ final class ConnectionChoice: Sendable {
         }
     }
 
-    /// Nobody stays where requests went before this, nor where those that are in flight are answered. Called when the connections
-    /// of before are used no more, and not earlier: a request that begins in between may go by one of them.
+    /// Nobody stays where requests went before this, nor where those that are in flight are answered. Called when the
+    /// connections of before are used no more, and not earlier: a request that begins in between may go by one of them.
     func forgetHeld() {
         hold.withLock { $0.forgetAll() }
     }

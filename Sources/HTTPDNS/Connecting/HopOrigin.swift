@@ -2,10 +2,10 @@ internal import HTTPDNSCore
 
 /// The host and port that a hop is for.
 struct HopOrigin: Hashable, Sendable {
-    var host: Host
+    var host: HTTPDNSHost
     var port: UInt16
 
-    init(host: Host, port: UInt16) {
+    init(host: HTTPDNSHost, port: UInt16) {
         self.host = host
         self.port = port
     }

@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 // The last step before the transfer, where the endpoints of a hop are fixed. Each hop passes it: redirects, retries, system
 // path, connections made ahead.
 extension Pipeline {
-    /// The networks that a hop may reach: those of its call, or the client's where the call has none of its own. A request that
-    /// an interceptor or a redirect hook has put in place of the call's own can narrow them, and not widen them.
+    /// The networks that a hop may reach: those of its call, or the client's where the call has none of its own. A request
+    /// that an interceptor or a redirect hook has put in place of the call's own can narrow them, and not widen them.
     func reachableNetworks(of request: ClientRequest, _ context: InterceptionContext) -> ReachableNetworks {
         reachableNetworks(of: request, in: context.reachableNetworks)
     }
@@ -19,8 +19,8 @@ extension Pipeline {
     }
 
     /// The hop without the addresses that it may not reach.
-    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a name that a
-    ///   proxy looks up itself.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a name
+    ///   that a proxy looks up itself.
     func limited(
         _ rewritten: RewrittenRequest,
         to networks: ReachableNetworks,
@@ -48,7 +48,8 @@ extension Pipeline {
 extension ReachableNetworks {
     /// The endpoints of a host that may be reached.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when there is none.
-    func reachable(of endpoints: [Endpoint], _ host: Host) throws(HTTPDNSClientError) -> [Endpoint] {
+    func reachable(of endpoints: [HTTPDNSEndpoint], _ host: HTTPDNSHost) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint]
+    {
         let reachable = endpoints.filter { contains($0.address) }
         guard reachable.isEmpty else { return reachable }
         let scopes = endpoints.prefix(4).map { "\($0.address) is \(AddressScope(of: $0.address))" }

@@ -22,10 +22,10 @@ public struct ReachableNetworks: Hashable, Sendable, CustomStringConvertible {
     /// Every address that the address policy lets through.
     public static let any = ReachableNetworks(word: .any)
 
-    /// Addresses of scope `AddressScope.public` alone, from every source: literals, mappings, `pinnedTo`, providers, the system
-    /// resolver, redirects. `AddressPolicy.allowed` does not widen it. IPv6 addresses that carry an IPv4 address count as
-    /// that one. Refused with code `policyRefused` are also Unix sockets, and names that a proxy looks up itself, unless
-    /// ``Proxy/enforcesReachableNetworks`` is set. The address of a proxy itself may be anywhere.
+    /// Addresses of scope `AddressScope.public` alone, from every source: literals, mappings, `pinnedTo`, providers, the
+    /// system resolver, redirects. `HTTPDNSAddressPolicy.allowed` does not widen it. IPv6 addresses that carry an IPv4
+    /// address count as that one. Refused with code `policyRefused` are also Unix sockets, and names that a proxy looks up
+    /// itself, unless ``Proxy/enforcesReachableNetworks`` is set. The address of a proxy itself may be anywhere.
     public static let publicInternet = ReachableNetworks(word: .publicInternet)
 
     /// As the client's settings say. It is for ``RequestOptions/reachableNetworks``, and refused in
@@ -42,5 +42,5 @@ public struct ReachableNetworks: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether an address is in them.
-    func contains(_ address: IPAddress) -> Bool { self != .publicInternet || AddressScope(of: address) == .public }
+    func contains(_ address: HTTPDNSAddress) -> Bool { self != .publicInternet || AddressScope(of: address) == .public }
 }

@@ -59,7 +59,7 @@ extension Diagnostics {
     static func pools(_ records: [ConnectionPoolRecord], about names: [HostPattern]?) -> [ConnectionPoolRecord] {
         guard let names else { return records }
         return records.filter { record in
-            guard let host = try? HostName(record.host) else { return false }
+            guard let host = try? HTTPDNSName(record.host) else { return false }
             return names.contains { $0.contains(host) }
         }
     }

@@ -25,7 +25,7 @@ extension Diagnostics {
         public var successes: Int
         /// How many failed.
         public var failures: Int
-        /// The failures by code of `ProviderError`.
+        /// The failures by code of `HTTPDNSProviderError`.
         public var failuresByCode: [String: Int]
     }
 }

@@ -26,8 +26,9 @@ public struct Diagnostics: Codable, Hashable, Sendable {
     public var providers: [Provider]
     /// How requests get to addresses.
     public var connections: Connections
-    /// Connections and requests by host and endpoint, the largest pools first. An endpoint that requests were sent to stays, with its
-    /// count, when its last connection has closed. The latest 1,024 such endpoints of each transport thread are kept.
+    /// Connections and requests by host and endpoint, the largest pools first. An endpoint that requests were sent to stays,
+    /// with its count, when its last connection has closed. The latest 1,024 such endpoints of each transport thread are
+    /// kept.
     public var pools: [Pool]
     /// What connecting to addresses has shown, those in trouble first.
     public var endpoints: [Endpoint]

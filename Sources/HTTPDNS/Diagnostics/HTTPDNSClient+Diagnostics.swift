@@ -57,7 +57,7 @@ extension HTTPDNSClient {
     }
 
     private func providerDiagnostics(
-        _ providers: [any Provider],
+        _ providers: [any HTTPDNSProvider],
         _ counters: ResolverCounters,
         at now: MonotonicTime
     ) -> [Diagnostics.Provider] {
@@ -87,7 +87,7 @@ extension Diagnostics.Switch {
 }
 
 extension Diagnostics.Mappings {
-    init(_ mappings: HostMappings, limit: Int, names: [HostPattern]?) {
+    init(_ mappings: HTTPDNSMappings, limit: Int, names: [HostPattern]?) {
         generation = mappings.generation
         baseGeneration = mappings.baseGeneration
         overlayGeneration = mappings.overlayGeneration
@@ -102,7 +102,7 @@ extension Diagnostics.Mappings {
 }
 
 extension Diagnostics.Mappings.Rule {
-    init(_ key: MappingKey, _ rule: HostMapping, from origin: MappingOrigin) {
+    init(_ key: MappingKey, _ rule: HTTPDNSMapping, from origin: MappingOrigin) {
         self.key = key.description
         self.origin = origin.rawValue
         location = rule.location.map { "\($0)" }
@@ -122,9 +122,9 @@ extension Diagnostics.Mappings.Rule {
         }
     }
 
-    private static func texts(_ targets: [HostMapping.Target]) -> [String] {
+    private static func texts(_ targets: [HTTPDNSMapping.Target]) -> [String] {
         targets.map { target in
-            let place = target.port.map { Endpoint(address: target.address, port: $0).description }
+            let place = target.port.map { HTTPDNSEndpoint(address: target.address, port: $0).description }
             return (place ?? target.address.description) + (target.weight.map { " weight \($0)" } ?? "")
         }
     }
@@ -148,7 +148,7 @@ extension Diagnostics.Answer {
 }
 
 extension Diagnostics.Route {
-    init(_ route: HTTPDNSCore.Route, _ counters: RouteCounters?) {
+    init(_ route: HTTPDNSRoute, _ counters: RouteCounters?) {
         pattern = route.pattern.description
         switch route.action {
         case .bypass: (action, providers, fallback) = ("bypass", [], nil)
@@ -169,7 +169,7 @@ extension Diagnostics.Route {
 }
 
 extension Diagnostics.Provider {
-    init(_ health: ProviderHealth, kind: String, failures: [ProviderError.Code: Int], at now: MonotonicTime) {
+    init(_ health: ProviderHealth, kind: String, failures: [HTTPDNSProviderError.Code: Int], at now: MonotonicTime) {
         name = health.name
         self.kind = kind
         switch health.state {

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 // The client's own refusals by policy; those of the resolver come as its errors.
 extension HTTPDNSClientError {
     /// The addresses of an answer, when the policy leaves none of them.
-    static func allRefused(_ what: String, of host: Host, _ reason: String) -> HTTPDNSClientError {
+    static func allRefused(_ what: String, of host: HTTPDNSHost, _ reason: String) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,
@@ -26,7 +26,7 @@ extension HTTPDNSClientError {
 
     /// A hop that leads out of the networks that it may reach.
     /// - Parameter what: Where it leads.
-    static func beyond(_ networks: ReachableNetworks, _ what: String, _ host: Host) -> HTTPDNSClientError {
+    static func beyond(_ networks: ReachableNetworks, _ what: String, _ host: HTTPDNSHost) -> HTTPDNSClientError {
         HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,
@@ -37,7 +37,8 @@ extension HTTPDNSClientError {
     }
 
     /// A name that a proxy looks up, so that the client cannot know where it leads.
-    static func beyond(_ networks: ReachableNetworks, _ host: Host, throughResolving proxy: Proxy) -> HTTPDNSClientError
+    static func beyond(_ networks: ReachableNetworks, _ host: HTTPDNSHost, throughResolving proxy: Proxy)
+        -> HTTPDNSClientError
     {
         var error = beyond(networks, "the proxy \(proxy) looks the name up itself", host)
         error.hint =

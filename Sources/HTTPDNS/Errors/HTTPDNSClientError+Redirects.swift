@@ -58,7 +58,7 @@ extension HTTPDNSClientError {
     }
 
     /// A redirect that leads inside, by a name or an address that nobody but the server vouches for.
-    static func redirectInside(_ address: IPAddress, _ what: String, from scope: String, host: String)
+    static func redirectInside(_ address: HTTPDNSAddress, _ what: String, from scope: String, host: String)
         -> HTTPDNSClientError
     {
         HTTPDNSClientError(

@@ -35,7 +35,7 @@ extension HTTPDNSClientError {
     }
 
     /// The call's deadline passed before there was anything to send.
-    static func deadlinePassed(host: Host, port: UInt16) -> HTTPDNSClientError {
+    static func deadlinePassed(host: HTTPDNSHost, port: UInt16) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .timedOut,
             stage: .total,

@@ -49,8 +49,8 @@ extension HTTPDNSClientError {
     private static let addressesListed = 8
 
     /// The addresses that failed besides the one that the text is about.
-    private static func listing(_ attempts: [Attempt], besides endpoint: Endpoint) -> String {
-        var others: [Endpoint] = []
+    private static func listing(_ attempts: [Attempt], besides endpoint: HTTPDNSEndpoint) -> String {
+        var others: [HTTPDNSEndpoint] = []
         for attempt in attempts where attempt.endpoint != endpoint && !others.contains(attempt.endpoint) {
             others.append(attempt.endpoint)
         }
@@ -88,7 +88,7 @@ extension HTTPDNSClientError {
         return error
     }
 
-    static func bodyTooLong(limit: ByteCount, on hop: HopRecord?) -> HTTPDNSClientError {
+    static func bodyTooLong(limit: HTTPDNSByteCount, on hop: HopRecord?) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .responseTooLarge,
             stage: .body,

@@ -19,7 +19,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let resolveFailed = Code(description: "resolve-failed")
         /// The address policy refused every address.
         public static let policyRefused = Code(description: "policy-refused")
-        /// A proxy cannot be connected to, TLS with it included, or breaks off; ``HTTPDNSClientError/proxy`` names it. Nothing was sent.
+        /// A proxy cannot be connected to, TLS with it included, or breaks off; ``HTTPDNSClientError/proxy`` names it.
+        /// Nothing was sent.
         public static let proxyUnreachable = Code(description: "proxy-unreachable")
         /// A proxy does not make the connection that it was asked for. Nothing was sent.
         public static let proxyRefused = Code(description: "proxy-refused")
@@ -47,7 +48,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let fileFailed = Code(description: "file-failed")
         /// A download was answered with a status that is no success; nothing was saved.
         public static let unexpectedStatus = Code(description: "unexpected-status")
-        /// The stream or file that feeds the request body failed. What a stream threw is in ``HTTPDNSClientError/underlying``.
+        /// The stream or file that feeds the request body failed. What a stream threw is in
+        /// ``HTTPDNSClientError/underlying``.
         public static let requestBodyFailed = Code(description: "request-body-failed")
         /// The body of a response was read a second time.
         public static let bodyConsumedTwice = Code(description: "body-consumed-twice")
@@ -105,7 +107,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     /// One address that was tried.
     public struct Attempt: Hashable, Sendable, CustomStringConvertible {
         /// The address and port.
-        public var endpoint: Endpoint
+        public var endpoint: HTTPDNSEndpoint
         /// How far it came.
         public var stage: Stage
         /// Why it ended, in short.
@@ -114,7 +116,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public var elapsed: Duration
 
         /// Creates a record of an attempt.
-        public init(endpoint: Endpoint, stage: Stage, failure: String, elapsed: Duration) {
+        public init(endpoint: HTTPDNSEndpoint, stage: Stage, failure: String, elapsed: Duration) {
             self.endpoint = endpoint
             self.stage = stage
             self.failure = failure
@@ -152,7 +154,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var isCallDeadline = false
     /// What to do about it.
     public var hint: String?
-    /// The error of a lower part, such as a `ResolutionError` of the module HTTPDNSCore, which says which providers were asked.
+    /// The error of a lower part, such as a `ResolutionError` of the module HTTPDNSCore, which says which providers were
+    /// asked.
     public var underlying: (any Error)?
 
     /// Creates an error.

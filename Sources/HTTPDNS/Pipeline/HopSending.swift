@@ -5,8 +5,8 @@ package import HTTPTypes
 /// The way to the wire, below all stages: libcurl's loop, or a script in tests.
 package protocol HopSending: AnyObject, Sendable {
     /// Sends one hop and returns at the head of its response.
-    /// - Parameter isStale: Whether other settings have taken the place of those that the request was made by. It is asked when the
-    ///   trust settings for it are chosen.
+    /// - Parameter isStale: Whether other settings have taken the place of those that the request was made by. It is asked
+    ///   when the trust settings for it are chosen.
     /// - Throws: ``TransferFailure``, ``StaleSettings``, `CancellationError`.
     func send(_ request: consuming TransferRequest, unless isStale: () -> Bool) async throws -> HopAnswer
 
@@ -51,7 +51,7 @@ package struct HopAnswer: Sendable {
 
     package var head: HTTPResponse
     package var version: HTTPVersion
-    package var endpoint: Endpoint
+    package var endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before, and failed.
     package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
@@ -64,7 +64,7 @@ package struct HopAnswer: Sendable {
     package init(
         head: HTTPResponse,
         version: HTTPVersion,
-        endpoint: Endpoint,
+        endpoint: HTTPDNSEndpoint,
         reusedConnection: Bool,
         timings: TransferTimings,
         body: Body

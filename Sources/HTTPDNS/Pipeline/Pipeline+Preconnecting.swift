@@ -7,7 +7,7 @@ extension Pipeline {
     /// Takes a request as far as its connection, which is kept. Interceptors do not run, for there is no request.
     /// - Returns: Where the connection leads.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func preconnect(_ request: ClientRequest) async throws -> Endpoint {
+    func preconnect(_ request: ClientRequest) async throws -> HTTPDNSEndpoint {
         let time = time(request.options.deadline)
         do {
             return try await keepConnection(for: request, time)
@@ -16,7 +16,7 @@ extension Pipeline {
         }
     }
 
-    private func keepConnection(for request: ClientRequest, _ time: CallTime) async throws -> Endpoint {
+    private func keepConnection(for request: ClientRequest, _ time: CallTime) async throws -> HTTPDNSEndpoint {
         try gate.enter()
         defer { gate.leave() }
         var context = InterceptionContext(

@@ -11,7 +11,7 @@ internal import Synchronization
 /// Each step is a function that knows the next one. Without interceptors nothing is allocated and no closure is made
 /// between the call and the stage.
 final class Pipeline: Sendable {
-    let rewriter: Rewriter
+    let rewriter: HTTPDNSRewriter
     let gate = CallGate()
     private let application: [any Interceptor]
     private let network: [any Interceptor]
@@ -43,7 +43,7 @@ final class Pipeline: Sendable {
 
     init(
         _ configuration: HTTPDNSClient.Configuration,
-        rewriter: Rewriter,
+        rewriter: HTTPDNSRewriter,
         sender: any HopSending,
         sharedAdmission: Admission? = nil
     ) {
@@ -81,8 +81,8 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Whether a hop was made by other settings than those in use. It is begun again then, since its address, its fields and the trust
-    /// settings could belong to different ones.
+    /// Whether a hop was made by other settings than those in use. It is begun again then, since its address, its fields and
+    /// the trust settings could belong to different ones.
     func isStale(_ context: InterceptionContext) -> Bool {
         guard let number = context.settingsNumber else { return false }
         return settingsChanges.load(ordering: .sequentiallyConsistent) != number
@@ -206,8 +206,8 @@ final class Pipeline: Sendable {
         }
     }
 
-    /// Runs the steps of a call between which code of others runs, and cancels them when the call's time is over. Code that does not
-    /// listen to that holds the call up all the same.
+    /// Runs the steps of a call between which code of others runs, and cancels them when the call's time is over. Code that
+    /// does not listen to that holds the call up all the same.
     private func ended(
         by deadline: MonotonicTime?,
         _ steps: @escaping @Sendable () async throws -> ClientResponse
@@ -343,7 +343,7 @@ final class Pipeline: Sendable {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
         var rewritten = given
         var endpoints = given.content.resolution.endpoints
-        var held: Endpoint?
+        var held: HTTPDNSEndpoint?
         let stay = choice.stay(of: given, among: endpoints)
         if let endpoint = stay?.endpoint,
             let staying = rewriter.staying(
@@ -408,7 +408,7 @@ final class Pipeline: Sendable {
     func transferRequest(
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
-        _ endpoints: [Endpoint],
+        _ endpoints: [HTTPDNSEndpoint],
         through passage: Passage?,
         _ context: InterceptionContext,
         _ body: RequestBodySource

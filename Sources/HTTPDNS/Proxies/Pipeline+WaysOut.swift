@@ -5,14 +5,15 @@ internal import HTTPDNSPrimitives
 /// One way to try to get a hop on the wire.
 struct Departure {
     var passage: Passage?
-    var endpoints: [Endpoint]
+    var endpoints: [HTTPDNSEndpoint]
     /// The address of the proxy, where it is one of several that are tried in turn.
-    var proxyEndpoint: Endpoint?
+    var proxyEndpoint: HTTPDNSEndpoint?
 }
 
 // Between the stage and the transfer: proxies, Unix sockets, local addresses.
 extension Pipeline {
-    /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all others.
+    /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all
+    /// others.
     /// - Throws: ``HTTPDNSClientError``.
     func unresolved(_ request: ClientRequest) throws(HTTPDNSClientError) -> RewrittenRequest? {
         guard !waysOut.isStraight(request) else { return nil }
@@ -35,7 +36,7 @@ extension Pipeline {
     func departures(
         of request: ClientRequest,
         to rewritten: RewrittenRequest,
-        _ endpoints: [Endpoint],
+        _ endpoints: [HTTPDNSEndpoint],
         by way: WayOut,
         deadline: MonotonicTime?
     ) async throws -> [Departure] {
@@ -45,7 +46,10 @@ extension Pipeline {
             return []
         case .unixSocket(let path):
             return [
-                Departure(passage: Passage(unixSocket: path, source: source), endpoints: [Endpoint.ofUnixSockets])
+                Departure(
+                    passage: Passage(unixSocket: path, source: source),
+                    endpoints: [HTTPDNSEndpoint.ofUnixSockets]
+                )
             ]
         case .proxy(let proxy):
             let own = waysOut.ordered(try await endpointsOf(proxy, deadline: deadline), of: proxy)
@@ -75,18 +79,20 @@ extension Pipeline {
     }
 
     /// The addresses of a proxy, by a mapping or the system resolver.
-    private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [Endpoint] {
+    private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [HTTPDNSEndpoint] {
         switch proxy.host {
         case .address(let address):
             if let denial = rewriter.resolver.policy.denial(of: address) {
                 throw HTTPDNSClientError.deniedProxy(proxy, denial)
             }
-            return [Endpoint(address: address, port: proxy.port)]
+            return [HTTPDNSEndpoint(address: address, port: proxy.port)]
         case .name(let name): return try await endpointsOf(proxy, name, deadline: deadline)
         }
     }
 
-    private func endpointsOf(_ proxy: Proxy, _ name: HostName, deadline: MonotonicTime?) async throws -> [Endpoint] {
+    private func endpointsOf(_ proxy: Proxy, _ name: HTTPDNSName, deadline: MonotonicTime?) async throws
+        -> [HTTPDNSEndpoint]
+    {
         do {
             return try await rewriter.resolve(question(about: name, of: proxy), deadline: deadline).endpoints
         } catch let error as HTTPDNSClientError {
@@ -99,7 +105,7 @@ extension Pipeline {
     }
 
     /// Providers hear nothing of a proxy's name: a rule for it counts as far as it has addresses, or leads to another name.
-    private func question(about name: HostName, of proxy: Proxy) -> ResolutionQuestion {
+    private func question(about name: HTTPDNSName, of proxy: Proxy) -> ResolutionQuestion {
         let mappings = rewriter.resolver.mappings.current
         var end = name
         // Mappings have no circles.
@@ -117,7 +123,7 @@ extension Pipeline {
     func send(
         _ request: ClientRequest,
         to rewritten: RewrittenRequest,
-        _ endpoints: [Endpoint],
+        _ endpoints: [HTTPDNSEndpoint],
         by way: WayOut,
         _ context: InterceptionContext,
         _ hop: HopRecord
@@ -200,9 +206,9 @@ extension Pipeline {
     }
 }
 
-extension Endpoint {
+extension HTTPDNSEndpoint {
     /// What stands where a connection to a Unix socket has no address: the unspecified one.
-    static let ofUnixSockets = Endpoint(address: IPAddress(v4: 0, 0, 0, 0), port: 0)
+    static let ofUnixSockets = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 0, 0, 0, 0), port: 0)
 }
 
 extension TransferFailure {
@@ -221,7 +227,7 @@ extension TransferFailure {
 
 extension Proxy {
     /// Whether it is told the host as the URL has it.
-    fileprivate func isTold(_ host: Host, _ options: RequestOptions) -> Bool {
+    fileprivate func isTold(_ host: HTTPDNSHost, _ options: RequestOptions) -> Bool {
         !takesAddresses && options.pinnedTo == nil
     }
 
@@ -234,9 +240,9 @@ extension Proxy {
 
     /// The endpoints that its protocol has room for.
     fileprivate func reachable(
-        _ endpoints: [Endpoint],
+        _ endpoints: [HTTPDNSEndpoint],
         _ rewritten: RewrittenRequest
-    ) throws(HTTPDNSClientError) -> [Endpoint] {
+    ) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard kind == .socks4 || kind == .socks4a else { return endpoints }
         let reachable = endpoints.filter { $0.address.family == .v4 }
         guard reachable.isEmpty else { return reachable }

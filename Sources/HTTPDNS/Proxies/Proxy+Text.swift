@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 extension Proxy {
     /// Reads a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
     ///
-    /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all others,
-    /// which are curl's defaults. Octets of user and password may be percent-encoded. A path is ignored.
+    /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all
+    /// others, which are curl's defaults. Octets of user and password may be percent-encoded. A path is ignored.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`; its message leaves user and password out.
     public init(_ text: String) throws(HTTPDNSClientError) {
         func refusal(_ reason: String) -> HTTPDNSClientError {
@@ -44,7 +44,7 @@ extension Proxy {
             port = number
         }
         do {
-            self.init(kind, host: try Rewriter.host(String(host)), port: port)
+            self.init(kind, host: try HTTPDNSRewriter.host(String(host)), port: port)
         } catch {
             // The error has the host's text, which may be a user and a password.
             let hasColon = host.utf8.contains(UInt8(ascii: ":"))
@@ -59,8 +59,8 @@ extension Proxy {
         }
     }
 
-    /// The text without what may be a password. Where its at-sign is missing, or was encoded with the rest, that is what stands
-    /// behind a colon and is no port.
+    /// The text without what may be a password. Where its at-sign is missing, or was encoded with the rest, that is what
+    /// stands behind a colon and is no port.
     private static func shown(_ text: String) -> String {
         let shown = URLText.forErrors(text)
         guard !text.utf8.contains(UInt8(ascii: "@")) else { return shown }

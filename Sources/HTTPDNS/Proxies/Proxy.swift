@@ -8,27 +8,27 @@ internal import HTTPDNSPrimitives
 public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// What is spoken with it.
     public var kind: ProxyKind
-    /// Its name or address. A name goes to the mappings, if they have addresses for it, else to the system resolver; providers are
-    /// never asked about it.
-    public var host: Host
+    /// Its name or address. A name goes to the mappings, if they have addresses for it, else to the system resolver;
+    /// providers are never asked about it.
+    public var host: HTTPDNSHost
     /// Its port.
     public var port: UInt16
     /// Who the client is to it; nil for nobody.
     public var credential: ProxyCredential?
-    /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and gives the
-    /// proxy these. If not, the proxy is told names, and does as it likes. `ProxyKind.socks4` and `ProxyKind.socks5` take
+    /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and gives
+    /// the proxy these. If not, the proxy is told names, and does as it likes. `ProxyKind.socks4` and `ProxyKind.socks5` take
     /// addresses only, whatever it says.
     ///
-    /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to port 443
-    /// only.
+    /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to port
+    /// 443 only.
     public var resolvesLocally = false
-    /// Whether the proxy itself refuses what ``ReachableNetworks`` of a request exclude, so that names that it looks up may go
-    /// through it all the same. The client cannot check it: where it is set and the proxy does not, such a request reaches any
-    /// address that the proxy reaches.
+    /// Whether the proxy itself refuses what ``ReachableNetworks`` of a request exclude, so that names that it looks up may
+    /// go through it all the same. The client cannot check it: where it is set and the proxy does not, such a request reaches
+    /// any address that the proxy reaches.
     public var enforcesReachableNetworks = false
 
     /// Creates a proxy without credential.
-    public init(_ kind: ProxyKind, host: Host, port: UInt16) {
+    public init(_ kind: ProxyKind, host: HTTPDNSHost, port: UInt16) {
         self.kind = kind
         self.host = host
         self.port = port
@@ -59,16 +59,16 @@ public struct ProxyCredential: Hashable, Sendable, CustomStringConvertible, Cust
     /// The user.
     public var user: String
     /// Where the password is; nil for an empty one.
-    public var password: Secret?
+    public var password: HTTPDNSSecret?
 
     /// Creates a credential.
-    public init(user: String, password: Secret?) {
+    public init(user: String, password: HTTPDNSSecret?) {
         self.user = user
         self.password = password
     }
 
-    /// Compares the user and where the password is; one that stood in the proxy's URL is compared itself. A closure is the same as
-    /// its copies alone.
+    /// Compares the user and where the password is; one that stood in the proxy's URL is compared itself. A closure is the
+    /// same as its copies alone.
     public static func == (left: ProxyCredential, right: ProxyCredential) -> Bool {
         guard left.user == right.user else { return false }
         switch (left.password, right.password) {

@@ -4,14 +4,14 @@ internal import HTTPDNSPrimitives
 /// The hosts that are reached without the proxy.
 ///
 /// The rules are curl's (`--noproxy`): a name stands for itself and for all names below it, with or without a dot in front;
-/// an address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) for addresses that stand in URLs, and never for those that
-/// names lead to; `*` for everything. Beyond curl, a name or address may have a port, `one.example:8443`, and counts for that
-/// port alone.
+/// an address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) for addresses that stand in URLs, and never for those
+/// that names lead to; `*` for everything. Beyond curl, a name or address may have a port, `one.example:8443`, and counts for
+/// that port alone.
 public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
     fileprivate struct Entry: Hashable {
         enum Place: Hashable {
             case name(String)
-            case block(AddressBlock)
+            case block(HTTPDNSAddressBlock)
         }
 
         var place: Place
@@ -45,9 +45,9 @@ public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
         }
     }
 
-    /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries, `*` only when
-    /// it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6 addresses count, as
-    /// curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
+    /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries, `*`
+    /// only when it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6
+    /// addresses count, as curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
     init(curl text: String) {
         description = text
         isEverything = text == "*"
@@ -57,18 +57,18 @@ public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
             if name.hasPrefix(".") { name.removeFirst() }
             if !name.isEmpty { entries.append(Entry(place: .name(name.lowercased()))) }
             let parts = token.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let address = IPAddress(String(parts[0])) else { continue }
+            guard let address = HTTPDNSAddress(String(parts[0])) else { continue }
             // curl reads digits as far as there are any (atoi), and takes 0 for all bits.
             let bits = parts.count > 1 ? Int(parts[1].prefix { $0.isASCII && $0.isNumber }) ?? 0 : 0
             let all = address.family == .v4 ? 32 : 128
-            if let block = AddressBlock(address, prefixLength: bits == 0 ? all : bits) {
+            if let block = HTTPDNSAddressBlock(address, prefixLength: bits == 0 ? all : bits) {
                 entries.append(Entry(place: .block(block)))
             }
         }
     }
 
     /// Whether a URL's host is one of them.
-    func contains(_ host: Host, port: UInt16) -> Bool {
+    func contains(_ host: HTTPDNSHost, port: UInt16) -> Bool {
         if isEverything { return true }
         return entries.contains { entry in
             guard entry.port == nil || entry.port == port else { return false }
@@ -88,17 +88,17 @@ public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
 
 extension ProxyExceptions.Entry {
     fileprivate init?(_ text: String) {
-        if let block = AddressBlock(text) {
+        if let block = HTTPDNSAddressBlock(text) {
             self.init(place: .block(block))
             return
         }
-        if let parsed = try? AddressText(text), let block = AddressBlock("\(parsed.address)") {
+        if let parsed = try? AddressText(text), let block = HTTPDNSAddressBlock("\(parsed.address)") {
             self.init(place: .block(block), port: parsed.port)
             return
         }
         let parts = text.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
         let name = parts[0].hasPrefix(".") ? parts[0].dropFirst() : parts[0]
-        guard let host = try? HostName(String(name)) else { return nil }
+        guard let host = try? HTTPDNSName(String(name)) else { return nil }
         guard parts.count == 2 else {
             self.init(place: .name(host.description))
             return

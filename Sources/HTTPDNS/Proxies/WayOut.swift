@@ -25,9 +25,9 @@ final class WaysOut: Sendable {
     private let isPlain: Bool
     /// What every straight hop passes through on its way.
     let straightPassage: Passage?
-    /// The address of each proxy that is tried first: the one that could be connected to last, or the one after it, if that failed
-    /// since.
-    private let fronts = Lock<[Host: IPAddress]>([:])
+    /// The address of each proxy that is tried first: the one that could be connected to last, or the one after it, if that
+    /// failed since.
+    private let fronts = Lock<[HTTPDNSHost: HTTPDNSAddress]>([:])
 
     /// A client with more proxies than this, each a request's own, forgets what it knew of them.
     private static let maximumRemembered = 64
@@ -73,9 +73,9 @@ final class WaysOut: Sendable {
 
     // MARK: the addresses of a proxy
 
-    /// The addresses from the one on that is to be tried first. Those in front of it come last: each gets its turn, however many
-    /// of them fail.
-    func ordered(_ endpoints: [Endpoint], of proxy: Proxy) -> [Endpoint] {
+    /// The addresses from the one on that is to be tried first. Those in front of it come last: each gets its turn, however
+    /// many of them fail.
+    func ordered(_ endpoints: [HTTPDNSEndpoint], of proxy: Proxy) -> [HTTPDNSEndpoint] {
         guard endpoints.count > 1, let front = fronts.withLock({ $0[proxy.host] }),
             let index = endpoints.firstIndex(where: { $0.address == front })
         else { return endpoints }
@@ -83,7 +83,7 @@ final class WaysOut: Sendable {
     }
 
     /// Tries an address of the proxy first from now on: it worked, or the one before it did not.
-    func prefer(_ endpoint: Endpoint, of proxy: Proxy) {
+    func prefer(_ endpoint: HTTPDNSEndpoint, of proxy: Proxy) {
         fronts.withLock { fronts in
             guard fronts[proxy.host] != endpoint.address else { return }
             if fronts.count >= WaysOut.maximumRemembered { fronts.removeAll() }

@@ -2,18 +2,19 @@ public import HTTPTypes
 
 /// Which redirects are followed, and what does not go along to another origin.
 ///
-/// Redirects are followed by the client, a hop for each: the target is canonicalized, resolved, checked by the address policy and
-/// pinned like every URL. Followed are 301, 302, 303, 307 and 308 with a `Location` (RFC 9110 section 15.4); what is not
-/// followed is the response. POST becomes GET on 301 and 302, everything but HEAD becomes GET on 303, and 307 and 308 send the
-/// same method and body again.
+/// Redirects are followed by the client, a hop for each: the target is canonicalized, resolved, checked by the address policy
+/// and pinned like every URL. Followed are 301, 302, 303, 307 and 308 with a `Location` (RFC 9110 section 15.4); what is not
+/// followed is the response. POST becomes GET on 301 and 302, everything but HEAD becomes GET on 303, and 307 and 308 send
+/// the same method and body again.
 ///
-/// When scheme, host or port change these stay behind: `Authorization`, `Proxy-Authorization`, `Cookie`, `Cookie2`, `Referer`,
-/// ``secretFields``, every field whose name has a part such as `token` or `key` (see ``crossOriginFields``), every field that is marked
-/// as never to be indexed (`HTTPField.indexingStrategy`), the URL's user information, ``RequestOptions/hostHeader``, and the client certificate. Public-key pins (`TrustSettings`) are not lifted:
-/// those for all hosts hold on every hop.
+/// When scheme, host or port change these stay behind: `Authorization`, `Proxy-Authorization`, `Cookie`, `Cookie2`,
+/// `Referer`, ``secretFields``, every field whose name has a part such as `token` or `key` (see ``crossOriginFields``), every
+/// field that is marked as never to be indexed (`HTTPField.indexingStrategy`), the URL's user information,
+/// ``RequestOptions/hostHeader``, and the client certificate. Public-key pins (`HTTPDNSTrust`) are not lifted: those for all
+/// hosts hold on every hop.
 public struct RedirectPolicy: Hashable, Sendable {
-    /// How many redirects one call follows, 0 to 100; the next one is the error ``HTTPDNSClientError/Code/tooManyRedirects``. With 0
-    /// none is followed, and the 3xx is the response.
+    /// How many redirects one call follows, 0 to 100; the next one is the error ``HTTPDNSClientError/Code/tooManyRedirects``.
+    /// With 0 none is followed, and the 3xx is the response.
     public var limit = 20
     /// Whether a redirect may lead from https to http. If not, it is the error ``HTTPDNSClientError/Code/redirectRefused``.
     public var allowsDowngrade = false
@@ -24,8 +25,8 @@ public struct RedirectPolicy: Hashable, Sendable {
     ///
     /// A field looks like a secret when a part of its name, between hyphens, underscores or dots, contains `token`, `secret`,
     /// `credential`, `signature`, `session` or `password`, begins with `auth` (but not `author`), or ends with `key`.
-    /// `Idempotency-Key` does not. A list replaces this rule, so it can name such a field. The other fields that stay behind do so
-    /// with a list too.
+    /// `Idempotency-Key` does not. A list replaces this rule, so it can name such a field. The other fields that stay behind
+    /// do so with a list too.
     public var crossOriginFields: Set<HTTPField.Name>?
 
     /// Creates the default: 20 redirects, never from https to http.
@@ -40,8 +41,8 @@ public struct RedirectPolicy: Hashable, Sendable {
 
     /// The policy of the client, ``HTTPDNSClient/Configuration/redirects``: the default of ``RequestOptions/redirects``.
     ///
-    /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a changed copy of it with
-    /// ``HTTPDNSClientError/Code/invalidRequest``: a policy of one's own begins with ``init()``.
+    /// The settings of a client refuse it with ``HTTPDNSClientError/Code/configuration``. A request refuses a changed copy of
+    /// it with ``HTTPDNSClientError/Code/invalidRequest``: a policy of one's own begins with ``init()``.
     public static let inherited: RedirectPolicy = {
         var policy = RedirectPolicy()
         policy.isInherited = true

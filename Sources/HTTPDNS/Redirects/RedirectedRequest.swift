@@ -14,7 +14,8 @@ struct RedirectedRequest {
     ///   - request: What was redirected.
     ///   - base: The URL that was answered.
     ///   - location: The field's value.
-    /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be sent.
+    /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be
+    ///   sent.
     init(
         _ request: ClientRequest,
         at base: ParsedURL,
@@ -30,7 +31,7 @@ struct RedirectedRequest {
             throw .redirectRefused(base, status, "the Location cannot be followed: \(error.code.aboutLocation)")
         }
         // The next hop would refuse it too, with the URL in its error.
-        if case .name(let name) = target.host, (try? HostName(name)) == nil {
+        if case .name(let name) = target.host, (try? HTTPDNSName(name)) == nil {
             let reason = URLFailure.Code.missingHost.aboutLocation
             throw .redirectRefused(base, status, "the Location cannot be followed: \(reason)")
         }
@@ -85,8 +86,8 @@ struct RedirectedRequest {
         self.target = target
     }
 
-    /// Whether addresses that a request named are those of the next hop as well: of the same host, and without a port of their
-    /// own where that changes.
+    /// Whether addresses that a request named are those of the next hop as well: of the same host, and without a port of
+    /// their own where that changes.
     private static func holds(_ pins: [String], from base: ParsedURL, to target: ParsedURL) -> Bool {
         guard base.host == target.host else { return false }
         return base.port == target.port || pins.allSatisfy { (try? AddressText($0))?.port == nil }

@@ -78,8 +78,8 @@ private func merged<Key: Hashable, Value: Equatable>(
     return merged
 }
 
-extension [Route] {
-    fileprivate func renewed(from old: [Route], to new: [Route]) -> [Route] {
+extension [HTTPDNSRoute] {
+    fileprivate func renewed(from old: [HTTPDNSRoute], to new: [HTTPDNSRoute]) -> [HTTPDNSRoute] {
         if self == old { return new }
         let mine = filter { !old.contains($0) }
         let gone = Set(old.map(\.pattern)).subtracting(map(\.pattern))
@@ -88,10 +88,10 @@ extension [Route] {
     }
 }
 
-extension [any Provider] {
+extension [any HTTPDNSProvider] {
     /// Providers cannot be compared but for being the same object.
-    fileprivate func renewed(from old: [any Provider], to new: [any Provider]) -> [any Provider] {
-        func isSame(_ left: any Provider, _ right: any Provider) -> Bool {
+    fileprivate func renewed(from old: [any HTTPDNSProvider], to new: [any HTTPDNSProvider]) -> [any HTTPDNSProvider] {
+        func isSame(_ left: any HTTPDNSProvider, _ right: any HTTPDNSProvider) -> Bool {
             left.name == right.name && (left as AnyObject) === (right as AnyObject)
         }
         let mine = filter { provider in !old.contains { isSame($0, provider) } }

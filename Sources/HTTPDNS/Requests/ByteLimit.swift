@@ -5,13 +5,13 @@ public struct ByteLimit: Hashable, Sendable, CustomStringConvertible {
     private enum Content: Hashable {
         case inherited
         case unlimited
-        case count(ByteCount)
+        case count(HTTPDNSByteCount)
     }
 
     private let content: Content
 
     /// A limit of `count`.
-    public init(_ count: ByteCount) { content = .count(count) }
+    public init(_ count: HTTPDNSByteCount) { content = .count(count) }
 
     private init(content: Content) { self.content = content }
 

@@ -9,8 +9,9 @@ public struct ClientRequest: Sendable {
     public var url: String
     /// The header fields. Refused are `Host` (see ``RequestOptions/hostHeader``) and those that frame the message or
     /// belong to one connection, because the client sets them: `Content-Length`, `Transfer-Encoding`, `Connection`,
-    /// `Keep-Alive`, `Proxy-Connection`, `Upgrade`; `Trailer`, because there are no request trailers; `Proxy-Authorization`, which is for proxies
-    /// (``ProxyCredential``); and `Content-Encoding` beside a body that is ``RequestBody/compressed(_:)``.
+    /// `Keep-Alive`, `Proxy-Connection`, `Upgrade`; `Trailer`, because there are no request trailers; `Proxy-Authorization`,
+    /// which is for proxies (``ProxyCredential``); and `Content-Encoding` beside a body that is
+    /// ``RequestBody/compressed(_:)``.
     public var headerFields: HTTPFields
     /// The body.
     public var body: RequestBody

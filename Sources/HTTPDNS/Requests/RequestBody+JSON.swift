@@ -8,8 +8,8 @@ internal import Foundation
 #endif
 
 extension RequestBody {
-    /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the request
-    /// has one. For other dates, keys or order: encode by yourself and use ``bytes(_:)``.
+    /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the
+    /// request has one. For other dates, keys or order: encode by yourself and use ``bytes(_:)``.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` and the encoder's error in `underlying`.
     public static func json(_ value: some Encodable) throws(HTTPDNSClientError) -> RequestBody {
         do {
@@ -28,15 +28,16 @@ extension RequestBody {
 }
 
 extension ResponseBody {
-    /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look at.
+    /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look
+    /// at.
     /// - Parameters:
     ///   - type: What the value is.
     ///   - limit: The longest body that is read.
-    /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` for what is no JSON or
-    ///   another value; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError``, with code `decodingFailed` and the decoder's error in `underlying` for what is no
+    ///   JSON or another value; `CancellationError`.
     public func decode<Value: Decodable>(
         _ type: Value.Type = Value.self,
-        upTo limit: ByteCount = .mebibytes(4)
+        upTo limit: HTTPDNSByteCount = .mebibytes(4)
     ) async throws -> Value {
         let bytes = try await collect(upTo: limit)
         do {

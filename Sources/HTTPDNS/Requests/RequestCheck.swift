@@ -53,16 +53,16 @@ enum RequestCheck {
 
     /// The endpoints that `pinnedTo` names.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
-    static func endpoints(_ texts: [String], port: UInt16) throws(HTTPDNSClientError) -> [Endpoint] {
+    static func endpoints(_ texts: [String], port: UInt16) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard !texts.isEmpty else {
             throw refusal("pinnedTo has no address", hint: "give one at least, or leave pinnedTo nil")
         }
-        var endpoints: [Endpoint] = []
+        var endpoints: [HTTPDNSEndpoint] = []
         endpoints.reserveCapacity(texts.count)
         for text in texts {
             do {
                 let parsed = try AddressText(text)
-                endpoints.append(Endpoint(address: parsed.address, port: parsed.port ?? port))
+                endpoints.append(HTTPDNSEndpoint(address: parsed.address, port: parsed.port ?? port))
             } catch {
                 throw refusal(
                     "pinnedTo: \(error)",

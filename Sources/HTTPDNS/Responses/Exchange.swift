@@ -6,13 +6,13 @@ public import HTTPTypes
 public struct Exchange: Sendable {
     /// What was sent, and where to.
     public var request: RewrittenRequest
-    /// The address and port that answered, as the connection reported them. Through a proxy that is told names it is the proxy's,
-    /// through one that is given addresses the one that it was given; for a Unix socket it is `0.0.0.0:0`.
-    public var remote: Endpoint
+    /// The address and port that answered, as the connection reported them. Through a proxy that is told names it is the
+    /// proxy's, through one that is given addresses the one that it was given; for a Unix socket it is `0.0.0.0:0`.
+    public var remote: HTTPDNSEndpoint
     /// The proxy that it went through, such as `http://proxy.test:3128`; nil without one.
     public var proxy: String?
-    /// Whether it went to an address of the system resolver because those that it was given could not be connected to, by this
-    /// request or by one shortly before it.
+    /// Whether it went to an address of the system resolver because those that it was given could not be connected to, by
+    /// this request or by one shortly before it.
     public var fellBack = false
     /// Whether it stayed on a warm address that the newest answer no longer has.
     public var isHeld = false

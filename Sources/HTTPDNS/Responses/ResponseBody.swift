@@ -15,7 +15,8 @@ public struct ResponseBody: AsyncSequence, Sendable {
     }
 
     private let source: Source
-    /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on the way.
+    /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on the
+    /// way.
     public var declaredLength: Int64? { length.bytes }
     private let length: BodyLength
     private var report: (@Sendable (TransferProgress) -> Void)?
@@ -44,10 +45,10 @@ public struct ResponseBody: AsyncSequence, Sendable {
         ResponseBody(.chunks(chunks, nil, SinglePass()))
     }
 
-    /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at the end
-    /// exactly the number of bytes, with ``TransferProgress/isComplete``. The total is ``declaredLength``. It is called by whoever
-    /// reads, between two chunks; a body that fails, or that is not read to its end, is never complete. Closures that the body has
-    /// already are told as well, before this one.
+    /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at the
+    /// end exactly the number of bytes, with ``TransferProgress/isComplete``. The total is ``declaredLength``. It is called
+    /// by whoever reads, between two chunks; a body that fails, or that is not read to its end, is never complete. Closures
+    /// that the body has already are told as well, before this one.
     public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> ResponseBody {
         var body = self
         body.report = TransferProgress.reporting(to: self.report, and: report)
@@ -141,7 +142,7 @@ public struct ResponseBody: AsyncSequence, Sendable {
     /// The whole body.
     /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
     ///   `CancellationError`.
-    public func collect(upTo limit: ByteCount) async throws -> [UInt8] {
+    public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
         // A short answer has come whole, as a rule, with its head.
         if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
             return whole

@@ -82,7 +82,7 @@ public struct RewrittenRequest: Sendable {
     public var resolveEntry: String {
         guard !addresses.isEmpty else { return "" }
         var entry = "\(content.sent.hostText):\(content.sent.port):"
-        var seen: [IPAddress] = []
+        var seen: [HTTPDNSAddress] = []
         for endpoint in addresses where !seen.contains(endpoint.address) {
             if !seen.isEmpty { entry += "," }
             entry += endpoint.address.bracketed
@@ -97,7 +97,7 @@ public struct RewrittenRequest: Sendable {
         return "\(from):\(addresses.first?.description ?? from)"
     }
     /// Where to connect, in the order in which they are tried.
-    public var addresses: [Endpoint] { content.resolution.endpoints }
+    public var addresses: [HTTPDNSEndpoint] { content.resolution.endpoints }
     /// Where the addresses came from.
     public var source: Resolution.Source { content.resolution.source }
     /// How old they were.

@@ -19,8 +19,8 @@ public struct Tag: Sendable {
             && content.issuer.timeSource.now() < content.tagExpiry
     }
 
-    /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and this
-    /// is on the way of every request.
+    /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and
+    /// this is on the way of every request.
     static func expiry(of resolution: borrowing Resolution, at now: MonotonicTime) -> MonotonicTime {
         let left = resolution.nanosecondsLeft
         let life = left == .max ? unlimitedLifetime : max(left, shortestLifetime)
@@ -41,9 +41,9 @@ final class TagIssuer: Sendable {
     let timeSource: any TimeSource
     private let killSwitch: KillSwitch
     private let directory: ProviderDirectory
-    private weak let resolver: Resolver?
+    private weak let resolver: HTTPDNSResolver?
 
-    init(resolver: Resolver, timeSource: any TimeSource) {
+    init(resolver: HTTPDNSResolver, timeSource: any TimeSource) {
         generation = resolver.liveGeneration
         killSwitch = resolver.killSwitch
         directory = resolver.directory
@@ -52,7 +52,7 @@ final class TagIssuer: Sendable {
     }
 
     /// Whether the client has a host switched off.
-    func isOff(_ host: Host) -> Bool {
+    func isOff(_ host: HTTPDNSHost) -> Bool {
         if killSwitch.isFullyOn { return false }
         guard case .name(let name) = host, let resolver else { return !killSwitch.isOn }
         return resolver.off(for: name) != nil

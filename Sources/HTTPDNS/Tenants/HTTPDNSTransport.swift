@@ -10,19 +10,20 @@ public import Logging
 /// let second = try await HTTPDNSClient(configuration: settingsOfSecond, on: transport)
 /// ```
 ///
-/// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and end. Shared
-/// are loop threads, and by clients with equal `TrustSettings` connections. Clients whose trust settings differ in anything
-/// share no thread, no connection and no TLS session.
+/// Each client has its own resolver with cache, mappings, providers and counters, its own interceptors, limits and end.
+/// Shared are loop threads, and by clients with equal `HTTPDNSTrust` connections. Clients whose trust settings differ in
+/// anything share no thread, no connection and no TLS session.
 ///
 /// **Life.** A loop starts with the first request of its trust settings, and ends when the last client with these is shut
-/// down, or has taken others (``HTTPDNSClient/reload(_:)``) and ended its requests there. A transport whose clients are all shut down holds nothing, and needs no shutdown of its own. Clients keep their
-/// transport alive. ``shutdown(drainingFor:)`` ends all of them at once.
+/// down, or has taken others (``HTTPDNSClient/reload(_:)``) and ended its requests there. A transport whose clients are all
+/// shut down holds nothing, and needs no shutdown of its own. Clients keep their transport alive. ``shutdown(drainingFor:)``
+/// ends all of them at once.
 public final class HTTPDNSTransport: Sendable {
     /// What a transport may take at most.
     public struct Limits: Hashable, Sendable {
-        /// How many different trust settings may be in use at once, at least 1. Each has a thread and connections of its own; a
-        /// client with one more, or a reload that brings one, is refused with ``HTTPDNSClientError/Code/limitReached``. Settings that
-        /// a reload has replaced, and that transfers in flight still end on, are not counted.
+        /// How many different trust settings may be in use at once, at least 1. Each has a thread and connections of its own;
+        /// a client with one more, or a reload that brings one, is refused with ``HTTPDNSClientError/Code/limitReached``.
+        /// Settings that a reload has replaced, and that transfers in flight still end on, are not counted.
         public var trustSettings = 32
         /// How many connections are kept open for later requests, for each of these, at least 1.
         public var idleConnections = 128
@@ -37,7 +38,8 @@ public final class HTTPDNSTransport: Sendable {
         public var clients: Int
         /// Different trust settings among these, and those before a reload that requests in flight end on.
         public var trustSettings: Int
-        /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of certificates.
+        /// Loops, each a thread once it was used: one for each trust settings, and those that end after a change of
+        /// certificates.
         public var loops: Int
 
         /// Creates a usage, to compare with.
@@ -60,13 +62,13 @@ public final class HTTPDNSTransport: Sendable {
     private let driver: TransportConfiguration.Driver
     private let registry = Lock(TrustRegistry())
 
-    /// Creates a transport. Nothing is started before the first request, and settings that make no sense are told by the first
-    /// client.
+    /// Creates a transport. Nothing is started before the first request, and settings that make no sense are told by the
+    /// first client.
     /// - Parameters:
     ///   - limits: What it may take at most.
     ///   - connections: How connections are made and kept. Its `perHost`, `total` and queue are one budget for all clients
-    ///     together, with one queue; each client's own settings bound that client besides. Which address comes first, after how
-    ///     long a request is sent once more, and what happens when a provider's answer changes, are each client's own.
+    ///     together, with one queue; each client's own settings bound that client besides. Which address comes first, after
+    ///     how long a request is sent once more, and what happens when a provider's answer changes, are each client's own.
     ///   - logger: Where it says that certificates changed, or cannot be used; nil means nowhere.
     public convenience init(
         limits: Limits = Limits(),
@@ -116,8 +118,8 @@ public final class HTTPDNSTransport: Sendable {
         if let first { throw HTTPDNSClientError.unusable(first) }
     }
 
-    /// Refuses new clients and new requests of all clients, lets what is in flight end for `duration`, cuts the rest, and ends
-    /// all threads. The clients stay to be shut down, for their providers. Idempotent.
+    /// Refuses new clients and new requests of all clients, lets what is in flight end for `duration`, cuts the rest, and
+    /// ends all threads. The clients stay to be shut down, for their providers. Idempotent.
     public func shutdown(drainingFor duration: Duration = .zero) async {
         let transports = registry.withLock { $0.close() }
         await withTaskGroup(of: Void.self) { tasks in
@@ -147,7 +149,7 @@ public final class HTTPDNSTransport: Sendable {
         // Making one looks at its files, which may take as long as their disk likes: nobody else is to wait for that.
         let offer = Dictionary(uniqueKeysWithValues: trusts.map { ($0, TrustedTransport(configuration($0))) })
         let lease = registry.withLock { $0.lease(offer, insteadOf: held?.trusts, maximum: limits.trustSettings) }
-        let leased: [TrustSettings: TrustedTransport]
+        let leased: [HTTPDNSTrust: TrustedTransport]
         switch lease {
         case .granted(let transports): leased = transports
         case .tooMany: throw HTTPDNSClientError.tooManyTrustSettings(limits.trustSettings)
@@ -182,7 +184,7 @@ public final class HTTPDNSTransport: Sendable {
         registry.withLock { $0.release(ways.trusts, held: holding) }
     }
 
-    private func configuration(_ trust: TrustSettings) -> TransportConfiguration {
+    private func configuration(_ trust: HTTPDNSTrust) -> TransportConfiguration {
         var configuration = TransportConfiguration()
         configuration.trust = trust
         configuration.driver = driver

@@ -3,7 +3,7 @@ internal import HTTPDNSCurl
 /// Which trust settings are in use by how many clients: a value.
 struct TrustRegistry {
     enum Lease {
-        case granted([TrustSettings: TrustedTransport])
+        case granted([HTTPDNSTrust: TrustedTransport])
         case tooMany
         case closed
     }
@@ -26,7 +26,7 @@ struct TrustRegistry {
         var leaving = 0
     }
 
-    private var entries: [TrustSettings: Entry] = [:]
+    private var entries: [HTTPDNSTrust: Entry] = [:]
     private var isClosed = false
 
     /// Clients that are not shut down.
@@ -36,10 +36,11 @@ struct TrustRegistry {
     /// Leases all of these or none.
     /// - Parameters:
     ///   - offer: The settings, each with a transport to take if nobody uses them yet.
-    ///   - held: What the client will give up for them, which does not count where nobody else uses it; nil: it is a new client.
+    ///   - held: What the client will give up for them, which does not count where nobody else uses it; nil: it is a new
+    ///     client.
     mutating func lease(
-        _ offer: [TrustSettings: TrustedTransport],
-        insteadOf held: Set<TrustSettings>?,
+        _ offer: [HTTPDNSTrust: TrustedTransport],
+        insteadOf held: Set<HTTPDNSTrust>?,
         maximum: Int
     ) -> Lease {
         if isClosed { return .closed }
@@ -56,7 +57,7 @@ struct TrustRegistry {
     }
 
     /// A client has taken others.
-    mutating func leave(_ trusts: Set<TrustSettings>) {
+    mutating func leave(_ trusts: Set<HTTPDNSTrust>) {
         for trust in trusts {
             entries[trust]?.users -= 1
             entries[trust]?.leaving += 1
@@ -64,7 +65,7 @@ struct TrustRegistry {
     }
 
     /// - Returns: The transports that nobody uses any more.
-    mutating func release(_ trusts: Set<TrustSettings>, held holding: Holding) -> [TrustedTransport] {
+    mutating func release(_ trusts: Set<HTTPDNSTrust>, held holding: Holding) -> [TrustedTransport] {
         if holding == .inUse { clients -= 1 }
         var unused: [TrustedTransport] = []
         for trust in trusts {

@@ -5,15 +5,15 @@ internal import HTTPDNSCurl
 ///
 /// It never changes. When a client's trust settings do, another one takes its place.
 final class TrustedWays: Sendable {
-    private let trust: TrustSettings
-    private let trustByHost: [HostPattern: TrustSettings]
-    private let byTrust: [TrustSettings: TrustedTransport]
+    private let trust: HTTPDNSTrust
+    private let trustByHost: [HostPattern: HTTPDNSTrust]
+    private let byTrust: [HTTPDNSTrust: TrustedTransport]
     private let byHost: HostTable<TrustedTransport>
     /// That for hosts without trust settings of their own.
     let everybody: TrustedTransport
 
     /// - Parameter byTrust: The transports of all settings in the configuration; nil comes of one that is missing.
-    init?(_ configuration: HTTPDNSClient.Configuration, _ byTrust: [TrustSettings: TrustedTransport]) {
+    init?(_ configuration: HTTPDNSClient.Configuration, _ byTrust: [HTTPDNSTrust: TrustedTransport]) {
         guard let everybody = byTrust[configuration.trust] else { return nil }
         trust = configuration.trust
         trustByHost = configuration.trustByHost
@@ -23,7 +23,7 @@ final class TrustedWays: Sendable {
     }
 
     /// What is leased for it.
-    var trusts: Set<TrustSettings> { Set(byTrust.keys) }
+    var trusts: Set<HTTPDNSTrust> { Set(byTrust.keys) }
     /// All of them, in no order.
     var transports: [TrustedTransport] { Array(byTrust.values) }
 

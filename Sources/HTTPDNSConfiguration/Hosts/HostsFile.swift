@@ -10,14 +10,14 @@ enum HostsFile {
         for line in withoutByteOrderMark(text).utf8.split(whereSeparator: isLineEnd) {
             let fields = fields(of: line)
             guard let first = fields.first else { continue }
-            return fields.count > 1 && IPAddress(String(first)) != nil
+            return fields.count > 1 && HTTPDNSAddress(String(first)) != nil
         }
         return false
     }
 
-    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [MappingKey: HostMapping] {
+    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [MappingKey: HTTPDNSMapping] {
         var mistakes = MistakeList(file: file)
-        var rules: [MappingKey: (targets: [HostMapping.Target], line: Int)] = [:]
+        var rules: [MappingKey: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
         let text = withoutByteOrderMark(text)
         // A line feed behind a carriage return ends the same line, so that CR LF counts once.
         var line = 0
@@ -28,7 +28,7 @@ enum HostsFile {
             }
             let fields = fields(of: bytes)
             guard let first = fields.first else { continue }
-            guard let address = IPAddress(String(first)) else {
+            guard let address = HTTPDNSAddress(String(first)) else {
                 let mistake = addressMistake(String(first))
                 mistakes.add(mistake.message, at: position(first), hint: mistake.hint)
                 continue
@@ -51,7 +51,7 @@ enum HostsFile {
                         if AddressScope(of: address) == .loopback { continue }
                         throw ValueMistake("\(quoted(field)): \(refusal)")
                     }
-                    let target = HostMapping.Target(address)
+                    let target = HTTPDNSMapping.Target(address)
                     if rules[key, default: ([], line)].targets.contains(target) { continue }
                     rules[key, default: ([], line)].targets.append(target)
                 } catch {
@@ -61,7 +61,7 @@ enum HostsFile {
         }
         if let error = mistakes.error { throw error }
         return rules.mapValues { rule in
-            HostMapping(.addresses(rule.targets), location: SourceLocation(file: file, line: rule.line))
+            HTTPDNSMapping(.addresses(rule.targets), location: HTTPDNSSourceLocation(file: file, line: rule.line))
         }
     }
 

@@ -76,7 +76,7 @@ enum FileContents {
             guard bytes.count <= limit else {
                 throw ConfigurationFileError(
                     name,
-                    "the file is larger than \(ByteCount.bytes(limit))",
+                    "the file is larger than \(HTTPDNSByteCount.bytes(limit))",
                     hint: "is it a configuration file?"
                 )
             }

@@ -33,7 +33,7 @@ struct MistakeList {
             uncounted += 1
             return
         }
-        let location = SourceLocation(file: file, line: position?.line, column: position?.column)
+        let location = HTTPDNSSourceLocation(file: file, line: position?.line, column: position?.column)
         let mistake = ConfigurationFileError.Mistake(location: location, message: message, hint: hint.map(oneLine))
         mistakes.append((position, mistake))
     }

@@ -59,8 +59,8 @@ extension SettingsReader {
         )
     }
 
-    mutating func readNames(_ node: ConfigurationNode, path: String) -> [HostName] {
-        var names: [HostName] = []
+    mutating func readNames(_ node: ConfigurationNode, path: String) -> [HTTPDNSName] {
+        var names: [HTTPDNSName] = []
         for node in elements(of: node, path: path, "names, one or a list") ?? [] {
             let name = value(of: node, path: path, "a name") { text throws(ValueMistake) in
                 try HostKeyText.parseName(text, addressHint: "an address needs no resolving")

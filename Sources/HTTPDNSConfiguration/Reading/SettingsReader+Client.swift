@@ -44,7 +44,7 @@ extension SettingsReader {
 
     /// What precedes an error about the value of a key.
     func place(of node: ConfigurationNode, _ key: String) -> String {
-        "\(SourceLocation(file: file, line: node.position.line, column: node.position.column)): \(key)"
+        "\(HTTPDNSSourceLocation(file: file, line: node.position.line, column: node.position.column)): \(key)"
     }
 
     private mutating func readTimeouts(_ node: ConfigurationNode) -> HTTPDNSClient.Configuration.Timeouts {

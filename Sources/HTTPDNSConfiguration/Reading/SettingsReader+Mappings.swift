@@ -7,10 +7,10 @@ extension SettingsReader {
     /// The bounds of a weight.
     package static let weights = 1...1_000_000
 
-    mutating func readMappings(_ node: ConfigurationNode) -> [MappingKey: HostMapping] {
+    mutating func readMappings(_ node: ConfigurationNode) -> [MappingKey: HTTPDNSMapping] {
         guard !node.isEmpty, let entries = entries(of: node, path: "mappings", "a name or *.suffix for each rule")
         else { return [:] }
-        var rules: [MappingKey: HostMapping] = [:]
+        var rules: [MappingKey: HTTPDNSMapping] = [:]
         var keys: [MappingKey: Position] = [:]
         rules.reserveCapacity(entries.count)
         keys.reserveCapacity(entries.count)
@@ -38,7 +38,7 @@ extension SettingsReader {
 
     /// What only all rules together show. The mappings themselves have the last word, so that no file passes here and
     /// fails when the client is made.
-    private mutating func checkWhole(_ rules: [MappingKey: HostMapping], _ keys: [MappingKey: Position]) {
+    private mutating func checkWhole(_ rules: [MappingKey: HTTPDNSMapping], _ keys: [MappingKey: Position]) {
         let circles = ViaCircles.find(in: rules)
         for circle in circles {
             let names = (circle + [circle[0]]).map(\.description).joined(separator: " -> ")
@@ -50,16 +50,16 @@ extension SettingsReader {
         }
         guard circles.isEmpty else { return }
         do {
-            try HostMappings.check(rules)
+            try HTTPDNSMappings.check(rules)
         } catch {
             let position = keys.first { $0.key.description == error.key }?.value
             mistakes.add("mappings[\(quoted(error.key))]: \(error.reason)", at: position)
         }
     }
 
-    private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HostMapping? {
+    private mutating func readMapping(_ entry: ConfigurationNode.Entry, path: String) -> HTTPDNSMapping? {
         let node = entry.value
-        if node.text == "bypass" { return HostMapping(.bypass, location: location(entry.key)) }
+        if node.text == "bypass" { return HTTPDNSMapping(.bypass, location: location(entry.key)) }
         guard case .mapping = node.content else {
             if let meant = node.text.flatMap({ nearestWord(to: $0, in: ["bypass"]) }) {
                 mistakes.add(
@@ -69,7 +69,7 @@ extension SettingsReader {
                 )
                 return nil
             }
-            return readTargets(node, path: path).map { HostMapping(.addresses($0), location: location(entry.key)) }
+            return readTargets(node, path: path).map { HTTPDNSMapping(.addresses($0), location: location(entry.key)) }
         }
         if case .mapping(let entries) = node.content, let first = entries.first?.key.text, TargetText.isAddress(first) {
             mistakes.add(
@@ -87,10 +87,10 @@ extension SettingsReader {
         switch (fields["addresses"], fields["via"]) {
         case (let addresses?, nil):
             guard let targets = readTargets(addresses, path: "\(path).addresses") else { return nil }
-            return HostMapping(.addresses(targets), timeToLive: timeToLive, location: location(entry.key))
+            return HTTPDNSMapping(.addresses(targets), timeToLive: timeToLive, location: location(entry.key))
         case (nil, let via?):
             guard let action = readVia(via, path: "\(path).via") else { return nil }
-            return HostMapping(action, timeToLive: timeToLive, location: location(entry.key))
+            return HTTPDNSMapping(action, timeToLive: timeToLive, location: location(entry.key))
         case (_?, let via?):
             mistakes.add("\(path) has both \"addresses\" and \"via\"; allowed: one of them", at: via.position)
         case (nil, nil):
@@ -111,7 +111,7 @@ extension SettingsReader {
         beside fields: Fields,
         path: String,
         at key: ConfigurationNode
-    ) -> HostMapping? {
+    ) -> HTTPDNSMapping? {
         for other in KeyTable.mapping.keys where other != "last_resort" {
             guard let node = fields[other] else { continue }
             mistakes.add(
@@ -121,11 +121,11 @@ extension SettingsReader {
             )
         }
         return readTargets(node, path: "\(path).last_resort").map {
-            HostMapping(.lastResort($0), location: location(key))
+            HTTPDNSMapping(.lastResort($0), location: location(key))
         }
     }
 
-    private mutating func readTargets(_ node: ConfigurationNode, path: String) -> [HostMapping.Target]? {
+    private mutating func readTargets(_ node: ConfigurationNode, path: String) -> [HTTPDNSMapping.Target]? {
         let entries: [(node: ConfigurationNode, weight: ConfigurationNode?)]
         if case .mapping(let pairs) = node.content, !pairs.isEmpty {
             entries = pairs.map { ($0.key, $0.value) }
@@ -135,9 +135,9 @@ extension SettingsReader {
             }
             entries = nodes.map { ($0, nil) }
         }
-        var lines: [HostMapping.Target: Position] = [:]
+        var lines: [HTTPDNSMapping.Target: Position] = [:]
         var isGood = true
-        let targets = entries.compactMap { node, weight -> HostMapping.Target? in
+        let targets = entries.compactMap { node, weight -> HTTPDNSMapping.Target? in
             if case .mapping(let pairs) = node.content, pairs.first?.key.text == nil, !pairs.isEmpty {
                 mistakes.add(
                     "\(path): found a mapping; allowed: an address",
@@ -165,7 +165,7 @@ extension SettingsReader {
         return isGood && targets.count == entries.count ? targets : nil
     }
 
-    private mutating func readVia(_ node: ConfigurationNode, path: String) -> HostMapping.Action? {
+    private mutating func readVia(_ node: ConfigurationNode, path: String) -> HTTPDNSMapping.Action? {
         let parse = { (text: String) throws(ValueMistake) in try HostKeyText.parseName(text) }
         guard case .mapping = node.content else {
             return value(of: node, path: path, "a name, or { host: NAME, keep: [host] }", parse).map {

@@ -86,7 +86,7 @@ extension SettingsReader {
             provider.kind = .tencent(settings)
         default:
             if let node = fields["method"], let word = word(of: node, .methods, path: "\(path).method") {
-                provider.kind = .doh(method: DoHProvider.Method(rawValue: word) ?? .get)
+                provider.kind = .doh(method: HTTPDNSDoHProvider.Method(rawValue: word) ?? .get)
             }
         }
         let example = kind == "doh" ? "https://doh.example/dns-query" : "https://dns.example/resolve"
@@ -123,9 +123,9 @@ extension SettingsReader {
         return word(of: node, .providerKinds, path: "\(path).kind")
     }
 
-    private mutating func readBootstrap(_ node: ConfigurationNode, path: String) -> [IPAddress]? {
+    private mutating func readBootstrap(_ node: ConfigurationNode, path: String) -> [HTTPDNSAddress]? {
         let nodes = elements(of: node, path: path, "the service's addresses, one or a list")
-        var lines: [IPAddress: Position] = [:]
+        var lines: [HTTPDNSAddress: Position] = [:]
         return nodes?.compactMap { node in
             guard
                 let address = value(

@@ -2,12 +2,12 @@ internal import HTTPDNSCore
 
 extension SettingsReader {
     /// How much of a route is in use.
-    mutating func readIntroduction(_ fields: Fields, into route: inout Route, path: String) {
+    mutating func readIntroduction(_ fields: Fields, into route: inout HTTPDNSRoute, path: String) {
         if let node = fields["enabled"], let isEnabled = truth(of: node, path: "\(path).enabled") {
             route.isEnabled = isEnabled
         }
         if let node = fields["mode"], let word = word(of: node, .modes, path: "\(path).mode") {
-            route.mode = Route.Mode(rawValue: word) ?? .use
+            route.mode = HTTPDNSRoute.Mode(rawValue: word) ?? .use
         }
         if let node = fields["connect_fallback"] {
             route.connectFallback = truth(of: node, path: "\(path).connect_fallback")

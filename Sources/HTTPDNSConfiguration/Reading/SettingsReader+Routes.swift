@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
 extension SettingsReader {
-    mutating func readRoutes(_ node: ConfigurationNode, providers: [String]) -> [Route] {
+    mutating func readRoutes(_ node: ConfigurationNode, providers: [String]) -> [HTTPDNSRoute] {
         guard !node.isEmpty, let entries = entries(of: node, path: "routes", "a name, *.suffix or \"*\" for each route")
         else { return [] }
         var lines: [HostPattern: Position] = [:]
@@ -40,9 +40,9 @@ extension SettingsReader {
         _ entry: ConfigurationNode.Entry,
         path: String,
         providers: [String]
-    ) -> Route? {
+    ) -> HTTPDNSRoute? {
         let node = entry.value
-        if node.text == "bypass" { return Route(pattern, .bypass, location: location(entry.key)) }
+        if node.text == "bypass" { return HTTPDNSRoute(pattern, .bypass, location: location(entry.key)) }
         guard case .mapping = node.content, let fields = fields(of: node, .route, path: path) else {
             var hint: String?
             if let text = node.text {
@@ -72,7 +72,7 @@ extension SettingsReader {
         }
         if let refusal = pattern.zone?.refusalOfRules {
             mistakes.add("\(path): \(refusal)", at: entry.key.position)
-        } else if case .suffix(let zone) = pattern, let below = try? HostName("a.\(zone)"), below.isInternal {
+        } else if case .suffix(let zone) = pattern, let below = try? HTTPDNSName("a.\(zone)"), below.isInternal {
             mistakes.add(
                 "\(path): names below \(zone) are internal and go to no provider unless a route names them exactly",
                 at: entry.key.position,
@@ -80,9 +80,9 @@ extension SettingsReader {
             )
         }
         let names = readProviderNames(list, path: "\(path).providers", known: providers)
-        var route = Route(
+        var route = HTTPDNSRoute(
             pattern,
-            .providers(names, fallback: fallback.flatMap(Route.Fallback.init(rawValue:)) ?? .none),
+            .providers(names, fallback: fallback.flatMap(HTTPDNSRoute.Fallback.init(rawValue:)) ?? .none),
             families: families,
             location: location(entry.key)
         )
@@ -99,9 +99,9 @@ extension SettingsReader {
     }
 
     /// How the providers are asked, and what they may answer.
-    private mutating func readAsking(_ fields: Fields, into route: inout Route, path: String) {
+    private mutating func readAsking(_ fields: Fields, into route: inout HTTPDNSRoute, path: String) {
         if let node = fields["order"], let word = word(of: node, .orders, path: "\(path).order") {
-            route.order = Route.Order(rawValue: word) ?? .given
+            route.order = HTTPDNSRoute.Order(rawValue: word) ?? .given
         }
         if let node = fields["second_opinion"], let wants = truth(of: node, path: "\(path).second_opinion") {
             route.wantsSecondOpinion = wants

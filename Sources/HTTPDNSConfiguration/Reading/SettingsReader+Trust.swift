@@ -25,7 +25,7 @@ extension WordTable {
 extension SettingsReader {
     private static let pinForm = "public-key pins such as sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE="
 
-    mutating func readTrust(_ node: ConfigurationNode, into trust: inout TrustSettings) {
+    mutating func readTrust(_ node: ConfigurationNode, into trust: inout HTTPDNSTrust) {
         let path = "client.trust"
         guard let fields = fields(of: node, .trust, path: path) else { return }
         readTrust(fields, path: path, into: &trust)
@@ -86,7 +86,7 @@ extension SettingsReader {
     }
 
     /// What is said in the same way for all hosts and for one.
-    private mutating func readTrust(_ fields: Fields, path: String, into trust: inout TrustSettings) {
+    private mutating func readTrust(_ fields: Fields, path: String, into trust: inout HTTPDNSTrust) {
         if let node = fields["client_certificate"] {
             trust.clientCertificate = readClientCertificate(node, path: "\(path).client_certificate")
         }
@@ -142,7 +142,7 @@ extension SettingsReader {
         return pins
     }
 
-    private mutating func readPinsByHost(_ node: ConfigurationNode, path: String, into trust: inout TrustSettings) {
+    private mutating func readPinsByHost(_ node: ConfigurationNode, path: String, into trust: inout HTTPDNSTrust) {
         for (pattern, entry) in entries(of: node, path: path, "names and their pins") ?? [] {
             let place = "\(path)[\(quoted(pattern))]"
             if trust.pinsByHost[pattern.lowercased()] != nil {

@@ -27,7 +27,7 @@ extension SettingsReader {
             let form = "a network interface such as eth0, or an address of this machine"
             settings.localSource = value(of: node, path: "client.interface", form) { text throws(ValueMistake) in
                 try Self.refuseTruth(text, form)
-                if let address = IPAddress(text) { return .address(address) }
+                if let address = HTTPDNSAddress(text) { return .address(address) }
                 // 15 bytes are what Linux has room for (IFNAMSIZ).
                 guard (1...15).contains(text.utf8.count),
                     text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7f && $0 != UInt8(ascii: "/") })

@@ -234,8 +234,8 @@ extension SettingsReader {
     }
 
     /// Blocks of addresses, one or a list, without those that are mistakes.
-    mutating func blocks(of node: ConfigurationNode, path: String) -> [AddressBlock] {
-        var blocks: [AddressBlock] = []
+    mutating func blocks(of node: ConfigurationNode, path: String) -> [HTTPDNSAddressBlock] {
+        var blocks: [HTTPDNSAddressBlock] = []
         let allowed = "blocks of addresses such as 10.0.0.0/8, one or a list"
         for node in elements(of: node, path: path, allowed) ?? [] {
             let block = value(of: node, path: path, "a block of addresses such as 10.0.0.0/8") {
@@ -283,5 +283,7 @@ extension SettingsReader {
     }
 
     /// Where a setting was written, as `explain` shows it.
-    func location(_ node: ConfigurationNode) -> SourceLocation { SourceLocation(file: file, line: node.position.line) }
+    func location(_ node: ConfigurationNode) -> HTTPDNSSourceLocation {
+        HTTPDNSSourceLocation(file: file, line: node.position.line)
+    }
 }

@@ -3,7 +3,7 @@ internal import HTTPDNSCore
 /// Finds `via` rules that lead back to themselves.
 enum ViaCircles {
     /// Each circle once, as its names in order, beginning with the rule whose key is the smallest text.
-    static func find(in rules: [MappingKey: HostMapping]) -> [[MappingKey]] {
+    static func find(in rules: [MappingKey: HTTPDNSMapping]) -> [[MappingKey]] {
         let viaRules = rules.keys.filter { target(of: rules[$0]) != nil }
         // Two lists of the same file must not differ by the order of a dictionary.
         let starts = viaRules.map { (text: $0.description, key: $0) }.sorted { $0.text < $1.text }.map(\.key)
@@ -35,17 +35,17 @@ enum ViaCircles {
         var port: UInt16?
     }
 
-    private static func target(of rule: HostMapping?) -> HostName? {
+    private static func target(of rule: HTTPDNSMapping?) -> HTTPDNSName? {
         if case .via(let name, takesIdentity: _)? = rule?.action { name } else { nil }
     }
 
-    /// The rule for a name, in the order of ``HostMappings/rule(for:port:)``.
-    private static func next(for name: HostName, port: UInt16?, in rules: [MappingKey: HostMapping]) -> Step? {
+    /// The rule for a name, in the order of ``HTTPDNSMappings/rule(for:port:)``.
+    private static func next(for name: HTTPDNSName, port: UInt16?, in rules: [MappingKey: HTTPDNSMapping]) -> Step? {
         var patterns: [HostPattern] = [.exact(name)]
         var rest = name.description[...]
         while let dot = rest.firstIndex(of: ".") {
             rest = rest[rest.index(after: dot)...]
-            guard let suffix = try? HostName(String(rest)) else { break }
+            guard let suffix = try? HTTPDNSName(String(rest)) else { break }
             patterns.append(.suffix(suffix))
         }
         for pattern in patterns {

@@ -9,20 +9,20 @@ package struct FileSettings: Sendable {
     /// Whether the file is refused when others may write it.
     package var refusesOpenFile = false
     package var providers: [Provider] = []
-    package var routes: [Route] = []
-    package var mappings: [MappingKey: HostMapping] = [:]
-    package var policy = AddressPolicy()
+    package var routes: [HTTPDNSRoute] = []
+    package var mappings: [MappingKey: HTTPDNSMapping] = [:]
+    package var policy = HTTPDNSAddressPolicy()
     /// The scope of the answers of providers without a scope of their own.
     package var answers = AddressScope.public
     package var cache = ResolverConfiguration.Cache()
     /// Names that are resolved at start.
-    package var preresolve: [HostName] = []
+    package var preresolve: [HTTPDNSName] = []
     /// The file in which the cache survives a restart.
     package var snapshotFile: String?
     /// The families asked for; nil here and below means the resolver's own default.
     package var families: AddressFamilies?
     /// Zones whose names go to no provider unless a route names them.
-    package var internalZones: [HostName] = []
+    package var internalZones: [HTTPDNSName] = []
     package var hedgeAfter: Duration?
     package var attemptLimit: Duration?
     /// The time limit of one resolution.
@@ -31,11 +31,11 @@ package struct FileSettings: Sendable {
     package var timeouts = HTTPDNSClient.Configuration.Timeouts()
     package var certificateFile: String?
     /// The trust settings of the client, apart from ``certificateFile``.
-    package var trust = TrustSettings()
+    package var trust = HTTPDNSTrust()
     /// The same, whole, for hosts that have their own.
-    package var trustByHost: [HostPattern: TrustSettings] = [:]
+    package var trustByHost: [HostPattern: HTTPDNSTrust] = [:]
     /// The place of each of these in the file.
-    package var trustOrigins: [TrustSettings: TrustOrigin] = [:]
+    package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
@@ -53,14 +53,14 @@ package struct FileSettings: Sendable {
     package init() {}
 
     /// ``trust`` with ``certificateFile``.
-    package var wholeTrust: TrustSettings {
+    package var wholeTrust: HTTPDNSTrust {
         var trust = trust
         trust.roots = certificateFile.map(TrustRoots.file) ?? .system
         return trust
     }
 
-    /// These settings for a program beside the service whose file it is. A client of them neither reads nor writes the files of
-    /// the service, and asks no provider before its first call.
+    /// These settings for a program beside the service whose file it is. A client of them neither reads nor writes the files
+    /// of the service, and asks no provider before its first call.
     package var forInspection: FileSettings {
         var settings = self
         settings.snapshotFile = nil

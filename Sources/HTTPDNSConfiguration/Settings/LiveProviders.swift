@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 /// Providers that run, by what the file says of each: one of which it says the same again goes on, with its connections
 /// and what is known of its health.
 package struct LiveProviders: Sendable {
-    private var running: [FileSettings.Provider: any Provider] = [:]
+    private var running: [FileSettings.Provider: any HTTPDNSProvider] = [:]
 
     package init() {}
 
@@ -12,9 +12,9 @@ package struct LiveProviders: Sendable {
     mutating func take(
         _ settings: FileSettings.Provider,
         from others: LiveProviders
-    ) throws(ProviderConfigurationError) -> any Provider {
+    ) throws(HTTPDNSProviderConfigurationError) -> any HTTPDNSProvider {
         let key = LiveProviders.key(settings)
-        let provider: any Provider
+        let provider: any HTTPDNSProvider
         if let known = others.running[key] { provider = known } else { provider = try settings.live() }
         running[key] = provider
         return provider

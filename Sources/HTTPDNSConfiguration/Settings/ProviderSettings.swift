@@ -7,7 +7,7 @@ extension FileSettings {
     package struct Provider: Hashable, Sendable {
         /// What the kinds have of their own.
         package enum Kind: Hashable, Sendable {
-            case doh(method: DoHProvider.Method)
+            case doh(method: HTTPDNSDoHProvider.Method)
             case google
             case cloudflare
             /// Without an account it is the free service.
@@ -21,7 +21,7 @@ extension FileSettings {
         /// Nil for the service's own URL.
         package var url: String?
         /// Nil for the addresses of the service's own URL.
-        package var bootstrap: [IPAddress]?
+        package var bootstrap: [HTTPDNSAddress]?
         package var certificateFile: String?
         /// The most private scope that it may answer; nil means as ``FileSettings/answers``.
         package var answers: AddressScope?
@@ -46,16 +46,16 @@ extension FileSettings {
         }
 
         /// The provider itself.
-        func live() throws(ProviderConfigurationError) -> any HTTPDNSCore.Provider {
+        func live() throws(HTTPDNSProviderConfigurationError) -> any HTTPDNSProvider {
             let trustRoots = certificateFile.map(TrustRoots.file) ?? .system
-            let service: JSONDNSProvider.Service
+            let service: HTTPDNSJSONProvider.Service
             switch kind {
             case .doh(let method):
-                var settings = DoHProvider.Configuration(name: name, url: url ?? "", bootstrap: bootstrap ?? [])
+                var settings = HTTPDNSDoHProvider.Configuration(name: name, url: url ?? "", bootstrap: bootstrap ?? [])
                 settings.method = method
                 settings.trustRoots = trustRoots
                 settings.answers = answers ?? .public
-                return try DoHProvider(settings)
+                return try HTTPDNSDoHProvider(settings)
             case .alibaba(let own):
                 var settings = own.configuration(name: name)
                 settings.trustRoots = trustRoots
@@ -80,10 +80,15 @@ extension FileSettings {
                     secret: account.secret.live
                 )
             }
-            var settings = JSONDNSProvider.Configuration(name: name, service: service, url: url, bootstrap: bootstrap)
+            var settings = HTTPDNSJSONProvider.Configuration(
+                name: name,
+                service: service,
+                url: url,
+                bootstrap: bootstrap
+            )
             settings.trustRoots = trustRoots
             settings.answers = answers ?? .public
-            return try JSONDNSProvider(settings)
+            return try HTTPDNSJSONProvider(settings)
         }
     }
 
@@ -105,7 +110,7 @@ extension FileSettings {
         case file(String)
         case environment(String)
 
-        package var live: Secret {
+        package var live: HTTPDNSSecret {
             switch self {
             case .file(let path): .file(path)
             case .environment(let name): .environment(name)

@@ -24,7 +24,8 @@ package struct ServeSettings: Hashable, Sendable {
         package var takesUnsigned = false
         /// Whether batches of version 1 have a row for each family, as older servers send them, and not one for each name.
         package var hasRowsByType = false
-        /// Whether the schedule centre says that the account is switched off (`service_status`), upon which clients must stop.
+        /// Whether the schedule centre says that the account is switched off (`service_status`), upon which clients must
+        /// stop.
         package var isDisabled = false
 
         package init() {}
@@ -90,7 +91,7 @@ package struct ServeSettings: Hashable, Sendable {
     }
 
     /// What goes wrong about `host`: by its name, else by the longest suffix, else by `*`.
-    package func fault(for host: HostName) -> Fault? {
+    package func fault(for host: HTTPDNSName) -> Fault? {
         if let fault = faults[.exact(host)] { return fault }
         let suffixes = faults.keys.filter { $0 != .any && $0.contains(host) }
         let longest = suffixes.max { $0.description.utf8.count < $1.description.utf8.count }

@@ -35,7 +35,7 @@ extension FileSettings {
             if let encryptsClientSubnet { configuration.encryptsClientSubnet = encryptsClientSubnet }
             configuration.accountRefusalStatuses = accountRefusals
             if let discovers { configuration.discoversAddresses = discovers }
-            configuration.addressStore = addressesFile.map { DiskSnapshot(path: $0) }
+            configuration.addressStore = addressesFile.map { HTTPDNSDiskStore(path: $0) }
             return configuration
         }
     }

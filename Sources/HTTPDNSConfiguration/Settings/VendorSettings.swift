@@ -34,7 +34,7 @@ extension FileSettings {
                 configuration.region = region
             }
             if let discovers { configuration.discoversAddresses = discovers }
-            configuration.addressStore = addressesFile.map { DiskSnapshot(path: $0) }
+            configuration.addressStore = addressesFile.map { HTTPDNSDiskStore(path: $0) }
             return configuration
         }
     }

@@ -3,12 +3,12 @@ internal import HTTPDNSPrimitives
 /// Blocks of addresses as the file writes them.
 enum AddressBlockText {
     /// Reads CIDR notation or a bare address.
-    static func parse(_ text: String) throws(ValueMistake) -> AddressBlock {
-        if let block = AddressBlock(text) { return block }
+    static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSAddressBlock {
+        if let block = HTTPDNSAddressBlock(text) { return block }
         let allowed = "allowed: CIDR such as 10.0.0.0/8 or \"fd00::/8\", or an address"
         let parts = text.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-        if parts.count == 2, let address = IPAddress(String(parts[0])), let length = Int(parts[1]),
-            let block = AddressBlock(address, prefixLength: length)
+        if parts.count == 2, let address = HTTPDNSAddress(String(parts[0])), let length = Int(parts[1]),
+            let block = HTTPDNSAddressBlock(address, prefixLength: length)
         {
             throw ValueMistake(
                 "\(quoted(text)) has bits set behind the prefix; \(allowed)",
@@ -19,14 +19,14 @@ enum AddressBlockText {
     }
 
     /// Reads the network on whose behalf is asked (RFC 7871). A bare address is refused: it would name one machine.
-    static func parseSubnet(_ text: String) throws(ValueMistake) -> AddressBlock {
+    static func parseSubnet(_ text: String) throws(ValueMistake) -> HTTPDNSAddressBlock {
         let block = try parse(text)
         guard !text.contains("/") else { return block }
         // RFC 7871 section 11.1 recommends no more than these.
         let length = block.address.family == .v4 ? 24 : 56
         throw ValueMistake(
             "\(quoted(text)) is one machine; allowed: a network in CIDR such as 203.0.113.0/24 or \"2001:db8::/56\"",
-            hint: AddressBlock(block.address, prefixLength: length).map { "did you mean \($0)?" }
+            hint: HTTPDNSAddressBlock(block.address, prefixLength: length).map { "did you mean \($0)?" }
         )
     }
 }

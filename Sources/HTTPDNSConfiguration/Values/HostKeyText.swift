@@ -32,7 +32,7 @@ package enum HostKeyText {
     package static func parseName(
         _ text: String,
         addressHint: String = "an address stands alone, without via"
-    ) throws(ValueMistake) -> HostName {
+    ) throws(ValueMistake) -> HTTPDNSName {
         let allowed = "allowed: one name, without * and port"
         guard !TargetText.isAddress(text) else {
             throw ValueMistake("\(quoted(text)) is an address; \(allowed)", hint: addressHint)
@@ -84,7 +84,7 @@ package enum HostKeyText {
             )
         }
         do {
-            let host = try HostName(String(name))
+            let host = try HTTPDNSName(String(name))
             return MappingKey(isSuffix ? .suffix(host) : .exact(host), port: port)
         } catch {
             throw ValueMistake("\(quoted(text)) is not a host name: \(error.reason)")

@@ -4,18 +4,18 @@ package import HTTPDNSPrimitives
 /// Addresses as the file writes them, with or without a port.
 package enum TargetText {
     /// Reads `203.0.113.7`, `2001:db8::7`, `[2001:db8::7]`, and with a port `203.0.113.7:8443`, `[2001:db8::7]:8443`.
-    package static func parse(_ text: String) throws(ValueMistake) -> HostMapping.Target {
+    package static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Target {
         let (host, port) = split(text)
         guard let address = address(host) else { throw mistake(in: text, allowed: allowed) }
-        guard let port else { return HostMapping.Target(address) }
-        return HostMapping.Target(address, port: try PortText.parse(port, of: text))
+        guard let port else { return HTTPDNSMapping.Target(address) }
+        return HTTPDNSMapping.Target(address, port: try PortText.parse(port, of: text))
     }
 
     /// Whether the text is an address, whatever port stands behind it.
     package static func isAddress(_ text: String) -> Bool { address(split(text).host) != nil }
 
     /// Reads an address where no port is allowed.
-    package static func parseAddress(_ text: String) throws(ValueMistake) -> IPAddress {
+    package static func parseAddress(_ text: String) throws(ValueMistake) -> HTTPDNSAddress {
         let (host, port) = split(text)
         guard let address = address(host) else {
             throw mistake(in: text, allowed: "allowed: IPv4 such as 192.0.2.53, IPv6 such as \"2001:db8::53\"")
@@ -35,9 +35,11 @@ package enum TargetText {
         return (text[..<colon], text[text.index(after: colon)...])
     }
 
-    private static func address(_ text: Substring) -> IPAddress? {
-        guard text.hasPrefix("["), text.hasSuffix("]") else { return IPAddress(String(text)) }
-        guard let address = IPAddress(String(text.dropFirst().dropLast())), address.family == .v6 else { return nil }
+    private static func address(_ text: Substring) -> HTTPDNSAddress? {
+        guard text.hasPrefix("["), text.hasSuffix("]") else { return HTTPDNSAddress(String(text)) }
+        guard let address = HTTPDNSAddress(String(text.dropFirst().dropLast())), address.family == .v6 else {
+            return nil
+        }
         return address
     }
 
@@ -54,7 +56,7 @@ package enum TargetText {
                 hint: "write only the address"
             )
         }
-        if AddressBlock(text) != nil || text.contains("/") {
+        if HTTPDNSAddressBlock(text) != nil || text.contains("/") {
             return ValueMistake("\(what) but a block of addresses; \(allowed)", hint: "name each address")
         }
         if text.contains("%") {
@@ -77,7 +79,7 @@ package enum TargetText {
                 hint: !allowsPort ? nil : "with a port, IPv6 needs brackets and quotes: \"[2001:db8::7]:8443\""
             )
         }
-        if (try? HostName(text)) != nil {
+        if (try? HTTPDNSName(text)) != nil {
             return ValueMistake(
                 "\(what) but a name; \(allowed)",
                 hint: !allowsPort

@@ -40,12 +40,12 @@ package struct ControlEvent: Codable, Hashable, Sendable {
         let word = event
         guard let kind = ResolverEvent.Kind.all.first(where: { $0.description == word }) else { return nil }
         var event = ResolverEvent(kind, at: time)
-        event.host = host.flatMap { try? HostName($0) }
+        event.host = host.flatMap { try? HTTPDNSName($0) }
         event.route = route
         event.provider = provider
         event.source = source.flatMap { word in Resolution.Source.all.first { $0.description == word } }
-        event.addresses = addresses.compactMap { IPAddress($0) }
-        event.previousAddresses = previousAddresses.compactMap { IPAddress($0) }
+        event.addresses = addresses.compactMap { HTTPDNSAddress($0) }
+        event.previousAddresses = previousAddresses.compactMap { HTTPDNSAddress($0) }
         event.elapsed = elapsedSeconds.map { .seconds($0) }
         event.duration = durationSeconds.map { .seconds($0) }
         event.code = code

@@ -103,14 +103,14 @@ private struct RequestFields {
         return try pattern(text, "route")
     }
 
-    mutating func hosts() throws(ControlFault) -> [HostName]? {
+    mutating func hosts() throws(ControlFault) -> [HTTPDNSName]? {
         guard let texts = try texts("names") else { return nil }
         guard texts.count <= ControlProtocol.maximumRefresh else {
             throw .bad("\"names\" has more than \(ControlProtocol.maximumRefresh) names")
         }
-        var hosts: [HostName] = []
+        var hosts: [HTTPDNSName] = []
         for text in texts {
-            guard let host = try? HostName(text) else {
+            guard let host = try? HTTPDNSName(text) else {
                 throw .bad("\"\(text.escaped(limit: 80))\" in \"names\" is not a host name")
             }
             hosts.append(host)

@@ -11,7 +11,7 @@ package struct ControlRequest: Hashable, Sendable {
         /// Turn the kill switch, for one route or for everything.
         case turn(isOn: Bool, route: HostPattern?)
         /// Ask providers anew about these names, or about all that are cached; nothing is forgotten.
-        case refresh([HostName]?)
+        case refresh([HTTPDNSName]?)
         /// Tell everything that happens, with a ``dump(_:)`` at an interval.
         case watch(interval: Duration, Selection)
     }

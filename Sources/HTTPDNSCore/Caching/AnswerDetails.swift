@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 /// What few cached answers have.
 final class AnswerDetails: Sendable {
-    let canonicalName: HostName?
+    let canonicalName: HTTPDNSName?
     let failedAttempts: [ProviderAttempt]
     /// The families that failed while another had addresses.
     let failedFamilies: AddressFamilies
@@ -11,18 +11,18 @@ final class AnswerDetails: Sendable {
     let negative: ResolutionError?
     /// How asking failed since the answer came.
     let failure: AnswerFailure?
-    let clientSubnet: AddressBlock?
+    let clientSubnet: HTTPDNSAddressBlock?
     /// Whether questions with any client subnet may use the answer.
     let holdsForAllClients: Bool
 
     init(
-        canonicalName: HostName?,
+        canonicalName: HTTPDNSName?,
         failedAttempts: [ProviderAttempt],
         failedFamilies: AddressFamilies,
         services: ServiceRoute?,
         negative: ResolutionError?,
         failure: AnswerFailure?,
-        clientSubnet: AddressBlock?,
+        clientSubnet: HTTPDNSAddressBlock?,
         holdsForAllClients: Bool
     ) {
         self.canonicalName = canonicalName
@@ -47,7 +47,7 @@ final class AnswerDetails: Sendable {
             failedAttempts.flatMap { [$0.provider, $0.failure] } + (canonicalName.map { [$0.description] } ?? [])
         let lengths = texts.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         let errors = [negative, failure?.error].reduce(0) { $0 + ($1.map(Self.byteCount) ?? 0) }
-        let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<Endpoint>.stride
+        let endpoints = (services?.endpoints.count ?? 0) * MemoryLayout<HTTPDNSEndpoint>.stride
         let protocols = (services?.applicationProtocols ?? []) + (services?.unavailable.map { [$0] } ?? [])
         let serviceTexts = protocols.reduce(0) { $0 + $1.utf8.count + Self.allocationBytes }
         return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts

@@ -5,20 +5,20 @@ package import HTTPDNSPrimitives
 /// Ports share addresses, so the port is not part of it. The route is not either: it follows from the name, and each
 /// answer says which route it came by.
 package struct AnswerKey: Hashable, Sendable {
-    let host: HostName
+    let host: HTTPDNSName
     /// The families that the question itself names; nil means those of the name's route.
     let families: AddressFamilies?
     /// Whether the answer is that of the system resolver, whatever the routes say.
     let isBypass: Bool
     /// The network that the question itself names; nil means that of the name's route.
-    let clientSubnet: AddressBlock?
+    let clientSubnet: HTTPDNSAddressBlock?
     let hash: UInt64
 
     package init(
-        _ host: HostName,
+        _ host: HTTPDNSName,
         families: AddressFamilies? = nil,
         isBypass: Bool = false,
-        clientSubnet: AddressBlock? = nil
+        clientSubnet: HTTPDNSAddressBlock? = nil
     ) {
         self.host = host
         self.families = families

@@ -19,9 +19,9 @@ package final class AnswerOrigin: Sendable {
         source: Resolution.Source,
         provider: String? = nil,
         providerScope: AddressScope? = nil,
-        route: Route?,
+        route: HTTPDNSRoute?,
         basis: RouteBasis? = nil,
-        policy: AddressPolicy,
+        policy: HTTPDNSAddressPolicy,
         staleLimit: Duration
     ) {
         self.source = source
@@ -35,5 +35,5 @@ package final class AnswerOrigin: Sendable {
     }
 
     /// The route that decided, as it stands in the settings now; nil without one.
-    var route: Route? { basis.route }
+    var route: HTTPDNSRoute? { basis.route }
 }

@@ -8,7 +8,7 @@ struct AnswerOrigins: Sendable {
     }
 
     private let known: [Key: AnswerOrigin]
-    private let policy: AddressPolicy
+    private let policy: HTTPDNSAddressPolicy
     private let staleLimit: Duration
 
     init(_ configuration: ResolverConfiguration, _ routes: RouteTable) {
@@ -38,7 +38,7 @@ struct AnswerOrigins: Sendable {
     }
 
     /// Answers of a provider by a route.
-    func provider(_ provider: any Provider, _ route: Route?) -> AnswerOrigin {
+    func provider(_ provider: any HTTPDNSProvider, _ route: HTTPDNSRoute?) -> AnswerOrigin {
         known[Key(provider: provider.name, pattern: route?.pattern)]
             ?? AnswerOrigin(
                 source: .provider,
@@ -51,7 +51,7 @@ struct AnswerOrigins: Sendable {
     }
 
     /// Answers of the system resolver for names of a route, or of none.
-    func system(_ route: Route?) -> AnswerOrigin {
+    func system(_ route: HTTPDNSRoute?) -> AnswerOrigin {
         known[Key(provider: nil, pattern: route?.pattern)]
             ?? AnswerOrigin(
                 source: .system,

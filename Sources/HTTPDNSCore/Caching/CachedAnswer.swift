@@ -66,7 +66,7 @@ package struct CachedAnswer: @unchecked Sendable {
     }
 
     private static func pack(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer {
-        var addresses: [IPAddress] = []
+        var addresses: [HTTPDNSAddress] = []
         var kind = Kind.failureOnly
         var error: ResolutionError?
         switch entry.answer?.content {
@@ -132,7 +132,8 @@ package struct CachedAnswer: @unchecked Sendable {
         storage.withUnsafeMutablePointerToHeader(body)
     }
 
-    /// Where its parts stand in memory, for whoever keeps the answer itself besides: as long as that is kept, they stand there.
+    /// Where its parts stand in memory, for whoever keeps the answer itself besides: as long as that is kept, they stand
+    /// there.
     var places: Places {
         storage.withUnsafeMutablePointers { header, bytes in
             Places(
@@ -214,7 +215,7 @@ package struct CachedAnswer: @unchecked Sendable {
     var addressCount: Int { read { Int($0.pointee.v4Count) + Int($0.pointee.v6Count) } }
 
     /// The address at a place, IPv4 addresses first.
-    package func address(at index: Int) -> IPAddress {
+    package func address(at index: Int) -> HTTPDNSAddress {
         storage.withUnsafeMutablePointers { header, bytes in
             let v4Count = Int(header.pointee.v4Count)
             let start = bytes + CachedAnswer.nameStart + Int(header.pointee.nameCount)
@@ -223,26 +224,26 @@ package struct CachedAnswer: @unchecked Sendable {
                 for place in offset..<offset + count { value = value << 8 | UInt64(start[place]) }
                 return value
             }
-            if index < v4Count { return IPAddress(family: .v4, high: 0, low: word(index * 4, 4)) }
+            if index < v4Count { return HTTPDNSAddress(family: .v4, high: 0, low: word(index * 4, 4)) }
             let offset = v4Count * 4 + (index - v4Count) * 16
-            return IPAddress(family: .v6, high: word(offset, 8), low: word(offset + 8, 8))
+            return HTTPDNSAddress(family: .v6, high: word(offset, 8), low: word(offset + 8, 8))
         }
     }
 
     /// Where to connect for a question on a port, in the order in which to try.
-    func endpoints(port: UInt16) -> [Endpoint] {
+    func endpoints(port: UInt16) -> [HTTPDNSEndpoint] {
         if port == ServiceRoute.port, let services = header.details?.services { return services.endpoints }
-        return (0..<addressCount).map { Endpoint(address: address(at: $0), port: port) }
+        return (0..<addressCount).map { HTTPDNSEndpoint(address: address(at: $0), port: port) }
     }
 
     /// The name that it is about.
-    var host: HostName {
+    var host: HTTPDNSName {
         storage.withUnsafeMutablePointers { header, bytes in
             let name = UnsafeBufferPointer(
                 start: bytes + CachedAnswer.nameStart,
                 count: Int(header.pointee.nameCount)
             )
-            return HostName(
+            return HTTPDNSName(
                 canonical: String(decoding: name, as: UTF8.self),
                 isAbsolute: header.pointee.isAbsolute
             )

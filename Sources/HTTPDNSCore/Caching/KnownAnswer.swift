@@ -4,7 +4,7 @@ package import HTTPDNSPrimitives
 package struct KnownAnswer: Sendable {
     package enum Content: Sendable {
         /// Addresses in the order in which they are tried, at least one.
-        case addresses([IPAddress])
+        case addresses([HTTPDNSAddress])
         /// The name does not exist, or has no address of the families asked for.
         case nothing(ResolutionError)
     }
@@ -17,7 +17,7 @@ package struct KnownAnswer: Sendable {
     var life: Duration
     /// When a use of it starts asking anew in the background.
     var refreshAt: MonotonicTime
-    var canonicalName: HostName?
+    var canonicalName: HTTPDNSName?
     var failedAttempts: [ProviderAttempt] = []
     /// Families that were asked for and failed: what was known of them before is not contradicted.
     var failedFamilies: AddressFamilies = []

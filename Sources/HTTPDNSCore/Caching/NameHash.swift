@@ -7,7 +7,7 @@ enum NameHash {
     private static let multiplier = UInt64.random(in: .min ... .max) | 1
 
     /// The hash of a name together with what else a key says.
-    static func hash(_ name: HostName, salt: UInt64) -> UInt64 {
+    static func hash(_ name: HTTPDNSName, salt: UInt64) -> UInt64 {
         salt == 0 ? name.nameHash : fold(name.nameHash ^ salt, multiplier)
     }
 

@@ -6,7 +6,7 @@ struct ServiceRoute: Hashable, Sendable {
     static let port: UInt16 = 443
 
     /// Where to connect, in the order in which to try.
-    var endpoints: [Endpoint]
+    var endpoints: [HTTPDNSEndpoint]
     /// The protocols that the record behind the first endpoint offers.
     var applicationProtocols: [String]
     /// Why there is no way to connect, when the owner of the name says so.

@@ -3,11 +3,11 @@ package import HTTPDNSPrimitives
 /// What is known about one key of the cache at a moment, for people to look at.
 package struct AnswerReport: Sendable {
     /// The name.
-    package var host: HostName
+    package var host: HTTPDNSName
     /// The families that the question itself named; nil for those of the name's route.
     package var families: AddressFamilies?
     /// The addresses, IPv4 first; empty for an answer that says so, and while nothing is known.
-    package var addresses: [IPAddress]
+    package var addresses: [HTTPDNSAddress]
     /// Where they came from; nil while nothing is known but that asking failed.
     package var source: Resolution.Source?
     /// The provider's name.

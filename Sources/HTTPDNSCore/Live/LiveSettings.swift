@@ -4,10 +4,10 @@ internal import Synchronization
 /// Everything that a question goes by and that may change while a resolver runs: immutable, and replaced as a whole, so that
 /// no question ever sees half of two sets.
 final class LiveSettings: Sendable {
-    let mappings: HostMappings
+    let mappings: HTTPDNSMappings
     let resolving: ResolvingSettings
 
-    init(mappings: HostMappings, resolving: ResolvingSettings) {
+    init(mappings: HTTPDNSMappings, resolving: ResolvingSettings) {
         self.mappings = mappings
         self.resolving = resolving
     }
@@ -80,7 +80,7 @@ final class LiveCell: Sendable {
     /// from. What they hold was arranged before: under the lock there is a reference to be changed, and nothing to be built.
     /// - Returns: The settings as they are in use now; nil when others got in first.
     func install(
-        mappings: HostMappings,
+        mappings: HTTPDNSMappings,
         resolving: ResolvingSettings,
         after present: LiveSettings
     ) -> LiveSettings? {

@@ -7,7 +7,7 @@ package final class ProviderDirectory: Sendable {
 
     init() {}
 
-    func add(_ providers: [any Provider]) {
+    func add(_ providers: [any HTTPDNSProvider]) {
         let new = providers.map { ($0.name, ($0.kind, $0.answerScope)) }
         known.withLock { $0.merge(new) { _, newer in newer } }
     }

@@ -4,10 +4,10 @@ internal import Synchronization
 /// A provider as long as somebody may ask it: each team that it is in holds one and the same lease. When the settings have it
 /// no more, and the last flight by settings that had it is over, the lease goes, and the provider is shut down.
 final class ProviderLease: Sendable {
-    let provider: any Provider
+    let provider: any HTTPDNSProvider
     private let isRetired = Atomic(false)
 
-    init(_ provider: any Provider) { self.provider = provider }
+    init(_ provider: any HTTPDNSProvider) { self.provider = provider }
 
     /// Notes that the settings have it no more.
     func retire() { isRetired.store(true, ordering: .releasing) }
@@ -40,5 +40,5 @@ final class RetiredProviders: Sendable {
     var count: Int { retired.withLock { $0.count { $0.team != nil || $0.lease != nil } } }
 
     var teams: [ProviderTeam] { retired.withLock { $0.compactMap(\.team) } }
-    var providers: [any Provider] { retired.withLock { $0.compactMap { $0.lease?.provider } } }
+    var providers: [any HTTPDNSProvider] { retired.withLock { $0.compactMap { $0.lease?.provider } } }
 }

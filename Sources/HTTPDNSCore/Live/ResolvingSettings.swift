@@ -164,7 +164,7 @@ extension ResolverConfiguration.Cache {
     }
 }
 
-extension Route {
+extension HTTPDNSRoute {
     /// Whom it asks.
     var providerNames: [String] {
         if case .providers(let names, _) = action { names } else { [] }

@@ -3,17 +3,18 @@ package import HTTPDNSPrimitives
 /// An address with an optional port, as mappings and `pinnedTo` write it: `203.0.113.7`, `203.0.113.7:8443`,
 /// `2001:db8::7`, `[2001:db8::7]`, `[2001:db8::7]:8443`.
 package struct AddressText: Hashable, Sendable {
-    package var address: IPAddress
+    package var address: HTTPDNSAddress
     /// The port to dial; nil means the URL's.
     package var port: UInt16?
 
     /// - Throws: ``AddressTextError`` with the text, what is wrong and what is allowed.
     package init(_ text: String) throws(AddressTextError) {
-        if let address = IPAddress(text) {
+        if let address = HTTPDNSAddress(text) {
             self.address = address
             return
         }
-        guard let (addressText, portText) = AddressText.split(text), let address = IPAddress(String(addressText)) else {
+        guard let (addressText, portText) = AddressText.split(text), let address = HTTPDNSAddress(String(addressText))
+        else {
             throw AddressTextError(text: text, reason: AddressText.fault(in: text))
         }
         self.address = address
@@ -45,7 +46,7 @@ package struct AddressText: Hashable, Sendable {
         if text.allSatisfy({ "0123456789xXabcdefABCDEF.".contains($0) }), text.contains(where: \.isNumber) {
             return "IPv4 addresses are four decimal parts from 0 to 255 without leading zeros"
         }
-        if (try? HostName(text, toASCII: { _ in nil })) != nil {
+        if (try? HTTPDNSName(text, toASCII: { _ in nil })) != nil {
             return "it is a name; a mapping takes a name's addresses with via"
         }
         return "allowed are 203.0.113.7, 203.0.113.7:8443, 2001:db8::7, [2001:db8::7]:8443"

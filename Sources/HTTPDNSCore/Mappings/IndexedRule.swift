@@ -3,11 +3,11 @@ internal import HTTPDNSPrimitives
 /// A rule in the index: itself, and its answers where they can be made beforehand.
 final class IndexedRule: Sendable {
     let key: MappingKey
-    let mapping: HostMapping
+    let mapping: HTTPDNSMapping
     /// Which set it is in.
     let origin: MappingOrigin
-    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets with weights,
-    /// which have too many orders.
+    /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets with
+    /// weights, which have too many orders.
     private let answers: [MappedAddresses]
     private let weights: [UInt64]
     /// The families among its addresses.
@@ -15,7 +15,7 @@ final class IndexedRule: Sendable {
     /// The most private scope among its addresses.
     let widestScope: AddressScope
 
-    init(_ key: MappingKey, _ mapping: HostMapping, _ origin: MappingOrigin) {
+    init(_ key: MappingKey, _ mapping: HTTPDNSMapping, _ origin: MappingOrigin) {
         self.key = key
         self.mapping = mapping
         self.origin = origin
@@ -27,7 +27,7 @@ final class IndexedRule: Sendable {
         widestScope = targets.map { AddressScope(of: $0.address) }.max() ?? .special
         let rule = AppliedRule(key: key, origin: origin, location: mapping.location, targets: targets)
         let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
-        let orders: [[HostMapping.Target]]
+        let orders: [[HTTPDNSMapping.Target]]
         if targets.count == 1 || !targets.areWeighted {
             orders = [targets]
         } else {

@@ -1,13 +1,13 @@
-extension HostMappings {
-    /// A set being changed, see ``MappingStore/apply(_:)``. What it changes is the overlay; what it reads are the rules that
-    /// count.
+extension HTTPDNSMappings {
+    /// A set being changed, see ``HTTPDNSMappingStore/apply(_:)``. What it changes is the overlay; what it reads are the
+    /// rules that count.
     public struct Draft: Sendable {
         private let base: RuleLayer
-        private(set) var overlay: [MappingKey: HostMapping]
+        private(set) var overlay: [MappingKey: HTTPDNSMapping]
         private(set) var hidden: Set<MappingKey>
         private(set) var errors: [MappingError] = []
 
-        init(_ mappings: HostMappings) {
+        init(_ mappings: HTTPDNSMappings) {
             base = mappings.index.base
             overlay = mappings.index.overlay.rules
             hidden = mappings.index.overlay.hidden
@@ -17,8 +17,8 @@ extension HostMappings {
         ///
         /// Setting nil takes away what the overlay says about the key, so that the rule of the base, if there is one, counts
         /// again; see ``hide(_:)-(String)`` to be rid of that too. Keys are canonicalized, so `IMG.shop.example.` is the
-        /// same rule. A key that cannot be read gives nil here, and setting it makes ``MappingStore/apply(_:)`` throw.
-        public subscript(key: String) -> HostMapping? {
+        /// same rule. A key that cannot be read gives nil here, and setting it makes ``HTTPDNSMappingStore/apply(_:)`` throw.
+        public subscript(key: String) -> HTTPDNSMapping? {
             get {
                 guard let key = try? MappingKey(key) else { return nil }
                 return self[key]
@@ -33,7 +33,7 @@ extension HostMappings {
         }
 
         /// The rule for a key that is already read; setting nil takes away what the overlay says about it.
-        public subscript(key: MappingKey) -> HostMapping? {
+        public subscript(key: MappingKey) -> HTTPDNSMapping? {
             get { overlay[key] ?? (hidden.contains(key) ? nil : base.rules[key]) }
             set {
                 overlay[key] = newValue

@@ -7,10 +7,10 @@ public struct MappingError: Error, Hashable, Sendable, CustomStringConvertible {
     /// What is wrong and what is allowed.
     public var reason: String
     /// Where it was written.
-    public var location: SourceLocation?
+    public var location: HTTPDNSSourceLocation?
 
     /// Creates an error about the rule that was written as `key`.
-    package init(key: String, reason: String, location: SourceLocation? = nil) {
+    package init(key: String, reason: String, location: HTTPDNSSourceLocation? = nil) {
         self.key = key.escaped(limit: 80)
         self.reason = reason
         self.location = location

@@ -26,7 +26,9 @@ public struct MappingKey: Hashable, Sendable, CustomStringConvertible {
                 reason: "it is a URL or path; write the name alone" + (name.isEmpty ? "" : ", \(name)")
             )
         }
-        if IPAddress(text) != nil || text.hasPrefix("[") || IPAddress(String(text.prefix { $0 != ":" })) != nil {
+        if HTTPDNSAddress(text) != nil || text.hasPrefix("[")
+            || HTTPDNSAddress(String(text.prefix { $0 != ":" })) != nil
+        {
             throw MappingError(
                 key: text,
                 reason: "it is an address; mappings are for names, and addresses are dialled as is"

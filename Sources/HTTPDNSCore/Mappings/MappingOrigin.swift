@@ -2,6 +2,6 @@
 public enum MappingOrigin: String, Hashable, Sendable, CaseIterable {
     /// The set that settings or a file gave, replaced as a whole.
     case base
-    /// What ``MappingStore/apply(_:)`` said on top of it.
+    /// What ``HTTPDNSMappingStore/apply(_:)`` said on top of it.
     case overlay
 }

@@ -15,7 +15,7 @@ struct RuleIndex: Sendable {
     var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }
 
     /// The rule for a key itself.
-    subscript(key: MappingKey) -> HostMapping? {
+    subscript(key: MappingKey) -> HTTPDNSMapping? {
         overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
     }
 
@@ -26,7 +26,7 @@ struct RuleIndex: Sendable {
     var hasVia: Bool { !base.viaKeys.isEmpty || !overlay.viaKeys.isEmpty }
 
     /// The rules by their keys.
-    var rules: [MappingKey: HostMapping] {
+    var rules: [MappingKey: HTTPDNSMapping] {
         if overlay.isEmpty { return base.rules }
         var rules = base.rules
         for key in overlay.hidden { rules[key] = nil }
@@ -37,7 +37,7 @@ struct RuleIndex: Sendable {
     /// The rule that decides: exact with port, exact, then the longest suffix, with port before without.
     ///
     /// A nil port stands for a port that no rule names.
-    func rule(for host: HostName, port: UInt16?) -> IndexedRule? {
+    func rule(for host: HTTPDNSName, port: UInt16?) -> IndexedRule? {
         if let match = match(overlay.exact(host), base.exact(host), port: port) { return match }
         guard base.hasSuffixes || overlay.hasSuffixes else { return nil }
         for zone in host.zonesAbove {
@@ -48,7 +48,7 @@ struct RuleIndex: Sendable {
     }
 
     /// The ports that rules matching `host` name.
-    func ports(for host: HostName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
+    func ports(for host: HTTPDNSName) -> Set<UInt16> { base.ports(for: host).union(overlay.ports(for: host)) }
 
     private func match(_ above: RuleLayer.PortRules?, _ below: RuleLayer.PortRules?, port: UInt16?) -> IndexedRule? {
         if above == nil, below == nil { return nil }
@@ -63,7 +63,7 @@ struct RuleIndex: Sendable {
     }
 }
 
-extension HostName {
+extension HTTPDNSName {
     /// What stands after each dot, longest first: `b.c`, `c` for `a.b.c`.
     var zonesAbove: some Sequence<Substring> {
         sequence(state: description.utf8[...]) { rest -> Substring? in

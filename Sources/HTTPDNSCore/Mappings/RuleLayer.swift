@@ -17,19 +17,19 @@ final class RuleLayer: Sendable {
 
     static let empty = RuleLayer([:], .overlay)
 
-    let rules: [MappingKey: HostMapping]
+    let rules: [MappingKey: HTTPDNSMapping]
     /// Keys whose rules in the set below do not count.
     let hidden: Set<MappingKey>
     /// The keys whose rules lead to other names: what a change elsewhere can break.
     let viaKeys: [MappingKey]
-    private let exact: [HostName: PortRules]
+    private let exact: [HTTPDNSName: PortRules]
     /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
     private let suffixes: [Substring: PortRules]
 
-    init(_ rules: [MappingKey: HostMapping], _ origin: MappingOrigin, hiding hidden: Set<MappingKey> = []) {
+    init(_ rules: [MappingKey: HTTPDNSMapping], _ origin: MappingOrigin, hiding hidden: Set<MappingKey> = []) {
         self.rules = rules
         self.hidden = hidden
-        var exact: [HostName: PortRules] = [:]
+        var exact: [HTTPDNSName: PortRules] = [:]
         var suffixes: [Substring: PortRules] = [:]
         var viaKeys: [MappingKey] = []
         exact.reserveCapacity(rules.count)
@@ -53,12 +53,12 @@ final class RuleLayer: Sendable {
     var isEmpty: Bool { rules.isEmpty && hidden.isEmpty }
     var hasSuffixes: Bool { !suffixes.isEmpty }
 
-    func exact(_ host: HostName) -> PortRules? { exact.isEmpty ? nil : exact[host] }
+    func exact(_ host: HTTPDNSName) -> PortRules? { exact.isEmpty ? nil : exact[host] }
 
     func suffix(_ zone: Substring) -> PortRules? { suffixes.isEmpty ? nil : suffixes[zone] }
 
     /// The ports that rules matching `host` name.
-    func ports(for host: HostName) -> Set<UInt16> {
+    func ports(for host: HTTPDNSName) -> Set<UInt16> {
         var ports = Set<UInt16>(exact(host)?.byPort.keys.map { $0 } ?? [])
         guard hasSuffixes else { return ports }
         for zone in host.zonesAbove { ports.formUnion(suffixes[zone]?.byPort.keys.map { $0 } ?? []) }

@@ -6,23 +6,23 @@ struct ViaChain: Sendable {
     static let maximumLength = 8
 
     /// The name at the end of the chain; the name asked for when no `via` rule applies.
-    var target: HostName
+    var target: HTTPDNSName
     /// The rule for the name asked for.
     var first: IndexedRule?
     /// The rule for `target`, when it has one. It is never a `via` rule.
     var last: IndexedRule?
     /// The names that the rules led through, in order; the last is `target`.
-    var names: [HostName] = []
+    var names: [HTTPDNSName] = []
     /// The name that URL, SNI and certificate take over, while every rule so far said so.
-    var identity: HostName?
+    var identity: HTTPDNSName?
     /// The least time to live of the rules.
     var timeToLive: Duration?
 
     /// Follows the rules for a name on a port.
     ///
-    /// Sets of rules are checked when they are made (``HostMappings/init(_:)``), so a chain always ends; the bound here
+    /// Sets of rules are checked when they are made (``HTTPDNSMappings/init(_:)``), so a chain always ends; the bound here
     /// only keeps that promise readable.
-    init(from host: HostName, port: UInt16, in rules: RuleIndex) {
+    init(from host: HTTPDNSName, port: UInt16, in rules: RuleIndex) {
         target = host
         first = rules.rule(for: host, port: port)
         last = first
@@ -38,14 +38,14 @@ struct ViaChain: Sendable {
     }
 
     /// What is wrong with the chain that begins at a `via` rule; nil when it ends within the bound on every port.
-    static func fault(from key: MappingKey, to target: HostName, in rules: RuleIndex) -> String? {
+    static func fault(from key: MappingKey, to target: HTTPDNSName, in rules: RuleIndex) -> String? {
         var seen: Set<Place> = []
         if case .exact(let host) = key.pattern { seen.insert(Place(name: host, port: key.port)) }
         return fault(at: Place(name: target, port: key.port), after: [key.pattern.description], seen: seen, in: rules)
     }
 
     private struct Place: Hashable {
-        var name: HostName
+        var name: HTTPDNSName
         /// Nil while every rule on the way was for all ports.
         var port: UInt16?
     }

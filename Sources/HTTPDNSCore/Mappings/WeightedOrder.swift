@@ -7,12 +7,12 @@ enum WeightedOrder {
     /// left, with its share of the weights left. Equal weights are weights: they share equally.
     /// - Parameter random: A number below its argument, each with the same chance.
     static func arrange(
-        _ targets: [HostMapping.Target],
+        _ targets: [HTTPDNSMapping.Target],
         random: (UInt64) -> UInt64
-    ) -> [HostMapping.Target] {
+    ) -> [HTTPDNSMapping.Target] {
         guard targets.count > 1, targets.areWeighted else { return targets }
         var left = targets
-        var order: [HostMapping.Target] = []
+        var order: [HTTPDNSMapping.Target] = []
         order.reserveCapacity(targets.count)
         while left.count > 1 {
             let sum = left.reduce(0) { $0 + $1.share }
@@ -29,12 +29,12 @@ enum WeightedOrder {
     }
 }
 
-extension [HostMapping.Target] {
+extension [HTTPDNSMapping.Target] {
     /// Whether the targets share the requests by weight. A rule that has weights has one for each target.
     package var areWeighted: Bool { first?.weight != nil }
 }
 
-extension HostMapping.Target {
+extension HTTPDNSMapping.Target {
     /// The weight as a number of lots. Clamped, because a set of rules is indexed before it is checked.
     var share: UInt64 { UInt64(clamping: weight ?? 1) }
 }

@@ -6,12 +6,12 @@ package struct DNSClientSubnet: Hashable, Sendable {
     static let optionCode: UInt16 = 8
 
     /// The network, cut so that it hides which machine in it asks: 24 bits of IPv4, 56 of IPv6 (RFC 7871 section 11.1).
-    package let network: AddressBlock
+    package let network: HTTPDNSAddressBlock
 
     /// Cuts `network` where it says more than a resolver should tell; a shorter prefix stays as it is.
-    package init(_ network: AddressBlock) {
+    package init(_ network: HTTPDNSAddressBlock) {
         let longest = network.address.family == .v4 ? 24 : 56
-        self.network = AddressBlock(network.address, prefixLength: min(network.prefixLength, longest)) ?? network
+        self.network = HTTPDNSAddressBlock(network.address, prefixLength: min(network.prefixLength, longest)) ?? network
     }
 
     /// The number of the address family (IANA, "Address Family Numbers").
@@ -49,6 +49,6 @@ package struct DNSClientSubnet: Hashable, Sendable {
     }
 }
 
-extension IPAddress.Family {
+extension HTTPDNSAddress.Family {
     fileprivate var bits: Int { self == .v4 ? 32 : 128 }
 }

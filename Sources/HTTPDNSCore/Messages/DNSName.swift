@@ -18,7 +18,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     package init(validatedOctets octets: [UInt8]) { self.octets = octets }
 
     /// The wire form of a host name, whose labels are within the limits by construction.
-    package init(_ host: HostName) {
+    package init(_ host: HTTPDNSName) {
         let text = host.description.utf8
         var octets: [UInt8] = []
         octets.reserveCapacity(text.count + 2)
@@ -31,7 +31,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The name as a host name; nil when it is none, such as the root or a name with a space in it.
-    package var hostName: HostName? {
+    package var hostName: HTTPDNSName? {
         var text: [UInt8] = []
         text.reserveCapacity(octets.count)
         var rest = octets[...]
@@ -42,7 +42,7 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
             text.append(contentsOf: label)
             rest = rest.dropFirst(label.count + 1)
         }
-        return try? HostName(String(decoding: text, as: UTF8.self))
+        return try? HTTPDNSName(String(decoding: text, as: UTF8.self))
     }
 
     /// Whether this name is `other`, or lies below it.

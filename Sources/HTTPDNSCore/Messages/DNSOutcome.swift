@@ -5,7 +5,7 @@ package enum DNSOutcome: Hashable, Sendable {
     /// The addresses at the end of the alias chain: at least one, at most ``DNSResponse/maximumAddresses``, each once, in
     /// the message's order. The time to live, in seconds, is the least of all records of the chain; the canonical name
     /// is nil when the name asked is no alias, or its end is no host name.
-    case addresses([IPAddress], timeToLive: UInt32, canonicalName: HostName?)
+    case addresses([HTTPDNSAddress], timeToLive: UInt32, canonicalName: HTTPDNSName?)
     /// The name exists without a record of the type. The time to live is nil without an SOA that owns the name.
     case noData(timeToLive: UInt32?)
     /// The name, or the one that it is an alias of, does not exist.
@@ -44,8 +44,8 @@ extension DNSResponse {
     }
 
     /// The addresses of `records`, each once, at most ``maximumAddresses``.
-    private static func addresses(in records: [DNSRecord]) -> [IPAddress] {
-        var addresses: [IPAddress] = []
+    private static func addresses(in records: [DNSRecord]) -> [HTTPDNSAddress] {
+        var addresses: [HTTPDNSAddress] = []
         for record in records {
             guard case .address(let address) = record.content, !addresses.contains(address) else { continue }
             addresses.append(address)

@@ -8,7 +8,7 @@ package struct DNSQuestion: Hashable, Sendable, CustomStringConvertible {
         self.type = type
     }
 
-    package init(_ host: HostName, type: DNSRecordType) {
+    package init(_ host: HTTPDNSName, type: DNSRecordType) {
         self.init(name: DNSName(host), type: type)
     }
 

@@ -4,7 +4,7 @@ package import HTTPDNSPrimitives
 package struct DNSRecord: Hashable, Sendable {
     package enum Content: Hashable, Sendable {
         /// A or AAAA, by the address's family.
-        case address(IPAddress)
+        case address(HTTPDNSAddress)
         /// CNAME: the owner is an alias of this name.
         case alias(DNSName)
         /// SOA: how long the absence of a record may be remembered, in seconds (RFC 2308 section 4).

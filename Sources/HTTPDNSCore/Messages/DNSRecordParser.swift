@@ -70,7 +70,7 @@ struct DNSRecordParser {
         switch type {
         case .a, .aaaa:
             let octets = type == .a ? 4 : 16
-            guard data.remaining == octets, let address = IPAddress(bytes: try data.readOctets(octets)) else {
+            guard data.remaining == octets, let address = HTTPDNSAddress(bytes: try data.readOctets(octets)) else {
                 throw DNSMessageError(
                     .badRecordLength,
                     at: data.offset,

@@ -7,7 +7,7 @@ package struct DNSRecordType: Hashable, Sendable, CustomStringConvertible {
     package init(number: UInt16) { self.number = number }
 
     /// The type whose records are addresses of `family`.
-    package init(of family: IPAddress.Family) { self = family == .v4 ? .a : .aaaa }
+    package init(of family: HTTPDNSAddress.Family) { self = family == .v4 ? .a : .aaaa }
 
     /// An IPv4 address (RFC 1035 section 3.4.1).
     package static let a = DNSRecordType(number: 1)

@@ -4,7 +4,7 @@ package enum DNSServiceOutcome: Hashable, Sendable {
     /// to live, in seconds, is the least of all records of the chain.
     case bindings([ServiceBinding], timeToLive: UInt32)
     /// The targets of the records in alias mode. One of them is to be picked at random (RFC 9460 section 2.4.2).
-    case aliases([HostName], timeToLive: UInt32)
+    case aliases([HTTPDNSName], timeToLive: UInt32)
     /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
     case unavailable(timeToLive: UInt32)
     /// No usable record. The time to live is nil without a record and an SOA that owns the name.

@@ -12,8 +12,8 @@ package struct ServiceParameters: Hashable, Sendable {
     /// The identifiers of the parameter `alpn`, one scalar an octet.
     package private(set) var protocols: [String] = []
     package private(set) var port: UInt16?
-    package private(set) var v4Hints: [IPAddress] = []
-    package private(set) var v6Hints: [IPAddress] = []
+    package private(set) var v4Hints: [HTTPDNSAddress] = []
+    package private(set) var v6Hints: [HTTPDNSAddress] = []
 
     /// No parameters.
     init() {}
@@ -100,13 +100,13 @@ package struct ServiceParameters: Hashable, Sendable {
         in value: inout DNSMessageReader,
         octets: Int,
         fault: (String) -> DNSMessageError
-    ) throws(DNSMessageError) -> [IPAddress] {
+    ) throws(DNSMessageError) -> [HTTPDNSAddress] {
         guard value.remaining > 0, value.remaining.isMultiple(of: octets) else {
             throw fault("\(value.remaining) octets; each address has \(octets), and there is at least one")
         }
-        var addresses: [IPAddress] = []
+        var addresses: [HTTPDNSAddress] = []
         while value.remaining > 0, addresses.count < DNSResponse.maximumAddresses {
-            guard let address = IPAddress(bytes: try value.readOctets(octets)), !addresses.contains(address) else {
+            guard let address = HTTPDNSAddress(bytes: try value.readOctets(octets)), !addresses.contains(address) else {
                 continue
             }
             addresses.append(address)

@@ -16,7 +16,7 @@ public struct AddressFamilies: OptionSet, Hashable, Sendable, CustomStringConver
     public static let both: AddressFamilies = [.v4, .v6]
 
     /// Whether addresses of `family` are in the set.
-    public func contains(_ family: IPAddress.Family) -> Bool {
+    public func contains(_ family: HTTPDNSAddress.Family) -> Bool {
         isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6)
     }
 

@@ -8,8 +8,8 @@ public struct ProviderCounters: Hashable, Sendable {
     /// Queries that brought the answer that there is no such name, or no address of it.
     public var negatives = 0
     /// Queries that failed, by the kind of failure; kinds that did not happen are left out. See
-    /// ``ProviderError/Code/other``.
-    public var failures: [ProviderError.Code: Int] = [:]
+    /// ``HTTPDNSProviderError/Code/other``.
+    public var failures: [HTTPDNSProviderError.Code: Int] = [:]
     /// Queries whose answer nobody waited for any more, mostly because another provider was faster.
     public var cancelled = 0
     /// Queries sent because a provider before it was slow.
@@ -68,12 +68,12 @@ extension Dictionary where Value == Int {
     }
 }
 
-extension ProviderError.Code {
+extension HTTPDNSProviderError.Code {
     /// A failure with an error of another type: the provider broke its contract.
-    public static let other = ProviderError.Code(description: "other")
+    public static let other = HTTPDNSProviderError.Code(description: "other")
 
     /// All kinds that there are.
-    package static let all: [ProviderError.Code] = [
+    package static let all: [HTTPDNSProviderError.Code] = [
         .timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused, .rateLimited, .accountRefused,
         .serviceDisabled, .notConfigured, .shutDown, .other,
     ]

@@ -32,7 +32,7 @@ extension ObservedResolver {
     public var condition: ResolverCondition { ResolverCondition() }
 }
 
-extension Resolver {
+extension HTTPDNSResolver {
     /// How it stands: switch and providers.
     public var condition: ResolverCondition {
         var condition = ResolverCondition()

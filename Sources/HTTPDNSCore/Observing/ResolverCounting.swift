@@ -15,7 +15,7 @@ package final class ResolverCounting: Sendable {
 
     /// The counters of a provider: ``ProviderCount``, then its failures by code, then the nanoseconds of its answers.
     private static let firstFailure = ProviderCount.allCases.count
-    private static let answerTime = firstFailure + ProviderError.Code.all.count
+    private static let answerTime = firstFailure + HTTPDNSProviderError.Code.all.count
 
     /// Patterns that have counters of their own. Reloads may bring more in the course of time; those share one.
     package static let maximumRoutes = 1000
@@ -69,11 +69,11 @@ package final class ResolverCounting: Sendable {
         if elapsed > .zero { row.add(Int(elapsed.wholeNanoseconds), to: ResolverCounting.answerTime) }
     }
 
-    /// Counts a failure of a provider by its code: ``ProviderError/Code/other`` for errors of other types.
+    /// Counts a failure of a provider by its code: ``HTTPDNSProviderError/Code/other`` for errors of other types.
     package func countFailure(_ error: any Error, provider: Int) {
         guard let row = row(ofProvider: provider) else { return }
-        let code = (error as? ProviderError)?.code ?? .other
-        let number = ProviderError.Code.all.firstIndex(of: code) ?? ProviderError.Code.all.count - 1
+        let code = (error as? HTTPDNSProviderError)?.code ?? .other
+        let number = HTTPDNSProviderError.Code.all.firstIndex(of: code) ?? HTTPDNSProviderError.Code.all.count - 1
         row.add(1, to: ResolverCounting.firstFailure + number)
     }
 
@@ -142,7 +142,7 @@ package final class ResolverCounting: Sendable {
         counters.answers = row[ProviderCount.answer.rawValue]
         counters.negatives = row[ProviderCount.negative.rawValue]
         counters.cancelled = row[ProviderCount.cancelled.rawValue]
-        for (number, code) in ProviderError.Code.all.enumerated() {
+        for (number, code) in HTTPDNSProviderError.Code.all.enumerated() {
             let count = row[firstFailure + number]
             if count != 0 { counters.failures[code] = count }
         }

@@ -10,7 +10,7 @@ public struct ResolverEvent: Hashable, Sendable {
     /// When, on the resolver's clock.
     public var time: MonotonicTime
     /// The name that it is about; nil when it is about none, or about many.
-    public var host: HostName?
+    public var host: HTTPDNSName?
     /// The pattern of the route that decides about the name, as written in the settings; nil without one.
     public var route: String?
     /// The provider's name, where one was involved.
@@ -18,14 +18,15 @@ public struct ResolverEvent: Hashable, Sendable {
     /// Where the addresses came from, for answers.
     public var source: Resolution.Source?
     /// The addresses that count now.
-    public var addresses: [IPAddress] = []
+    public var addresses: [HTTPDNSAddress] = []
     /// The addresses that counted before, for ``Kind/changed``; those of the system resolver, for ``Kind/shadowDiffered``.
-    public var previousAddresses: [IPAddress] = []
+    public var previousAddresses: [HTTPDNSAddress] = []
     /// How long what ended took; for ``Kind/servedStale``, how long ago the answer was asked for.
     public var elapsed: Duration?
     /// How long from now on it holds: the time to live of an answer, the length of a quarantine.
     public var duration: Duration?
-    /// The kind of failure in a short word, for metrics: a code of ``ProviderError`` or ``ResolutionError``, or the store's.
+    /// The kind of failure in a short word, for metrics: a code of ``HTTPDNSProviderError`` or ``ResolutionError``, or the
+    /// store's.
     public var code: String?
     /// The failure for people, on one line, without secrets.
     public var message: String? {

@@ -20,7 +20,7 @@ public enum AddressScope: Int, Hashable, Comparable, Sendable, CustomStringConve
     /// Forms that carry an IPv4 address have the scope of the address inside: IPv4-mapped (`::ffff:10.0.0.1`), NAT64
     /// (`64:ff9b::/96`), 6to4 (`2002::/16`). Else they would lead round every rule about IPv4. NAT64 of a network's own
     /// (`64:ff9b:1::/48`, RFC 8215) is private at least.
-    public init(of address: IPAddress) {
+    public init(of address: HTTPDNSAddress) {
         self = SpecialPurpose.of(address)?.scope ?? .public
     }
 

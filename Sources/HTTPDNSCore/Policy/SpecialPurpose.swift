@@ -26,7 +26,7 @@ struct SpecialPurpose {
     var text: String { form.map { "\(name), inside \($0)" } ?? "\(name)" }
 
     /// What an address is for; nil when it is simply public.
-    static func of(_ address: IPAddress) -> SpecialPurpose? {
+    static func of(_ address: HTTPDNSAddress) -> SpecialPurpose? {
         switch address.family {
         case .v4: of(v4: UInt32(truncatingIfNeeded: address.low))
         case .v6: of(high: address.high, low: address.low)
@@ -163,19 +163,21 @@ extension SpecialPurpose {
         return readings
     }
 
-    /// What the IPv4 address is that the network, or this machine, would take out of an IPv6 address and use. Else these forms
-    /// would lead round every rule about IPv4.
+    /// What the IPv4 address is that the network, or this machine, would take out of an IPv6 address and use. Else these
+    /// forms would lead round every rule about IPv4.
     private static func inside(_ bits: UInt64, _ form: StaticString) -> SpecialPurpose? {
         var purpose = of(v4: UInt32(truncatingIfNeeded: bits))
         purpose?.form = form
         return purpose
     }
 
-    /// The IPv4 addresses that an IPv6 address may stand for: those of the forms above, and the client behind a Teredo address
-    /// (RFC 4380 section 4). Empty for IPv4 addresses. `::` and `::1` are no IPv4-compatible addresses.
-    static func embeddedIPv4(in address: IPAddress) -> [IPAddress] {
+    /// The IPv4 addresses that an IPv6 address may stand for: those of the forms above, and the client behind a Teredo
+    /// address (RFC 4380 section 4). Empty for IPv4 addresses. `::` and `::1` are no IPv4-compatible addresses.
+    static func embeddedIPv4(in address: HTTPDNSAddress) -> [HTTPDNSAddress] {
         guard address.family == .v6 else { return [] }
-        return embedded(high: address.high, low: address.low).map { IPAddress(family: .v4, high: 0, low: UInt64($0)) }
+        return embedded(high: address.high, low: address.low).map {
+            HTTPDNSAddress(family: .v4, high: 0, low: UInt64($0))
+        }
     }
 
     private static func embedded(high: UInt64, low: UInt64) -> [UInt32] {

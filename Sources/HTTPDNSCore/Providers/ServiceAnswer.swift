@@ -5,13 +5,13 @@ public enum ServiceAnswer: Hashable, Sendable {
     /// At least one usable record in service mode, by rising priority.
     case bindings([ServiceBinding], timeToLive: Duration)
     /// Alias mode: the addresses are those of another name. The identity stays that of the name asked.
-    case alias(HostName, timeToLive: Duration)
+    case alias(HTTPDNSName, timeToLive: Duration)
     /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
     case unavailable(timeToLive: Duration)
     /// No usable record. A nil time to live means that the provider gave none.
     case none(timeToLive: Duration?)
     /// The question failed; the addresses may be good.
-    case failed(ProviderError)
+    case failed(HTTPDNSProviderError)
 }
 
 /// One record of type HTTPS in service mode (RFC 9460 section 2.4.3).
@@ -19,26 +19,26 @@ public struct ServiceBinding: Hashable, Sendable {
     /// Lower is preferred; never 0, which is alias mode.
     public var priority: UInt16
     /// The name whose addresses to connect to; nil means the name asked, which owns the record.
-    public var target: HostName?
+    public var target: HTTPDNSName?
     /// The protocols of the parameter `alpn`, with the default `http/1.1` unless `no-default-alpn` was given.
     public var applicationProtocols: [String]
     /// The port to connect to; nil means the URL's.
     public var port: UInt16?
     /// The hinted IPv4 addresses of the target.
-    public var v4Hints: [IPAddress]
+    public var v4Hints: [HTTPDNSAddress]
     /// The hinted IPv6 addresses of the target.
-    public var v6Hints: [IPAddress]
+    public var v6Hints: [HTTPDNSAddress]
     /// Whether the service offers Encrypted ClientHello, which this library does not speak.
     public var offersEncryptedHello = false
 
     /// Creates a record.
     public init(
         priority: UInt16,
-        target: HostName? = nil,
+        target: HTTPDNSName? = nil,
         applicationProtocols: [String] = ["http/1.1"],
         port: UInt16? = nil,
-        v4Hints: [IPAddress] = [],
-        v6Hints: [IPAddress] = []
+        v4Hints: [HTTPDNSAddress] = [],
+        v6Hints: [HTTPDNSAddress] = []
     ) {
         self.priority = priority
         self.target = target

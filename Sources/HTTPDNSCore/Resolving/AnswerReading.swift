@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 /// What a provider's answer comes to, over all families that were asked for.
 enum AnswerReading: Equatable, Sendable {
     /// At least one address.
-    case addresses([IPAddress], timeToLive: Duration, canonicalName: HostName?, missing: ProviderError?)
+    case addresses([HTTPDNSAddress], timeToLive: Duration, canonicalName: HTTPDNSName?, missing: HTTPDNSProviderError?)
     /// The name exists, without an address of the families asked for.
     case noAddresses(timeToLive: Duration?)
     /// The name does not exist.
@@ -15,9 +15,9 @@ enum AnswerReading: Equatable, Sendable {
     static let maximumAddressesPerFamily = 16
 
     /// The addresses of the families asked for, each once, no more of a family than are used, IPv4 first.
-    static func usable(_ addresses: [IPAddress], families: AddressFamilies) -> [IPAddress] {
-        IPAddress.Family.allCases.filter { families.contains($0) }.flatMap { family in
-            var unique: [IPAddress] = []
+    static func usable(_ addresses: [HTTPDNSAddress], families: AddressFamilies) -> [HTTPDNSAddress] {
+        HTTPDNSAddress.Family.allCases.filter { families.contains($0) }.flatMap { family in
+            var unique: [HTTPDNSAddress] = []
             for address in addresses where address.family == family && !unique.contains(address) {
                 unique.append(address)
                 if unique.count == maximumAddressesPerFamily { break }
@@ -27,9 +27,11 @@ enum AnswerReading: Equatable, Sendable {
     }
 
     /// The families that were asked for, and failed or broke the contract of ``FamilyAnswer``.
-    static func failedFamilies(of answer: ProviderAnswer, families: AddressFamilies) -> AddressFamilies {
+    static func failedFamilies(of answer: HTTPDNSProviderAnswer, families: AddressFamilies) -> AddressFamilies {
         var failed: AddressFamilies = []
-        for (family, member, outcome) in [(IPAddress.Family.v4, AddressFamilies.v4, answer.v4), (.v6, .v6, answer.v6)]
+        for (family, member, outcome) in [
+            (HTTPDNSAddress.Family.v4, AddressFamilies.v4, answer.v4), (.v6, .v6, answer.v6),
+        ]
         where families.contains(family) {
             if case .failed = Outcome(outcome, family: family).answer { failed.insert(member) }
         }
@@ -42,18 +44,18 @@ enum AnswerReading: Equatable, Sendable {
     /// - Addresses of one family suffice. When the other family failed, `missing` says how.
     /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:
     ///   that holds for all families (RFC 8020). A family that says "no data" proves that the name exists.
-    init(_ answer: ProviderAnswer, families: AddressFamilies) {
-        let outcomes = [(IPAddress.Family.v4, answer.v4), (.v6, answer.v6)]
+    init(_ answer: HTTPDNSProviderAnswer, families: AddressFamilies) {
+        let outcomes = [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)]
             .filter { families.contains($0.0) }
             .map { Outcome($0.1, family: $0.0) }
 
-        var addresses: [IPAddress] = []
+        var addresses: [HTTPDNSAddress] = []
         var lives: [Duration] = []
-        var canonicalName: HostName?
+        var canonicalName: HTTPDNSName?
         var emptyLives: [Duration] = []
         var isKnownToExist = false
         var isKnownToBeMissing = false
-        var failure: (family: IPAddress.Family, error: ProviderError)?
+        var failure: (family: HTTPDNSAddress.Family, error: HTTPDNSProviderError)?
         for outcome in outcomes {
             switch outcome.answer {
             case .addresses(let found, let life, let name):
@@ -85,21 +87,21 @@ enum AnswerReading: Equatable, Sendable {
 
     /// One family's outcome, with what breaks the contract of ``FamilyAnswer`` put right.
     private struct Outcome {
-        var family: IPAddress.Family
+        var family: HTTPDNSAddress.Family
         var answer: FamilyAnswer
 
-        init(_ answer: FamilyAnswer?, family: IPAddress.Family) {
+        init(_ answer: FamilyAnswer?, family: HTTPDNSAddress.Family) {
             self.family = family
             guard let answer else {
                 let message = "no outcome for \(family.recordType), which was asked for"
-                self.answer = .failed(ProviderError(code: .badResponse, message: message))
+                self.answer = .failed(HTTPDNSProviderError(code: .badResponse, message: message))
                 return
             }
             guard case .addresses(let found, let life, let name) = answer else {
                 self.answer = answer
                 return
             }
-            var unique: [IPAddress] = []
+            var unique: [HTTPDNSAddress] = []
             for address in found where address.family == family && !unique.contains(address) {
                 unique.append(address)
                 if unique.count == AnswerReading.maximumAddressesPerFamily { break }
@@ -110,13 +112,13 @@ enum AnswerReading: Equatable, Sendable {
                 self.answer = .noData(timeToLive: nil)
             } else {
                 let message = "\(family.recordType) answered with addresses of the other family"
-                self.answer = .failed(ProviderError(code: .badResponse, message: message))
+                self.answer = .failed(HTTPDNSProviderError(code: .badResponse, message: message))
             }
         }
     }
 }
 
-extension IPAddress.Family {
+extension HTTPDNSAddress.Family {
     /// The type of DNS record that holds addresses of the family.
     var recordType: String { self == .v4 ? "A" : "AAAA" }
 }

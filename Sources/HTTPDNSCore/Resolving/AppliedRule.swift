@@ -4,23 +4,23 @@ public import HTTPDNSPrimitives
 public struct AppliedRule: Hashable, Sendable {
     /// The rule's key.
     public var key: MappingKey
-    /// Whether the base (the file) or the overlay (``MappingStore/apply(_:)``) has it.
+    /// Whether the base (the file) or the overlay (``HTTPDNSMappingStore/apply(_:)``) has it.
     public var origin: MappingOrigin
     /// Where it was written.
-    public var location: SourceLocation?
+    public var location: HTTPDNSSourceLocation?
     /// All targets of the rule, or of the rule that `via` led to, with their weights; empty for `bypass`, for `via` to a name
     /// without addresses of its own, and for last resorts that are not needed.
-    public var targets: [HostMapping.Target]
+    public var targets: [HTTPDNSMapping.Target]
     /// The names that `via` rules led through, in order.
-    public var via: [HostName]
+    public var via: [HTTPDNSName]
 
     /// Creates a record of a rule.
     public init(
         key: MappingKey,
         origin: MappingOrigin = .base,
-        location: SourceLocation?,
-        targets: [HostMapping.Target] = [],
-        via: [HostName] = []
+        location: HTTPDNSSourceLocation?,
+        targets: [HTTPDNSMapping.Target] = [],
+        via: [HTTPDNSName] = []
     ) {
         self.key = key
         self.origin = origin

@@ -12,11 +12,11 @@ struct Inquiry: Sendable {
     /// Whether the lookup only adds families to an answer within its life.
     var completesAnswer = false
     /// The route that decides; nil means the system resolver, because no route or a bypass said so.
-    var route: Route?
+    var route: HTTPDNSRoute?
     /// Why no provider is asked, when none is.
     var bypassReason: BypassReason?
 
-    var host: HostName { key.host }
+    var host: HTTPDNSName { key.host }
 
     /// Whether the system resolver stands in for the providers.
     var hasFallback: Bool {

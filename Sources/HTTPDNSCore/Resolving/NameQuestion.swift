@@ -16,25 +16,25 @@ struct NameQuestion: Sendable {
     /// What the providers would be asked, to be compared with the answer.
     var shadow: AnswerKey?
 
-    var host: HostName { key.host }
+    var host: HTTPDNSName { key.host }
 }
 
 /// What the mapping rules on the way to a name say about the result.
 final class RulePassage: Sendable {
     let rule: AppliedRule
-    let identity: HostName?
+    let identity: HTTPDNSName?
     /// The least time to live of the rules.
     let timeToLive: Duration?
     /// What serves when no source has an address; empty without a rule that says so.
-    let lastResort: [HostMapping.Target]
+    let lastResort: [HTTPDNSMapping.Target]
     /// Whether results are as without any rule, as long as a source has addresses.
     var isSilent: Bool { !lastResort.isEmpty && rule.via.isEmpty }
 
     init(
         rule: AppliedRule,
-        identity: HostName?,
+        identity: HTTPDNSName?,
         timeToLive: Duration?,
-        lastResort: [HostMapping.Target] = []
+        lastResort: [HTTPDNSMapping.Target] = []
     ) {
         self.rule = rule
         self.identity = identity

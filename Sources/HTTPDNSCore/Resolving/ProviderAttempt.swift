@@ -9,7 +9,8 @@ public struct ProviderAttempt: Hashable, Sendable, CustomStringConvertible {
     /// How long it took.
     public var elapsed: Duration
 
-    /// Whether it cost no query, and is worth another try as soon as somebody has corrected a setting (``ProviderError/Code/isLocal``).
+    /// Whether it cost no query, and is worth another try as soon as somebody has corrected a setting
+    /// (``HTTPDNSProviderError/Code/isLocal``).
     var isLocal = false
 
     /// What ``provider`` says for the system resolver.

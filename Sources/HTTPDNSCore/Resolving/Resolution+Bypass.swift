@@ -17,7 +17,7 @@ extension Resolution {
         public static var switchedOff: Bypass { Bypass(.switchedOff) }
         /// The question is outside its route's ``Rollout``.
         public static var heldBack: Bypass { Bypass(.heldBack) }
-        /// The route is in ``Route/Mode/shadow`` mode.
+        /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
         public static var shadow: Bypass { Bypass(.shadow) }
 
         /// A short word for logs and JSON.

@@ -51,7 +51,7 @@ public struct Resolution: Sendable {
     enum Content: Sendable {
         case cached(CachedAnswer, port: UInt16)
         case mapped(MappedAddresses, port: UInt16)
-        case given([Endpoint])
+        case given([HTTPDNSEndpoint])
     }
 
     var content: Content
@@ -72,7 +72,7 @@ public struct Resolution: Sendable {
     public var isStale = false
 
     /// Creates a resolution.
-    public init(endpoints: [Endpoint], source: Source) {
+    public init(endpoints: [HTTPDNSEndpoint], source: Source) {
         content = .given(endpoints)
         self.source = source
     }
@@ -96,7 +96,7 @@ public struct Resolution: Sendable {
 
     /// Where to connect, in the order in which they are tried, allowed by the address policy. Empty only for
     /// ``Source/proxy`` and ``Source/unixSocket``.
-    public var endpoints: [Endpoint] {
+    public var endpoints: [HTTPDNSEndpoint] {
         get {
             switch content {
             case .given(let endpoints): endpoints
@@ -138,13 +138,13 @@ public struct Resolution: Sendable {
     }
 
     /// The name at the end of the alias chain, when it differs from the name asked.
-    public var canonicalName: HostName? {
+    public var canonicalName: HTTPDNSName? {
         get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
         set { change { $0.canonicalName = newValue } }
     }
 
     /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
-    public var identity: HostName? {
+    public var identity: HTTPDNSName? {
         get { details?.fields.identity }
         set { change { $0.identity = newValue } }
     }
@@ -156,7 +156,7 @@ public struct Resolution: Sendable {
     }
 
     /// The route that decided.
-    public var route: Route? {
+    public var route: HTTPDNSRoute? {
         get { details.map(\.fields.route) ?? cached?.origin?.route }
         set { change { $0.route = newValue } }
     }
@@ -193,7 +193,7 @@ public struct Resolution: Sendable {
     }
 
     /// An answer of the system resolver as one in place of the providers of a route.
-    package func inPlaceOfProviders(of route: Route) -> Resolution {
+    package func inPlaceOfProviders(of route: HTTPDNSRoute) -> Resolution {
         var resolution = self
         resolution.route = route
         resolution.reason = nil

@@ -4,10 +4,10 @@ internal import HTTPDNSPrimitives
 final class ResolutionDetails: Sendable {
     struct Fields: Hashable, Sendable {
         var provider: String?
-        var canonicalName: HostName?
-        var identity: HostName?
+        var canonicalName: HTTPDNSName?
+        var identity: HTTPDNSName?
         var rule: AppliedRule?
-        var route: Route?
+        var route: HTTPDNSRoute?
         var failedAttempts: [ProviderAttempt] = []
         var applicationProtocols: [String] = []
         var switchedOff: KillSwitch.Off?

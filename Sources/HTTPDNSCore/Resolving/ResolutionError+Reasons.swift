@@ -25,7 +25,7 @@ extension ResolutionError {
     }
 
     /// `source` names the provider or the system resolver.
-    static func noSuchName(_ host: HostName, says source: String) -> ResolutionError {
+    static func noSuchName(_ host: HTTPDNSName, says source: String) -> ResolutionError {
         ResolutionError(
             code: .nameNotFound,
             host: host.description,
@@ -35,7 +35,7 @@ extension ResolutionError {
     }
 
     /// Not even the system resolver is asked.
-    static func outsideDNS(_ host: HostName) -> ResolutionError {
+    static func outsideDNS(_ host: HTTPDNSName) -> ResolutionError {
         ResolutionError(
             code: .nameNotFound,
             host: host.description,
@@ -44,7 +44,7 @@ extension ResolutionError {
         )
     }
 
-    static func noAddresses(_ host: HostName, _ families: AddressFamilies, says source: String) -> ResolutionError {
+    static func noAddresses(_ host: HTTPDNSName, _ families: AddressFamilies, says source: String) -> ResolutionError {
         ResolutionError(
             code: .noAddresses,
             host: host.description,
@@ -56,7 +56,7 @@ extension ResolutionError {
     /// The request, the URL or a mapping names addresses of the wrong family only.
     static func noneOfFamily(
         _ families: AddressFamilies,
-        among endpoints: [Endpoint],
+        among endpoints: [HTTPDNSEndpoint],
         _ source: Resolution.Source,
         host: String
     ) -> ResolutionError {
@@ -77,7 +77,7 @@ extension ResolutionError {
         )
     }
 
-    static func timedOut(host: HostName, limit: Duration, attempts: [ProviderAttempt]) -> ResolutionError {
+    static func timedOut(host: HTTPDNSName, limit: Duration, attempts: [ProviderAttempt]) -> ResolutionError {
         let asked = attempts.isEmpty ? "" : ": \(list(attempts))"
         var error = ResolutionError(
             code: .timedOut,

@@ -9,7 +9,7 @@ public struct ResolverConfiguration: Sendable {
         /// How many names are kept, at least 1.
         public var entries: Int = 4096
         /// How many bytes all of them may take, with their share of the tables.
-        public var bytes: ByteCount = .mebibytes(8)
+        public var bytes: HTTPDNSByteCount = .mebibytes(8)
         /// The least time that a positive answer is kept, whatever its own time to live.
         public var minimumTimeToLive: Duration = .zero
         /// The longest time that a positive answer is kept.
@@ -30,28 +30,28 @@ public struct ResolverConfiguration: Sendable {
     }
 
     /// The providers that routes may name.
-    public var providers: [any Provider] = []
+    public var providers: [any HTTPDNSProvider] = []
     /// Who is asked about which names; a name without a route is bypassed to the system resolver.
-    public var routes: [Route] = []
-    /// Zones whose names are known inside the network alone: they go to no provider unless a route names them, or a zone at or
-    /// below theirs. The same holds without a word for names below no top-level domain of the root zone, such as
+    public var routes: [HTTPDNSRoute] = []
+    /// Zones whose names are known inside the network alone: they go to no provider unless a route names them, or a zone at
+    /// or below theirs. The same holds without a word for names below no top-level domain of the root zone, such as
     /// `redis.default` or `db.svc`; single labels and names below `.local`, `.internal` and `home.arpa` need an exact route.
-    public var internalZones: [HostName] = []
+    public var internalZones: [HTTPDNSName] = []
     /// The first set of mappings.
-    public var mappings: [MappingKey: HostMapping] = [:]
+    public var mappings: [MappingKey: HTTPDNSMapping] = [:]
     /// Which addresses may be dialled.
-    public var policy = AddressPolicy()
+    public var policy = HTTPDNSAddressPolicy()
     /// Limits of the cache.
     public var cache = Cache()
     /// Decides how long a positive answer about a name is kept, from its time to live; nil means as long as that says. The
     /// limits of the cache hold for what it returns. It runs outside of all locks, once for each answer.
-    public var timeToLiveOverride: (@Sendable (HostName, Duration) -> Duration)?
+    public var timeToLiveOverride: (@Sendable (HTTPDNSName, Duration) -> Duration)?
     /// Names that are resolved at start, so that nobody waits for them later.
-    public var preresolve: [HostName] = []
+    public var preresolve: [HTTPDNSName] = []
     /// The file in which the cache survives a restart; nil keeps it in memory alone. ``store`` wins over it.
     public var snapshotPath: String?
     /// Where the cache survives a restart; nil means ``snapshotPath``, or in memory alone.
-    public var store: (any ResolutionStore)?
+    public var store: (any HTTPDNSResolutionStore)?
     /// The calendar time, for what is kept in ``store`` and for nothing else.
     public var wallClock: WallClock = .system
     /// How much each provider may be asked, by its name; the defaults for those without an entry.
@@ -69,9 +69,9 @@ public struct ResolverConfiguration: Sendable {
     package var hasIPv6Route: @Sendable () -> Bool = RouteProbe.systemHasIPv6
     /// How long one resolution may take in all.
     public var timeLimit: Duration = .seconds(3)
-    /// The lookups of the system resolver that run concurrently before any of them waits, 1 to 1024. While lookups wait, there
-    /// are more, up to 64, or this number if that is more. Each takes a thread (`getaddrinfo` blocks); a thread ends when no
-    /// lookup waits. As many threads again may hang in lookups without a caller. A reload does not change it.
+    /// The lookups of the system resolver that run concurrently before any of them waits, 1 to 1024. While lookups wait,
+    /// there are more, up to 64, or this number if that is more. Each takes a thread (`getaddrinfo` blocks); a thread ends
+    /// when no lookup waits. As many threads again may hang in lookups without a caller. A reload does not change it.
     public var systemThreads: Int = 16
     /// The most that ``systemThreads`` may be.
     package static let maximumSystemThreads = 1024

@@ -5,7 +5,7 @@ public struct ResolverConfigurationError: Error, Hashable, Sendable, CustomStrin
     /// What is wrong and what to do.
     public var message: String
     /// Where it was written.
-    public var location: SourceLocation?
+    public var location: HTTPDNSSourceLocation?
 
     /// One line with both.
     public var description: String { (location.map { "\($0): " } ?? "") + message }

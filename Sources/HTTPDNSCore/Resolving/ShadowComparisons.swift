@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 /// What one side of a comparison says about a name.
 enum ShadowWord: Hashable, Sendable {
-    case addresses(Set<IPAddress>)
+    case addresses(Set<HTTPDNSAddress>)
     /// There is no such name, or no address of it.
     case nothing
     case failed
@@ -35,7 +35,7 @@ enum ShadowWord: Hashable, Sendable {
 /// each of its answers.
 final class ShadowComparisons: Sendable {
     private struct Difference: Hashable {
-        var host: HostName
+        var host: HTTPDNSName
         var system: ShadowWord
         var providers: ShadowWord
     }
@@ -73,7 +73,7 @@ final class ShadowComparisons: Sendable {
     }
 
     /// Counts a comparison.
-    func count(_ host: HostName, system: ShadowWord, providers: ShadowWord, times: Int = 1) {
+    func count(_ host: HTTPDNSName, system: ShadowWord, providers: ShadowWord, times: Int = 1) {
         let verdict = ShadowWord.verdict(system: system, providers: providers)
         observation.counting.count(verdict, times: times)
         guard verdict == .shadowDiffered, observation.wants(.shadowDiffered) else { return }
@@ -93,7 +93,7 @@ final class ShadowComparisons: Sendable {
 }
 
 extension ShadowWord {
-    fileprivate var sorted: [IPAddress] {
+    fileprivate var sorted: [HTTPDNSAddress] {
         guard case .addresses(let addresses) = self else { return [] }
         return addresses.sorted { $0.description < $1.description }
     }

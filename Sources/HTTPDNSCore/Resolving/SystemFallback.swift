@@ -19,7 +19,7 @@ struct SystemFallback: Sendable {
         case system(FlightResult?)
     }
 
-    let resolver: Resolver
+    let resolver: HTTPDNSResolver
     let inquiry: Inquiry
     let assignment: ProviderTeam.Assignment
     let started: MonotonicTime

@@ -1,9 +1,9 @@
 /// Which names a route or a mapping is about.
 public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
     /// This name and no other.
-    case exact(HostName)
+    case exact(HTTPDNSName)
     /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
-    case suffix(HostName)
+    case suffix(HTTPDNSName)
     /// Every name but the internal ones: `*`. For routes only.
     case any
 
@@ -15,18 +15,18 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
             return
         }
         guard text.hasPrefix("*.") else {
-            self = .exact(try HostName(text))
+            self = .exact(try HTTPDNSName(text))
             return
         }
         do {
-            self = .suffix(try HostName(String(text.dropFirst(2))))
+            self = .suffix(try HTTPDNSName(String(text.dropFirst(2))))
         } catch {
             throw HostNameError(text: text, reason: error.reason)
         }
     }
 
     /// The name, or the one that all names of the pattern are below.
-    package var zone: HostName? {
+    package var zone: HTTPDNSName? {
         switch self {
         case .exact(let name), .suffix(let name): name
         case .any: nil
@@ -34,7 +34,7 @@ public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// Whether it is about a name, internal or not.
-    package func contains(_ host: HostName) -> Bool {
+    package func contains(_ host: HTTPDNSName) -> Bool {
         switch self {
         case .exact(let name): name == host
         case .suffix(let zone): host.isBelow(zone)

@@ -4,12 +4,12 @@ internal import HTTPDNSPrimitives
 package struct RouteTable: Sendable {
     /// A route with the object that tells whether answers by it may still be used.
     package struct Entry: Sendable {
-        package var route: Route
+        package var route: HTTPDNSRoute
         /// What answers by it rest on.
         let basis: RouteBasis
     }
 
-    private var exact: [HostName: Entry] = [:]
+    private var exact: [HTTPDNSName: Entry] = [:]
     private var suffixes: [Substring: Entry] = [:]
     private var any: Entry?
     /// Zones of the inside of a network, besides those that are so everywhere.
@@ -25,10 +25,10 @@ package struct RouteTable: Sendable {
     /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
     ///   fallback, when two routes have one pattern, or when a route could never apply.
     package init(
-        _ routes: [Route],
+        _ routes: [HTTPDNSRoute],
         providerNames: [String],
-        internalZones: [HostName] = [],
-        basis: (Route?) -> RouteBasis = { RouteBasis($0) }
+        internalZones: [HTTPDNSName] = [],
+        basis: (HTTPDNSRoute?) -> RouteBasis = { RouteBasis($0) }
     ) throws(ResolverConfigurationError) {
         none = basis(nil)
         self.internalZones = Set(internalZones.map { $0.description[...] })
@@ -60,7 +60,7 @@ package struct RouteTable: Sendable {
 
     /// The route that decides about a name; nil means bypass. Internal names are decided by exact routes only, and names in
     /// an internal zone, or below no top-level domain, by those and by routes for the zone or a part of it.
-    package func entry(for host: HostName) -> Entry? {
+    package func entry(for host: HTTPDNSName) -> Entry? {
         if let entry = exact[host] { return entry }
         guard any != nil || !suffixes.isEmpty, !host.isInternal, !internalZones.contains(host.description[...]) else {
             return nil
@@ -73,7 +73,7 @@ package struct RouteTable: Sendable {
     }
 
     /// Whether only a route that names it, or its zone, could send a name to a provider.
-    func isInternal(_ host: HostName) -> Bool {
+    func isInternal(_ host: HTTPDNSName) -> Bool {
         host.isInternal || isInternal(host.description[...]) || host.zonesAbove.contains(where: isInternal)
     }
 
@@ -82,7 +82,7 @@ package struct RouteTable: Sendable {
     }
 
     /// What the answer about a name rests on.
-    func basis(for host: HostName) -> RouteBasis { entry(for: host)?.basis ?? none }
+    func basis(for host: HTTPDNSName) -> RouteBasis { entry(for: host)?.basis ?? none }
 
     /// The basis of the route with a pattern; that of names without a route for nil.
     func basis(of pattern: HostPattern?) -> RouteBasis? {
@@ -97,7 +97,7 @@ package struct RouteTable: Sendable {
     /// All routes, in no order.
     var entries: [Entry] { Array(exact.values) + suffixes.values + [any].compactMap { $0 } }
 
-    private static func fault(of route: Route, providerNames: [String]) -> String? {
+    private static func fault(of route: HTTPDNSRoute, providerNames: [String]) -> String? {
         if let families = route.families, families.intersection(.both).isEmpty {
             return "it allows no family of addresses; allow IPv4, IPv6 or both, or leave families out"
         }

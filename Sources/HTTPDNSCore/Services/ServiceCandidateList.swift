@@ -7,18 +7,18 @@ struct ServiceCandidateList {
     /// The lives of the answers whose addresses are in the list.
     private(set) var lives: [Duration] = []
     /// The first failure among the answers.
-    private(set) var failure: ProviderError?
+    private(set) var failure: HTTPDNSProviderError?
     private var known: Set<ServiceEndpoint> = []
-    private var counts: [IPAddress.Family: Int] = [:]
+    private var counts: [HTTPDNSAddress.Family: Int] = [:]
 
     init(families: AddressFamilies) { self.families = families }
 
     /// Appends what `answer` says about a family; the hints only where there is no answer (RFC 9460 section 7.3).
     mutating func append(
         _ answer: FamilyAnswer?,
-        family: IPAddress.Family,
+        family: HTTPDNSAddress.Family,
         port: UInt16?,
-        hints: [IPAddress] = []
+        hints: [HTTPDNSAddress] = []
     ) {
         guard families.contains(family) else { return }
         switch answer {
@@ -35,7 +35,7 @@ struct ServiceCandidateList {
     }
 
     /// Says whether an address of the family was there.
-    private mutating func append(_ addresses: [IPAddress], family: IPAddress.Family, port: UInt16?) -> Bool {
+    private mutating func append(_ addresses: [HTTPDNSAddress], family: HTTPDNSAddress.Family, port: UInt16?) -> Bool {
         var isThere = false
         for address in addresses where address.family == family {
             isThere = true

@@ -12,9 +12,9 @@ package enum ServiceChoice: Hashable, Sendable {
         /// There is no usable record, or nobody could ask for one.
         case noRecord
         /// The question failed: it may be asked again soon.
-        case failed(ProviderError)
+        case failed(HTTPDNSProviderError)
         /// The records in alias mode lead back to this name.
-        case aliasLoop(HostName)
+        case aliasLoop(HTTPDNSName)
         /// The records in alias mode lead through more than ``ServiceSelection/maximumAliases`` names.
         case tooManyAliases
         /// The names that the records lead to have no address.
@@ -34,18 +34,18 @@ package struct ServiceCandidates: Hashable, Sendable {
     /// The least time to live of all answers that this rests on.
     package var timeToLive: Duration
     /// The name whose services these are, where it is not the name asked.
-    package var serviceName: HostName?
+    package var serviceName: HTTPDNSName?
     /// What failed on the way. The choice is good, but a later one may be better.
-    package var missing: ProviderError?
+    package var missing: HTTPDNSProviderError?
 }
 
 /// An address, with the port where the service says one.
 package struct ServiceEndpoint: Hashable, Sendable {
-    package var address: IPAddress
+    package var address: HTTPDNSAddress
     /// Nil means the URL's, which the port of another endpoint may happen to be.
     package var port: UInt16?
 
-    package init(address: IPAddress, port: UInt16? = nil) {
+    package init(address: HTTPDNSAddress, port: UInt16? = nil) {
         self.address = address
         self.port = port
     }
@@ -54,7 +54,7 @@ package struct ServiceEndpoint: Hashable, Sendable {
 /// Why a service cannot be reached, whatever addresses its name has.
 package struct ServiceUnavailable: Hashable, Sendable, CustomStringConvertible {
     /// The name that says so.
-    package var name: HostName
+    package var name: HTTPDNSName
     /// How long that may be remembered.
     package var timeToLive: Duration
 

@@ -15,7 +15,7 @@ internal import HTTPDNSPrimitives
 package struct ServiceSelection: Sendable {
     package enum Action: Hashable, Sendable {
         /// Ask about this name.
-        case ask(HostName, families: AddressFamilies, services: Bool)
+        case ask(HTTPDNSName, families: AddressFamilies, services: Bool)
         /// The end: connect like this.
         case done(ServiceChoice)
         /// The end: do not connect.
@@ -31,24 +31,24 @@ package struct ServiceSelection: Sendable {
     /// What libcurl speaks over TLS and TCP here. A record without one of these is void (RFC 9460 section 7.1.2).
     package static let usableProtocols: Set<String> = ["h2", "http/1.1"]
 
-    private let host: HostName
+    private let host: HTTPDNSName
     private let families: AddressFamilies
     /// The end of the aliases so far ($QNAME in RFC 9460 section 3).
-    private var service: HostName
-    private var visited: Set<HostName>
+    private var service: HTTPDNSName
+    private var visited: Set<HTTPDNSName>
     /// The records to use, in order.
     private var bindings: [ServiceBinding] = []
-    private var answers: [HostName: ProviderAnswer] = [:]
-    private var awaited: Set<HostName>
+    private var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
+    private var awaited: Set<HTTPDNSName>
     /// The lives of the records followed.
     private var recordLives: [Duration] = []
-    private var serviceFailure: ProviderError?
+    private var serviceFailure: HTTPDNSProviderError?
     private var isOver = false
 
     /// - Parameters:
     ///   - host: The name asked, about which the first answer is to come.
     ///   - families: The families asked for, at least one.
-    package init(host: HostName, families: AddressFamilies) {
+    package init(host: HTTPDNSName, families: AddressFamilies) {
         self.host = host
         self.families = families
         service = host
@@ -59,8 +59,8 @@ package struct ServiceSelection: Sendable {
     /// Takes an answer. One that is not awaited changes nothing.
     /// - Parameter generator: Shuffles records of the same priority (RFC 9460 section 2.4.1).
     package mutating func received(
-        _ answer: ProviderAnswer,
-        about name: HostName,
+        _ answer: HTTPDNSProviderAnswer,
+        about name: HTTPDNSName,
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
         guard !isOver, awaited.remove(name) != nil else { return [] }
@@ -71,8 +71,8 @@ package struct ServiceSelection: Sendable {
     }
 
     /// Takes the failure of a question, as an answer in which everything failed.
-    package mutating func failed(_ error: ProviderError, about name: HostName) -> [Action] {
-        var answer = ProviderAnswer(v4: .failed(error), v6: .failed(error))
+    package mutating func failed(_ error: HTTPDNSProviderError, about name: HTTPDNSName) -> [Action] {
+        var answer = HTTPDNSProviderAnswer(v4: .failed(error), v6: .failed(error))
         answer.services = .failed(error)
         var generator = SystemRandomNumberGenerator()
         return received(answer, about: name, using: &generator)
@@ -81,17 +81,17 @@ package struct ServiceSelection: Sendable {
     /// Ends the selection with the answers that are there. Gives nothing when it is over, or has no answer at all.
     package mutating func expired() -> [Action] {
         guard !isOver, answers[host] != nil else { return [] }
-        let limit = ProviderError(code: .timedOut, message: "no time left to follow the services of \(host)")
-        for name in awaited { record(ProviderAnswer(v4: .failed(limit), v6: .failed(limit)), about: name) }
+        let limit = HTTPDNSProviderError(code: .timedOut, message: "no time left to follow the services of \(host)")
+        for name in awaited { record(HTTPDNSProviderAnswer(v4: .failed(limit), v6: .failed(limit)), about: name) }
         serviceFailure = serviceFailure ?? limit
         awaited = []
         return conclude()
     }
 
     /// Keeps what an answer adds: a second one about a name has the families that the first left out.
-    private mutating func record(_ answer: ProviderAnswer, about name: HostName) {
+    private mutating func record(_ answer: HTTPDNSProviderAnswer, about name: HTTPDNSName) {
         let known = answers[name]
-        answers[name] = ProviderAnswer(v4: known?.v4 ?? answer.v4, v6: known?.v6 ?? answer.v6)
+        answers[name] = HTTPDNSProviderAnswer(v4: known?.v4 ?? answer.v4, v6: known?.v6 ?? answer.v6)
     }
 
     private mutating func follow(
@@ -158,7 +158,7 @@ package struct ServiceSelection: Sendable {
         }
         var list = ServiceCandidateList(families: families)
         for binding in bindings {
-            for family in IPAddress.Family.allCases {
+            for family in HTTPDNSAddress.Family.allCases {
                 let known = answer(family, of: binding.target ?? service)
                 list.append(known, family: family, port: binding.port, hints: binding.hints(family))
             }
@@ -179,11 +179,13 @@ package struct ServiceSelection: Sendable {
         return end(.candidates(candidates))
     }
 
-    private func append(_ name: HostName, to list: inout ServiceCandidateList) {
-        for family in IPAddress.Family.allCases { list.append(answer(family, of: name), family: family, port: nil) }
+    private func append(_ name: HTTPDNSName, to list: inout ServiceCandidateList) {
+        for family in HTTPDNSAddress.Family.allCases {
+            list.append(answer(family, of: name), family: family, port: nil)
+        }
     }
 
-    private func unknownFamilies(of target: HostName) -> AddressFamilies {
+    private func unknownFamilies(of target: HTTPDNSName) -> AddressFamilies {
         var unknown: AddressFamilies = []
         if families.contains(.v4), answer(.v4, of: target) == nil { unknown.insert(.v4) }
         if families.contains(.v6), answer(.v6, of: target) == nil { unknown.insert(.v6) }
@@ -191,17 +193,17 @@ package struct ServiceSelection: Sendable {
     }
 
     /// What is known about one family of `target`, also from an answer about an alias of it.
-    private func answer(_ family: IPAddress.Family, of target: HostName) -> FamilyAnswer? {
+    private func answer(_ family: HTTPDNSAddress.Family, of target: HTTPDNSName) -> FamilyAnswer? {
         if let known = answers[target]?[family] { return known }
         guard let known = answers[service]?[family], case .addresses(_, _, target) = known else { return nil }
         return known
     }
 }
 
-extension ProviderAnswer {
-    fileprivate subscript(family: IPAddress.Family) -> FamilyAnswer? { family == .v4 ? v4 : v6 }
+extension HTTPDNSProviderAnswer {
+    fileprivate subscript(family: HTTPDNSAddress.Family) -> FamilyAnswer? { family == .v4 ? v4 : v6 }
 }
 
 extension ServiceBinding {
-    fileprivate func hints(_ family: IPAddress.Family) -> [IPAddress] { family == .v4 ? v4Hints : v6Hints }
+    fileprivate func hints(_ family: HTTPDNSAddress.Family) -> [HTTPDNSAddress] { family == .v4 ? v4Hints : v6Hints }
 }

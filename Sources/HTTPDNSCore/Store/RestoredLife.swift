@@ -8,7 +8,7 @@ package struct RestoredLife: Hashable, Sendable {
     package var expiresAt: MonotonicTime
 }
 
-extension StoredResolution {
+extension HTTPDNSStoredResolution {
     /// How far the calendar time may have gone back between saving and loading for an answer to be still called fresh:
     /// what Kerberos and many others tolerate between two clocks. NTP steps are smaller.
     package static let toleratedClockDifference: Duration = .seconds(300)

@@ -9,10 +9,10 @@ struct SnapshotDecoder {
     private var offset = 0
 
     /// The answers in the order of the file.
-    static func decode(_ file: [UInt8]) throws(SnapshotFault) -> [StoredResolution] {
+    static func decode(_ file: [UInt8]) throws(SnapshotFault) -> [HTTPDNSStoredResolution] {
         var decoder = SnapshotDecoder(file: file)
         let count = try decoder.readHeader()
-        var resolutions: [StoredResolution] = []
+        var resolutions: [HTTPDNSStoredResolution] = []
         resolutions.reserveCapacity(count)
         for _ in 0..<count { resolutions.append(try decoder.readEntry()) }
         guard decoder.offset == file.count else {
@@ -48,7 +48,7 @@ struct SnapshotDecoder {
         return Int(count)
     }
 
-    private mutating func readEntry() throws(SnapshotFault) -> StoredResolution {
+    private mutating func readEntry() throws(SnapshotFault) -> HTTPDNSStoredResolution {
         let receivedAt = try read(Int64.self)
         let timeToLive = Duration.nanoseconds(try read(Int64.self))
         let families = AddressFamilies(rawValue: try read(UInt8.self))
@@ -63,14 +63,14 @@ struct SnapshotDecoder {
         let subnet = try readSubnet()
         let count = try read(UInt16.self)
         guard count > 0 else { throw fault("an entry has no address") }
-        var addresses: [IPAddress] = []
+        var addresses: [HTTPDNSAddress] = []
         for _ in 0..<count {
             guard let address = try readAddress(), families.contains(address.family) else {
                 throw fault("an address is not of the families asked for")
             }
             addresses.append(address)
         }
-        return StoredResolution(
+        return HTTPDNSStoredResolution(
             host: host,
             families: families,
             route: route,
@@ -92,13 +92,13 @@ struct SnapshotDecoder {
     }
 
     /// A name, which must stand there in its canonical spelling; nil for one of no length.
-    private mutating func readName() throws(SnapshotFault) -> HostName? {
+    private mutating func readName() throws(SnapshotFault) -> HTTPDNSName? {
         let octets = try readOctets(Int(try read(UInt8.self)))
         guard !octets.isEmpty else { return nil }
         // Letters outside ASCII are in no canonical name, and their mapping is costly.
         guard octets.allSatisfy({ $0 < 0x80 }) else { throw fault("a name has bytes outside ASCII") }
         let text = String(decoding: octets, as: UTF8.self)
-        guard let name = try? HostName(text), name.description == text else {
+        guard let name = try? HTTPDNSName(text), name.description == text else {
             throw fault("\"\(text.escaped(limit: 80))\" is no canonical host name")
         }
         return name
@@ -110,22 +110,22 @@ struct SnapshotDecoder {
         return text
     }
 
-    private mutating func readSubnet() throws(SnapshotFault) -> AddressBlock? {
+    private mutating func readSubnet() throws(SnapshotFault) -> HTTPDNSAddressBlock? {
         guard let address = try readAddress() else { return nil }
         let length = try read(UInt8.self)
-        guard let block = AddressBlock(address, prefixLength: Int(length)), block.address == address else {
+        guard let block = HTTPDNSAddressBlock(address, prefixLength: Int(length)), block.address == address else {
             throw fault("\(address)/\(length) is no block of addresses")
         }
         return block
     }
 
     /// An address; nil for the mark that there is none.
-    private mutating func readAddress() throws(SnapshotFault) -> IPAddress? {
+    private mutating func readAddress() throws(SnapshotFault) -> HTTPDNSAddress? {
         let mark = try read(UInt8.self)
         switch mark {
         case 0: return nil
-        case SnapshotFormat.v4Mark: return IPAddress(bytes: try readOctets(4))
-        case SnapshotFormat.v6Mark: return IPAddress(bytes: try readOctets(16))
+        case SnapshotFormat.v4Mark: return HTTPDNSAddress(bytes: try readOctets(4))
+        case SnapshotFormat.v6Mark: return HTTPDNSAddress(bytes: try readOctets(16))
         default: throw fault("\(mark) is no mark of an address")
         }
     }

@@ -8,7 +8,7 @@ struct SnapshotEncoder {
     /// The octets of a snapshot with as many of `resolutions` as fit; those in front go first. An answer that a snapshot
     /// cannot hold, or that makes no sense, is left out.
     /// - Parameter maximumBytes: The most octets of the whole file, if there is room for a header.
-    static func encode(_ resolutions: [StoredResolution], maximumBytes: Int) -> [UInt8] {
+    static func encode(_ resolutions: [HTTPDNSStoredResolution], maximumBytes: Int) -> [UInt8] {
         var encoder = SnapshotEncoder()
         for resolution in resolutions { encoder.append(resolution, maximumBytes: maximumBytes) }
         return encoder.finish()
@@ -20,7 +20,7 @@ struct SnapshotEncoder {
         file += Array(repeating: 0, count: SnapshotFormat.headerOctets - file.count)
     }
 
-    private mutating func append(_ resolution: StoredResolution, maximumBytes: Int) {
+    private mutating func append(_ resolution: HTTPDNSStoredResolution, maximumBytes: Int) {
         let start = file.count
         guard isStorable(resolution), count < .max else { return }
         append(resolution.receivedAt)
@@ -47,7 +47,7 @@ struct SnapshotEncoder {
     }
 
     /// What ``SnapshotDecoder`` would refuse must not be written.
-    private func isStorable(_ resolution: StoredResolution) -> Bool {
+    private func isStorable(_ resolution: HTTPDNSStoredResolution) -> Bool {
         !resolution.families.isEmpty && AddressFamilies.both.isSuperset(of: resolution.families)
             && (1...Int(UInt16.max)).contains(resolution.addresses.count)
             && resolution.addresses.allSatisfy { resolution.families.contains($0.family) }
@@ -70,7 +70,7 @@ struct SnapshotEncoder {
     }
 
     /// A host name has at most 253 octets.
-    private mutating func append(name: HostName) {
+    private mutating func append(name: HTTPDNSName) {
         file.append(UInt8(name.description.utf8.count))
         file += name.description.utf8
     }
@@ -80,7 +80,7 @@ struct SnapshotEncoder {
         file += text.utf8
     }
 
-    private mutating func append(_ address: IPAddress) {
+    private mutating func append(_ address: HTTPDNSAddress) {
         file.append(address.family == .v4 ? SnapshotFormat.v4Mark : SnapshotFormat.v6Mark)
         file += address.bytes
     }

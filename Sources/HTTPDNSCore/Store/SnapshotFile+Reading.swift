@@ -12,7 +12,7 @@ extension SnapshotFile {
     /// The octets of the file, if only this process's user can have written them; nil when there is no file.
     ///
     /// A file of `maximumBytes` is read at most, and nothing of a larger one. Neither a pipe nor a device can hold it up.
-    func contents(maximumBytes: Int) throws(ResolutionStoreError) -> [UInt8]? {
+    func contents(maximumBytes: Int) throws(HTTPDNSResolutionStoreError) -> [UInt8]? {
         if let fault { throw failure(.notReadable, fault) }
         guard let descriptor = OpenDescriptor(open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC))
         else {
@@ -35,12 +35,12 @@ extension SnapshotFile {
         return try octets(of: descriptor, count: Int(status.st_size))
     }
 
-    func symbolicLink(_ code: ResolutionStoreError.Code) -> ResolutionStoreError {
+    func symbolicLink(_ code: HTTPDNSResolutionStoreError.Code) -> HTTPDNSResolutionStoreError {
         failure(code, "it is a symbolic link, which others could turn elsewhere; give the path of the file itself")
     }
 
     /// Whoever may write the file decides where requests go, within the address policy; so it must be this user alone.
-    private func check(_ status: stat) throws(ResolutionStoreError) {
+    private func check(_ status: stat) throws(HTTPDNSResolutionStoreError) {
         guard status.isRegularFile else {
             throw failure(.notReadable, "it is no regular file; give the path of a file of its own")
         }
@@ -56,7 +56,9 @@ extension SnapshotFile {
         }
     }
 
-    private func octets(of descriptor: borrowing OpenDescriptor, count: Int) throws(ResolutionStoreError) -> [UInt8] {
+    private func octets(of descriptor: borrowing OpenDescriptor, count: Int) throws(HTTPDNSResolutionStoreError)
+        -> [UInt8]
+    {
         let number = descriptor.number
         var systemError: Int32 = 0
         let octets = [UInt8](unsafeUninitializedCapacity: count) { buffer, initialized in

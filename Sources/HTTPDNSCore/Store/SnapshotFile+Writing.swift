@@ -11,7 +11,7 @@ internal import Darwin
 extension SnapshotFile {
     /// Puts `octets` in the place of the file in one step: whoever opens the path at any moment, also after a loss of power,
     /// gets the old contents or the new ones.
-    func replace(with octets: [UInt8]) throws(ResolutionStoreError) {
+    func replace(with octets: [UInt8]) throws(HTTPDNSResolutionStoreError) {
         if let fault { throw failure(.notWritable, fault) }
         guard let folder = OpenDescriptor(open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC)) else {
             throw failure(.notWritable, systemError: errno, during: "its folder cannot be opened")
@@ -23,7 +23,7 @@ extension SnapshotFile {
         guard let descriptor = OpenDescriptor(openat(folder.number, temporary.text, flags, S_IRUSR | S_IWUSR)) else {
             throw failure(.notWritable, systemError: errno, during: "no file can be created in its folder")
         }
-        do throws(ResolutionStoreError) {
+        do throws(HTTPDNSResolutionStoreError) {
             try write(octets, to: descriptor)
             guard renameat(folder.number, temporary.text, folder.number, name) == 0 else {
                 throw failure(.notWritable, systemError: errno, during: "putting the new file in its place")
@@ -39,9 +39,9 @@ extension SnapshotFile {
     }
 
     /// A wrong path must not cost a file that has nothing to do with this: a snapshot replaces snapshots, and what a crash
-    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace a
-    /// snapshot that root has written in place of its own.
-    private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(ResolutionStoreError) {
+    /// of the machine makes of one, which is nothing or zeros. Nor must a wrong user: a service can neither load nor replace
+    /// a snapshot that root has written in place of its own.
+    private func checkReplaceable(in folder: borrowing OpenDescriptor) throws(HTTPDNSResolutionStoreError) {
         var status = stat()
         guard fstatat(folder.number, name, &status, AT_SYMLINK_NOFOLLOW) == 0 else {
             guard errno != ENOENT else { return }
@@ -81,7 +81,7 @@ extension SnapshotFile {
     private func write(
         _ octets: [UInt8],
         to descriptor: borrowing OpenDescriptor
-    ) throws(ResolutionStoreError) {
+    ) throws(HTTPDNSResolutionStoreError) {
         // The umask may have taken away more than it should.
         guard fchmod(descriptor.number, S_IRUSR | S_IWUSR) == 0 else {
             throw failure(.notWritable, systemError: errno, during: "setting its mode")

@@ -40,9 +40,9 @@ struct SnapshotFile: Sendable {
     }
 
     /// An error about this file.
-    func failure(_ code: ResolutionStoreError.Code, _ reason: String) -> ResolutionStoreError {
+    func failure(_ code: HTTPDNSResolutionStoreError.Code, _ reason: String) -> HTTPDNSResolutionStoreError {
         let effect = code == .notWritable ? "cannot be written" : "is not used"
-        return ResolutionStoreError(
+        return HTTPDNSResolutionStoreError(
             code: code,
             path: path,
             message: "the snapshot \"\(path.escaped(limit: 200))\" \(effect): \(reason)"
@@ -50,7 +50,9 @@ struct SnapshotFile: Sendable {
     }
 
     /// An error about this file from a system call.
-    func failure(_ code: ResolutionStoreError.Code, systemError: Int32, during action: String) -> ResolutionStoreError {
+    func failure(_ code: HTTPDNSResolutionStoreError.Code, systemError: Int32, during action: String)
+        -> HTTPDNSResolutionStoreError
+    {
         let text = strerror(systemError).map { String(cString: $0) } ?? "error \(systemError)"
         let advice = Self.advice(systemError, isWriting: code == .notWritable)
         return failure(code, "\(action): \(text)" + (advice.map { "; \($0)" } ?? ""))

@@ -59,7 +59,7 @@ public final class KillSwitch: Sendable {
     /// - Parameters:
     ///   - host: The name of the request.
     ///   - route: The pattern of the route that decides about the name; nil without one.
-    package func off(for host: HostName, decidedBy route: HostPattern?) -> Off? {
+    package func off(for host: HTTPDNSName, decidedBy route: HostPattern?) -> Off? {
         isFullyOn ? nil : state.withLock { $0.off(for: host, decidedBy: route) }
     }
 

@@ -41,13 +41,13 @@ struct SwitchState: Sendable {
         }
     }
 
-    func off(for host: HostName, decidedBy route: HostPattern?) -> KillSwitch.Off? {
+    func off(for host: HTTPDNSName, decidedBy route: HostPattern?) -> KillSwitch.Off? {
         if let everything { return everything }
         // From the closest pattern to the widest; a route that is closer than one that is off decides, and is on.
         if let off = first(.route(.exact(host))) { return off }
         if route == .exact(host) || host.isInternal { return nil }
         for zone in host.zonesAbove {
-            let pattern = HostPattern.suffix(HostName(canonical: String(zone)))
+            let pattern = HostPattern.suffix(HTTPDNSName(canonical: String(zone)))
             if let off = first(.route(pattern)) { return off }
             if route == pattern { return nil }
         }

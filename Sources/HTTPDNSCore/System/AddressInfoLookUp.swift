@@ -16,9 +16,9 @@ internal import Darwin
 /// is the caller's decision.
 enum AddressInfoLookUp {
     static func addresses(
-        of host: HostName,
+        of host: HTTPDNSName,
         families: AddressFamilies
-    ) -> Result<[IPAddress], SystemResolverError> {
+    ) -> Result<[HTTPDNSAddress], SystemResolverError> {
         var hints = addrinfo()
         hints.ai_family =
             switch families {
@@ -41,8 +41,8 @@ enum AddressInfoLookUp {
         }
         defer { if let list { freeaddrinfo(list) } }
 
-        var addresses: [IPAddress] = []
-        var seen: Set<IPAddress> = []
+        var addresses: [HTTPDNSAddress] = []
+        var seen: Set<HTTPDNSAddress> = []
         var next = list
         while let entry = next {
             if let address = address(in: entry.pointee), seen.insert(address).inserted { addresses.append(address) }
@@ -52,17 +52,17 @@ enum AddressInfoLookUp {
     }
 
     /// The name as the system gets it.
-    static func nodeName(of host: HostName) -> String { host.isAbsolute ? "\(host)." : host.description }
+    static func nodeName(of host: HTTPDNSName) -> String { host.isAbsolute ? "\(host)." : host.description }
 
-    private static func address(in entry: addrinfo) -> IPAddress? {
+    private static func address(in entry: addrinfo) -> HTTPDNSAddress? {
         guard let socketAddress = UnsafeRawPointer(entry.ai_addr) else { return nil }
         switch entry.ai_family {
         case AF_INET where Int(entry.ai_addrlen) >= MemoryLayout<sockaddr_in>.size:
             let address = socketAddress.loadUnaligned(as: sockaddr_in.self).sin_addr
-            return withUnsafeBytes(of: address) { IPAddress(bytes: $0) }
+            return withUnsafeBytes(of: address) { HTTPDNSAddress(bytes: $0) }
         case AF_INET6 where Int(entry.ai_addrlen) >= MemoryLayout<sockaddr_in6>.size:
             let address = socketAddress.loadUnaligned(as: sockaddr_in6.self).sin6_addr
-            return withUnsafeBytes(of: address) { IPAddress(bytes: $0) }
+            return withUnsafeBytes(of: address) { HTTPDNSAddress(bytes: $0) }
         default:
             return nil
         }
@@ -71,7 +71,7 @@ enum AddressInfoLookUp {
 
 /// What the numbers of `getaddrinfo` mean, and what to do about them.
 enum AddressInfoError {
-    static func error(status: Int32, systemError: Int32, host: HostName) -> SystemResolverError {
+    static func error(status: Int32, systemError: Int32, host: HTTPDNSName) -> SystemResolverError {
         let reason = gai_strerror(status).map { String(cString: $0) } ?? "error \(status)"
         let (code, advice) = meaning(of: status, systemError: systemError)
         return SystemResolverError(

@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 /// One caller's wait for a look-up. Whatever comes first ends it, once: the result, the deadline or the cancellation.
 final class LookUp: Sendable {
-    typealias Outcome = Result<[IPAddress], SystemResolverError>
+    typealias Outcome = Result<[HTTPDNSAddress], SystemResolverError>
 
     private enum State {
         case new
@@ -11,11 +11,11 @@ final class LookUp: Sendable {
     }
 
     let id: LookUpPool.ID
-    let host: HostName
+    let host: HTTPDNSName
     let families: AddressFamilies
     private let state = Lock(State.new)
 
-    init(id: LookUpPool.ID, host: HostName, families: AddressFamilies) {
+    init(id: LookUpPool.ID, host: HTTPDNSName, families: AddressFamilies) {
         self.id = id
         self.host = host
         self.families = families

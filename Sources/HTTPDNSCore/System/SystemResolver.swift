@@ -7,7 +7,8 @@ package import HTTPDNSPrimitives
 /// different callers are independent of each other: one's cancellation is not seen by another.
 package final class SystemResolver: SystemResolving {
     /// A blocking lookup, which is called on a thread of the resolver.
-    package typealias LookUpFunction = @Sendable (HostName, AddressFamilies) -> Result<[IPAddress], SystemResolverError>
+    package typealias LookUpFunction =
+        @Sendable (HTTPDNSName, AddressFamilies) -> Result<[HTTPDNSAddress], SystemResolverError>
 
     private struct State {
         var pool: LookUpPool
@@ -71,10 +72,10 @@ package final class SystemResolver: SystemResolving {
     }
 
     package func resolve(
-        _ host: HostName,
+        _ host: HTTPDNSName,
         families: AddressFamilies,
         timeLimit: Duration
-    ) async throws(SystemResolverError) -> [IPAddress] {
+    ) async throws(SystemResolverError) -> [HTTPDNSAddress] {
         let timedOut = SystemResolverError(
             code: .timedOut,
             message: "the system resolver has no answer for \(host) within \(timeLimit); "
@@ -118,7 +119,7 @@ package final class SystemResolver: SystemResolving {
 }
 
 extension SystemResolver {
-    private func makeLookUp(_ host: HostName, _ families: AddressFamilies) -> LookUp {
+    private func makeLookUp(_ host: HTTPDNSName, _ families: AddressFamilies) -> LookUp {
         state.withLock { state in
             state.nextID += 1
             return LookUp(id: state.nextID, host: host, families: families)
@@ -161,7 +162,7 @@ extension SystemResolver {
 
     private func isQueued(_ lookUp: LookUp) -> Bool { state.withLock { $0.pool.isQueued(lookUp.id) } }
 
-    private func noThread(for host: HostName, within limit: Duration) -> SystemResolverError {
+    private func noThread(for host: HTTPDNSName, within limit: Duration) -> SystemResolverError {
         SystemResolverError(
             code: .overloaded,
             message: "no thread was free to look up \(host) within \(limit): \(threads.active) lookups of the system "

@@ -5,10 +5,10 @@ package protocol SystemResolving: Sendable {
     /// Asks for the addresses of a name, in the order in which the system would try them (RFC 6724).
     /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `cancelled` when the task is cancelled.
     func resolve(
-        _ host: HostName,
+        _ host: HTTPDNSName,
         families: AddressFamilies,
         timeLimit: Duration
-    ) async throws(SystemResolverError) -> [IPAddress]
+    ) async throws(SystemResolverError) -> [HTTPDNSAddress]
 }
 
 /// Why the system resolver gave no address.

@@ -10,14 +10,14 @@ struct AttemptReport: Sendable, Equatable {
         /// At least one name of a batch had a definite answer.
         case batch(answered: Int)
         /// There was no definite answer.
-        case failed(ProviderError)
+        case failed(HTTPDNSProviderError)
         /// Nobody wanted the answer any more.
         case cancelled
     }
 
     var provider: String
     /// The name asked for; the first one of a batch.
-    var host: HostName
+    var host: HTTPDNSName
     /// How many names were asked for.
     var names: Int
     var outcome: Outcome

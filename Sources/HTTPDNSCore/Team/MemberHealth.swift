@@ -5,8 +5,8 @@ internal import HTTPDNSPrimitives
 ///
 /// Three rules keep bad names from bringing a good provider down. A server failure or a refusal is about the name, until
 /// different names had one with no answer between: three, and as many as had an answer among the last 32 outcomes, up to 16.
-/// Otherwise a stranger who chooses three names could take the provider away from all others. A time-out is about the name, if the provider answered something
-/// else meanwhile. And however many queries fail together, they count as one failure.
+/// Otherwise a stranger who chooses three names could take the provider away from all others. A time-out is about the name,
+/// if the provider answered something else meanwhile. And however many queries fail together, they count as one failure.
 struct MemberHealth: Sendable {
     /// Where it stands among the others, first to last.
     enum Standing: Int, Comparable, Sendable {
@@ -54,7 +54,7 @@ struct MemberHealth: Sendable {
     private var unheard: [UInt64: MonotonicTime] = [:]
     private var silentSince: MonotonicTime?
     private var heardAt: MonotonicTime?
-    private var failedHosts: [HostName] = []
+    private var failedHosts: [HTTPDNSName] = []
     /// The last 32 outcomes, a one for each answer, the newest as the lowest bit. Of a row of failures each name counts once.
     private var outcomes: UInt32 = 0
 
@@ -132,8 +132,8 @@ struct MemberHealth: Sendable {
     ///   - jitter: A random number in 0..<``jitterSteps``.
     mutating func failed(
         _ query: UInt64,
-        _ error: ProviderError,
-        about host: HostName,
+        _ error: HTTPDNSProviderError,
+        about host: HTTPDNSName,
         sentAt: MonotonicTime,
         limit: Duration,
         jitter: UInt64,
@@ -180,7 +180,7 @@ struct MemberHealth: Sendable {
     }
 
     private mutating func count(
-        _ error: ProviderError,
+        _ error: HTTPDNSProviderError,
         _ sentAt: MonotonicTime,
         _ jitter: UInt64,
         at now: MonotonicTime
@@ -201,7 +201,7 @@ struct MemberHealth: Sendable {
     private mutating func rest(
         since now: MonotonicTime,
         for length: Duration,
-        _ error: ProviderError,
+        _ error: HTTPDNSProviderError,
         isRequested: Bool
     ) {
         let isKept = rest.map { $0.isRequested && now < $0.until } ?? false

@@ -1,6 +1,7 @@
 internal import HTTPDNSPrimitives
 
-/// Puts the names that are asked for in one moment into one query of a provider that takes several: vendors bill by the query.
+/// Puts the names that are asked for in one moment into one query of a provider that takes several: vendors bill by the
+/// query.
 ///
 /// The first name waits ``window`` for others, or until there are as many as the provider takes. A name that the query leaves
 /// open is asked for by itself, and so is each when the whole query is refused: one name must not fail the others.
@@ -8,17 +9,18 @@ final class NameGathering: Sendable {
     /// The time that the first name waits for others.
     static let window = Duration.milliseconds(2)
 
-    fileprivate typealias Waiter = OneShot<Result<ProviderAnswer, any Error>>
+    fileprivate typealias Waiter = OneShot<Result<HTTPDNSProviderAnswer, any Error>>
 
     /// The properties that the names of one query share.
     fileprivate struct Kind: Hashable {
         let families: AddressFamilies
-        let clientSubnet: AddressBlock?
+        let clientSubnet: HTTPDNSAddressBlock?
         let wantsServices: Bool
-        /// Whether a blocking call asks. Its names do not wait for a query on the runtime's threads, which it may have blocked.
+        /// Whether a blocking call asks. Its names do not wait for a query on the runtime's threads, which it may have
+        /// blocked.
         let isOnOwnThreads = CallWork.executor != nil
 
-        init(_ query: ProviderQuery) {
+        init(_ query: HTTPDNSProviderQuery) {
             families = query.families
             clientSubnet = query.clientSubnet
             wantsServices = query.wantsServices
@@ -27,14 +29,14 @@ final class NameGathering: Sendable {
 
     fileprivate struct Group: Sendable {
         let kind: Kind
-        var query: ProviderQuery
-        var hosts: [HostName] = []
-        var waiters: [UInt64: (host: HostName, waiter: Waiter)] = [:]
+        var query: HTTPDNSProviderQuery
+        var hosts: [HTTPDNSName] = []
+        var waiters: [UInt64: (host: HTTPDNSName, waiter: Waiter)] = [:]
         /// Whether its query is under way, so that it takes no more names.
         var isClosed = false
         var work: Task<Void, Never>?
 
-        mutating func add(_ query: ProviderQuery, _ number: UInt64, _ waiter: Waiter) {
+        mutating func add(_ query: HTTPDNSProviderQuery, _ number: UInt64, _ waiter: Waiter) {
             if !hosts.contains(query.host) { hosts.append(query.host) }
             waiters[number] = (query.host, waiter)
             self.query.host = hosts[0]
@@ -54,11 +56,11 @@ final class NameGathering: Sendable {
         case first, next, last
     }
 
-    private let provider: any Provider
+    private let provider: any HTTPDNSProvider
     private let timeSource: any TimeSource
     private let groups = Lock(Groups())
 
-    init(_ provider: any Provider, timeSource: any TimeSource) {
+    init(_ provider: any HTTPDNSProvider, timeSource: any TimeSource) {
         self.provider = provider
         self.timeSource = timeSource
     }
@@ -68,7 +70,7 @@ final class NameGathering: Sendable {
 
     /// The answer about one name.
     /// - Parameter onJoining: Called before the wait when the name goes with a query that others began.
-    func answer(to query: ProviderQuery, onJoining: () -> Void) async throws -> ProviderAnswer {
+    func answer(to query: HTTPDNSProviderQuery, onJoining: () -> Void) async throws -> HTTPDNSProviderAnswer {
         let waiter = Waiter()
         let limit = provider.batchLimit
         let (group, number, joined) = groups.withLock { $0.join(query, waiter, limit: limit) }
@@ -109,20 +111,20 @@ final class NameGathering: Sendable {
     }
 
     private func results(
-        _ query: ProviderQuery,
-        _ hosts: [HostName]
-    ) async -> [HostName: Result<ProviderAnswer, any Error>] {
+        _ query: HTTPDNSProviderQuery,
+        _ hosts: [HTTPDNSName]
+    ) async -> [HTTPDNSName: Result<HTTPDNSProviderAnswer, any Error>] {
         let clock = SystemTimeSource()
         let deadline = clock.now() + query.timeLimit
-        var results: [HostName: Result<ProviderAnswer, any Error>] = [:]
+        var results: [HTTPDNSName: Result<HTTPDNSProviderAnswer, any Error>] = [:]
         do {
             results = try await provider.resolve(query, batch: hosts).mapValues { .success($0) }
-        } catch let error as ProviderError where error.code.mayBeAboutOneName {
+        } catch let error as HTTPDNSProviderError where error.code.mayBeAboutOneName {
             // Each name by itself shows which one it is about.
         } catch {
             return Dictionary(uniqueKeysWithValues: hosts.map { ($0, .failure(error)) })
         }
-        await withTaskGroup(of: (HostName, Result<ProviderAnswer, any Error>).self) { group in
+        await withTaskGroup(of: (HTTPDNSName, Result<HTTPDNSProviderAnswer, any Error>).self) { group in
             for host in hosts where results[host] == nil {
                 var single = query
                 single.host = host
@@ -140,7 +142,7 @@ final class NameGathering: Sendable {
         return results
     }
 
-    private static let unanswered = ProviderError(
+    private static let unanswered = HTTPDNSProviderError(
         code: .badResponse,
         message: "the answer says nothing about the name that was asked for"
     )
@@ -148,7 +150,7 @@ final class NameGathering: Sendable {
 
 extension NameGathering.Groups {
     fileprivate mutating func join(
-        _ query: ProviderQuery,
+        _ query: HTTPDNSProviderQuery,
         _ waiter: NameGathering.Waiter,
         limit: Int
     ) -> (group: UInt64, number: UInt64, NameGathering.Joined) {
@@ -187,7 +189,7 @@ extension NameGathering.Groups {
 
     /// Ends the gathering of a group.
     /// - Returns: Nil when it was ended before.
-    fileprivate mutating func close(_ number: UInt64) -> (ProviderQuery, [HostName])? {
+    fileprivate mutating func close(_ number: UInt64) -> (HTTPDNSProviderQuery, [HTTPDNSName])? {
         guard var group = all[number], !group.isClosed else { return nil }
         group.isClosed = true
         if open[group.kind] == number { open[group.kind] = nil }
@@ -196,7 +198,7 @@ extension NameGathering.Groups {
     }
 }
 
-extension ProviderError.Code {
+extension HTTPDNSProviderError.Code {
     /// Whether one name of several may be what was refused.
     fileprivate var mayBeAboutOneName: Bool {
         self == .refused || self == .badResponse || self == .serverFailure

@@ -19,7 +19,7 @@ struct NegativeAnswerTrust: Sendable {
     }
 
     private struct Entry: Sendable {
-        var host: HostName
+        var host: HTTPDNSName
         var evidence: Evidence
     }
 
@@ -35,7 +35,7 @@ struct NegativeAnswerTrust: Sendable {
     /// Whether another provider had addresses for one of the last names that this one denied.
     var isContradicted: Bool { entries.contains { $0.evidence == .contradicted } }
 
-    mutating func note(_ host: HostName, _ evidence: Evidence) {
+    mutating func note(_ host: HTTPDNSName, _ evidence: Evidence) {
         if let index = entries.firstIndex(where: { $0.host == host }) {
             // A name that is denied again and again must not renew the credit that one confirmation gave.
             if evidence == .unconfirmed, entries[index].evidence == .confirmed { return }

@@ -9,18 +9,18 @@ extension ProviderTeam {
     @discardableResult
     func ask(
         _ assignment: Assignment,
-        batch hosts: [HostName],
-        each: @escaping @Sendable (HostName, Outcome) -> Void = { _, _ in }
-    ) async -> [HostName: Outcome] {
+        batch hosts: [HTTPDNSName],
+        each: @escaping @Sendable (HTTPDNSName, Outcome) -> Void = { _, _ in }
+    ) async -> [HTTPDNSName: Outcome] {
         var batched = Batched()
-        var seen: Set<HostName> = []
+        var seen: Set<HTTPDNSName> = []
         let names = hosts.filter { seen.insert($0).inserted }
         if let provider = first(for: assignment), provider.batchLimit > 1 {
             batched = await askInChunks(assignment, names, at: provider, each)
         }
         var outcomes = batched.outcomes
         let open = names.filter { outcomes[$0] == nil }
-        await withTaskGroup(of: (HostName, Outcome).self) { group in
+        await withTaskGroup(of: (HTTPDNSName, Outcome).self) { group in
             for host in open {
                 var own = assignment.about(host)
                 own.denial = batched.denials[host]
@@ -37,16 +37,16 @@ extension ProviderTeam {
     /// The answers of batches.
     private struct Batched: Sendable {
         /// The names that were answered, each as by a single query.
-        var outcomes: [HostName: Outcome] = [:]
+        var outcomes: [HTTPDNSName: Outcome] = [:]
         /// Negative answers that are not final.
-        var denials: [HostName: Answer] = [:]
+        var denials: [HTTPDNSName: Answer] = [:]
     }
 
     private func askInChunks(
         _ assignment: Assignment,
-        _ hosts: [HostName],
-        at provider: any Provider,
-        _ each: @escaping @Sendable (HostName, Outcome) -> Void
+        _ hosts: [HTTPDNSName],
+        at provider: any HTTPDNSProvider,
+        _ each: @escaping @Sendable (HTTPDNSName, Outcome) -> Void
     ) async -> Batched {
         await withTaskGroup(of: Batched.self) { group in
             for start in stride(from: 0, to: hosts.count, by: provider.batchLimit) {
@@ -65,8 +65,8 @@ extension ProviderTeam {
 
     private func askChunk(
         _ assignment: Assignment,
-        _ chunk: [HostName],
-        at provider: any Provider
+        _ chunk: [HTTPDNSName],
+        at provider: any HTTPDNSProvider
     ) async -> Batched {
         var own = assignment.about(chunk[0])
         own.providers = [provider.name]
@@ -92,7 +92,7 @@ extension ProviderTeam {
 
 extension ProviderTeam.Assignment {
     /// The same question about another name.
-    fileprivate func about(_ host: HostName) -> Self {
+    fileprivate func about(_ host: HTTPDNSName) -> Self {
         var copy = self
         copy.query.host = host
         return copy

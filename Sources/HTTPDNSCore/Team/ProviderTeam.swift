@@ -11,7 +11,7 @@ final class ProviderTeam: Sendable {
     struct Assignment: Sendable {
         /// The providers that may be asked, in the order of the route.
         var providers: [String]
-        var order: Route.Order = .given
+        var order: HTTPDNSRoute.Order = .given
         /// Whether others are asked before a negative answer is believed.
         var wantsSecondOpinion = false
         /// Whether the name had addresses within the stale limit: then a negative answer of one provider is not final.
@@ -19,16 +19,16 @@ final class ProviderTeam: Sendable {
         /// A provider's negative answer in a batch, which is put to the other providers alone.
         var denial: Answer?
         /// What is asked. Its time limit is set for each query.
-        var query: ProviderQuery
+        var query: HTTPDNSProviderQuery
         /// When the answer must be there.
         var deadline: MonotonicTime
     }
 
     /// A definite answer.
     struct Answer: Sendable {
-        var answer: ProviderAnswer
+        var answer: HTTPDNSProviderAnswer
         var reading: AnswerReading
-        var provider: any Provider
+        var provider: any HTTPDNSProvider
         /// When the query was sent.
         var sentAt: MonotonicTime
         /// Who failed before.
@@ -68,7 +68,7 @@ final class ProviderTeam: Sendable {
 
     /// What is done after the lock is let go.
     private enum Effect: Sendable {
-        case send(TeamQuery, limit: Duration, to: any Provider)
+        case send(TeamQuery, limit: Duration, to: any HTTPDNSProvider)
         case cancel(Task<Void, Never>)
         case setAlarm(TeamAsk.ID, MonotonicTime)
         case deliver(OneShot<TeamState.Ending>, TeamState.Ending)
@@ -206,7 +206,7 @@ final class ProviderTeam: Sendable {
     }
 
     /// Sends the first query of a question. Each call must be followed by one call of ``ending(of:)``.
-    func begin(_ assignment: Assignment, batch: [HostName]? = nil) -> Question {
+    func begin(_ assignment: Assignment, batch: [HTTPDNSName]? = nil) -> Question {
         let explores =
             assignment.order == .fastest
             && random(ProviderTeam.explorationInterval) == ProviderTeam.explorationInterval - 1
@@ -231,13 +231,13 @@ final class ProviderTeam: Sendable {
         }
     }
 
-    func ending(_ assignment: Assignment, batch: [HostName]?) async -> TeamState.Ending {
+    func ending(_ assignment: Assignment, batch: [HTTPDNSName]?) async -> TeamState.Ending {
         if Task.isCancelled { return .outcome(.cancelled) }
         return await ending(of: begin(assignment, batch: batch))
     }
 
     /// The provider that would be asked first, if it is not resting.
-    func first(for assignment: Assignment) -> (any Provider)? {
+    func first(for assignment: Assignment) -> (any HTTPDNSProvider)? {
         let now = timeSource.now()
         return guarded.withLock { $0.team.first(for: assignment, at: now) }
     }
@@ -321,7 +321,7 @@ final class ProviderTeam: Sendable {
         if !isCurrent { task.cancel() }
     }
 
-    private func send(_ query: TeamQuery, limit: Duration, to provider: any Provider) {
+    private func send(_ query: TeamQuery, limit: Duration, to provider: any HTTPDNSProvider) {
         // Detached, because the work is the team's and may outlive who asked first: task-local values of that one have no
         // place in it.
         let work = CallWork.detached { [self] in
@@ -370,7 +370,7 @@ final class ProviderTeam: Sendable {
         return effects != nil
     }
 
-    private func result(of query: TeamQuery, at provider: any Provider) async -> TeamQuery.Result {
+    private func result(of query: TeamQuery, at provider: any HTTPDNSProvider) async -> TeamQuery.Result {
         // On a busy machine a query may be given up before its task begins.
         if Task.isCancelled { return .cancelled }
         do {
@@ -386,10 +386,10 @@ final class ProviderTeam: Sendable {
             return .answered(answer)
         } catch is CancellationError {
             return .cancelled
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return .failed(error)
         } catch {
-            return .failed(ProviderError(code: .badResponse, message: "\(error)"))
+            return .failed(HTTPDNSProviderError(code: .badResponse, message: "\(error)"))
         }
     }
 }

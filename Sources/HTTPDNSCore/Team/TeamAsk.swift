@@ -6,7 +6,7 @@ struct TeamAsk: Sendable {
 
     var assignment: ProviderTeam.Assignment
     /// The names, if it is a batch. Then one provider is asked, once.
-    var batch: [HostName]?
+    var batch: [HTTPDNSName]?
     var startedAt: MonotonicTime
     /// The providers that were not asked yet, in the order that the route gives.
     var remaining: [Int]

@@ -7,10 +7,10 @@ struct TeamMember: Sendable {
         case send
         /// All places are taken; it has its turn when one is free.
         case queued
-        case overBudget(ProviderError)
+        case overBudget(HTTPDNSProviderError)
     }
 
-    let provider: any Provider
+    let provider: any HTTPDNSProvider
     let maximumInFlight: Int
     var health: MemberHealth
     /// Whether its negative answers are final.
@@ -29,7 +29,7 @@ struct TeamMember: Sendable {
     private(set) var failures = 0
 
     init(
-        _ provider: any Provider,
+        _ provider: any HTTPDNSProvider,
         limits: ProviderLimits,
         hedgeAfter: Duration,
         attemptLimit: Duration,
@@ -72,7 +72,7 @@ struct TeamMember: Sendable {
             let rate = budget.queriesPerSecond
             let text = rate == rate.rounded() && rate < 1e9 ? "\(Int(rate))" : "\(rate)"
             return .overBudget(
-                ProviderError(code: .rateLimited, message: "over its budget of \(text) queries a second")
+                HTTPDNSProviderError(code: .rateLimited, message: "over its budget of \(text) queries a second")
             )
         }
         guard hasFreePlace else {

@@ -6,9 +6,9 @@ struct TeamQuery: Sendable {
 
     /// How it came back.
     enum Result: Sendable {
-        case answered(ProviderAnswer)
-        case answeredBatch([HostName: ProviderAnswer])
-        case failed(ProviderError)
+        case answered(HTTPDNSProviderAnswer)
+        case answeredBatch([HTTPDNSName: HTTPDNSProviderAnswer])
+        case failed(HTTPDNSProviderError)
         /// It ended because it was told to.
         case cancelled
     }
@@ -30,8 +30,8 @@ struct TeamQuery: Sendable {
     var member: Int
     /// Who wants the answer; nil when nobody does any more.
     var ask: TeamAsk.ID?
-    var question: ProviderQuery
-    var batch: [HostName]?
+    var question: HTTPDNSProviderQuery
+    var batch: [HTTPDNSName]?
     var purpose: Purpose
     /// Whether its provider's quarantine was over and nobody had tried it.
     var isProbe: Bool
@@ -60,9 +60,9 @@ struct TeamQuery: Sendable {
 
     /// What a result comes to.
     enum Verdict: Sendable {
-        case definite(ProviderAnswer, AnswerReading)
-        case batch([HostName: ProviderAnswer])
-        case failed(ProviderError)
+        case definite(HTTPDNSProviderAnswer, AnswerReading)
+        case batch([HTTPDNSName: HTTPDNSProviderAnswer])
+        case failed(HTTPDNSProviderError)
         case cancelled
     }
 
@@ -82,7 +82,8 @@ struct TeamQuery: Sendable {
             if known.isEmpty {
                 let text = "no name of the batch was answered"
                 return .failed(
-                    answers.values.first?.failure(saying: text) ?? ProviderError(code: .badResponse, message: text)
+                    answers.values.first?.failure(saying: text)
+                        ?? HTTPDNSProviderError(code: .badResponse, message: text)
                 )
             }
             return .batch(known)
@@ -97,12 +98,12 @@ extension AnswerReading {
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     /// The failure of an answer that answers nothing, with the kind of the family that failed.
-    fileprivate func failure(saying text: String) -> ProviderError {
+    fileprivate func failure(saying text: String) -> HTTPDNSProviderError {
         for case .failed(let error)? in [v4, v6] {
-            return ProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
+            return HTTPDNSProviderError(code: error.code, message: text, retryAfter: error.retryAfter)
         }
-        return ProviderError(code: .badResponse, message: text)
+        return HTTPDNSProviderError(code: .badResponse, message: text)
     }
 }

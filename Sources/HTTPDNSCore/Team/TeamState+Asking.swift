@@ -21,7 +21,7 @@ extension TeamState {
     }
 
     /// The provider that would be asked first, if there is one that does not rest.
-    func first(for assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> (any Provider)? {
+    func first(for assignment: ProviderTeam.Assignment, at now: MonotonicTime) -> (any HTTPDNSProvider)? {
         let numbers = assignment.providers.compactMap { self.numbers[$0] }
         let ask = TeamAsk(assignment: assignment, startedAt: now, remaining: numbers, explores: false)
         return best(for: ask, at: now).map { members[$0].provider }
@@ -78,8 +78,8 @@ extension TeamState {
 
     /// Takes a hedge out of the budget.
     ///
-    /// A provider that has been silent for four delays is no longer slow but down, as far as is known, and hedging away from it
-    /// costs nothing.
+    /// A provider that has been silent for four delays is no longer slow but down, as far as is known, and hedging away from
+    /// it costs nothing.
     /// - Returns: The time to look again when there is nothing in the budget; nil to hedge.
     private mutating func hedgeWithoutBudget(_ ask: TeamAsk, at now: MonotonicTime) -> MonotonicTime? {
         guard let query = ask.latest.flatMap({ queries[$0] }) else { return nil }

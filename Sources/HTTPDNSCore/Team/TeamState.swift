@@ -21,7 +21,7 @@ struct TeamState: Sendable {
     enum Ending: Sendable {
         case outcome(ProviderTeam.Outcome)
         /// The names of a batch that were answered.
-        case batch([HostName: ProviderAnswer], provider: any Provider, sentAt: MonotonicTime)
+        case batch([HTTPDNSName: HTTPDNSProviderAnswer], provider: any HTTPDNSProvider, sentAt: MonotonicTime)
     }
 
     /// Hedges follow each other no faster, unless they are set to (RFC 8305, section 8: the least delay between attempts).
@@ -50,7 +50,7 @@ struct TeamState: Sendable {
     ///   - explores: Whether chance wants a provider of unknown latency to be tried, where the fastest is looked for.
     mutating func begin(
         _ assignment: ProviderTeam.Assignment,
-        batch: [HostName]? = nil,
+        batch: [HTTPDNSName]? = nil,
         explores: Bool,
         at now: MonotonicTime
     ) -> (TeamAsk.ID, [Action]) {
@@ -137,7 +137,7 @@ struct TeamState: Sendable {
     mutating func expired(_ id: TeamQuery.ID, jitter: UInt64, at now: MonotonicTime) -> [Action] {
         guard let query = queries[id], !query.isEnded else { return [] }
         var actions: [Action] = [.cancel(id)]
-        end(id, .failed(ProviderError(code: .timedOut, message: "no answer")), jitter: jitter, at: now, &actions)
+        end(id, .failed(HTTPDNSProviderError(code: .timedOut, message: "no answer")), jitter: jitter, at: now, &actions)
         return actions
     }
 
@@ -150,7 +150,7 @@ struct TeamState: Sendable {
             return nil
         }
         queries[id]?.madeRoom = true
-        let error = ProviderError(code: .timedOut, message: "no answer, and others waited for its place")
+        let error = HTTPDNSProviderError(code: .timedOut, message: "no answer, and others waited for its place")
         var actions: [Action] = [.cancel(id)]
         end(id, .failed(error), jitter: MemberHealth.jitterSteps / 2, at: now, &actions)
         return actions

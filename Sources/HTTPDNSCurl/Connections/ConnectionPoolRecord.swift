@@ -7,7 +7,7 @@ public struct ConnectionPoolRecord: Hashable, Sendable {
     /// The port of the URL.
     public var port: UInt16
     /// The address and port that is connected to.
-    public var endpoint: Endpoint
+    public var endpoint: HTTPDNSEndpoint
     /// How many sockets are open: in use, idle, or being connected.
     public var connections: Int
     /// The number of requests sent there, repetitions and hedged requests included.

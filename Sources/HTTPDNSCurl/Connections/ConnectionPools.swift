@@ -1,13 +1,13 @@
 internal import HTTPDNSPrimitives
 internal import Synchronization
 
-/// The connections that a loop has open and the requests that it sent on them, by host, port and endpoint. The loop writes it, any
-/// thread reads it.
+/// The connections that a loop has open and the requests that it sent on them, by host, port and endpoint. The loop writes
+/// it, any thread reads it.
 struct ConnectionPools {
     private struct Key: Hashable {
         var host: ParsedURL.Host
         var port: UInt16
-        var endpoint: Endpoint
+        var endpoint: HTTPDNSEndpoint
     }
 
     private struct Entry {

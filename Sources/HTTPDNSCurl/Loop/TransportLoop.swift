@@ -12,9 +12,10 @@ final class TransportLoop {
     /// libcurl must be set up once in a process before its first use.
     private static let isCurlReady: Bool = curl_global_init(Int(CURL_GLOBAL_ALL)) == CURLE_OK
 
-    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for the next
-    /// turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the largest block that
-    /// was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB, for the whole process.
+    /// The C library gives the end of its heap back to the kernel as soon as 128 KiB of it are free, and takes it anew for
+    /// the next turn: a page fault for each 4 KiB of a long body, which doubled the time that one took. It learns from the
+    /// largest block that was freed (glibc, mallopt(3), M_TRIM_THRESHOLD): after this one it keeps 2 MiB, for the whole
+    /// process.
     private static let keepsFreedMemory: Void = UnsafeMutableRawPointer.allocate(byteCount: 1 << 20, alignment: 16)
         .deallocate()
 
@@ -257,7 +258,7 @@ final class TransportLoop {
     }
 
     /// Gives a transfer's attempt at one endpoint to libcurl. Its end comes through ``finish(_:_:isAdded:)``.
-    func begin(_ transfer: Transfer, at endpoint: Endpoint, _ run: RaceRun?, index: Int) {
+    func begin(_ transfer: Transfer, at endpoint: HTTPDNSEndpoint, _ run: RaceRun?, index: Int) {
         guard let handle = spares.popLast() ?? EasyHandle(loop: self) else {
             let failure = TransferFailure(code: .transport, phase: .queue, message: "libcurl gave no handle")
             if let run { return end(run, .failure(failure)) }
@@ -454,9 +455,9 @@ final class TransportLoop {
         }
     }
 
-    /// Several are resumed by a task. Each resumption may wake a worker thread of the runtime's, which runs dry before the next one comes:
-    /// from here that was a switch of threads, there and back, for every two requests. The task's priority lets it pass what else the
-    /// workers have to do.
+    /// Several are resumed by a task. Each resumption may wake a worker thread of the runtime's, which runs dry before the
+    /// next one comes: from here that was a switch of threads, there and back, for every two requests. The task's priority
+    /// lets it pass what else the workers have to do.
     private func resumeCallers() {
         for action in ownResumptions { action.run() }
         ownResumptions.removeAll(keepingCapacity: true)

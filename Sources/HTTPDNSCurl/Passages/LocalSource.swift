@@ -14,7 +14,7 @@ public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
     /// A network interface, such as `eth0` (CURLOPT_INTERFACE with `if!`).
     case interface(String)
     /// An address of this machine. Endpoints of the other family cannot be reached from it.
-    case address(IPAddress)
+    case address(HTTPDNSAddress)
 
     /// The interface's name, or the address.
     public var description: String {
@@ -26,7 +26,8 @@ public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension EasyHandle {
-    /// Binds a new socket to the address that its transfer asks for. libcurl's own option would look the address up like a name.
+    /// Binds a new socket to the address that its transfer asks for. libcurl's own option would look the address up like a
+    /// name.
     /// - Returns: Whether the socket can be used.
     func bind(_ descriptor: Int32, family: Int32) -> Bool {
         guard case .address(let address) = pin?.key.passage?.source, family == AF_INET || family == AF_INET6 else {
@@ -64,7 +65,7 @@ extension EasyHandle {
 }
 
 /// - Returns: The system's error number; 0 when it is bound.
-private func bindSocket(_ descriptor: Int32, to address: IPAddress) -> Int32 {
+private func bindSocket(_ descriptor: Int32, to address: HTTPDNSAddress) -> Int32 {
     // Without this the kernel would take a port right now, and one address has only so many.
     #if os(Linux)
     var one: Int32 = 1

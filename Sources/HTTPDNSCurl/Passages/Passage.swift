@@ -1,7 +1,7 @@
 package import HTTPDNSPrimitives
 
-/// How a transfer gets to its server where it does not simply connect to one of its endpoints. Immutable; what is equal shares
-/// connections.
+/// How a transfer gets to its server where it does not simply connect to one of its endpoints. Immutable; what is equal
+/// shares connections.
 package final class Passage: Hashable, Sendable {
     /// The proxy; nil without one.
     package let proxy: ProxyPassage?
@@ -36,10 +36,10 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     package var host: ParsedURL.Host
     package var port: UInt16
     /// All addresses of ``host``. A connection to any other is refused.
-    package var addresses: Set<IPAddress>
-    /// The proxy's endpoint, where the proxy is given the addresses of the request's endpoints. Nil where it is given the URL's name:
-    /// then the request's endpoints are the proxy's own.
-    package var endpoint: Endpoint?
+    package var addresses: Set<HTTPDNSAddress>
+    /// The proxy's endpoint, where the proxy is given the addresses of the request's endpoints. Nil where it is given the
+    /// URL's name: then the request's endpoints are the proxy's own.
+    package var endpoint: HTTPDNSEndpoint?
     package var login: ProxyLogin?
     /// Which certificates it is believed by, if it has any.
     package var trust: ProxyTrust
@@ -48,8 +48,8 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
         kind: ProxyKind,
         host: ParsedURL.Host,
         port: UInt16,
-        addresses: Set<IPAddress>,
-        endpoint: Endpoint? = nil,
+        addresses: Set<HTTPDNSAddress>,
+        endpoint: HTTPDNSEndpoint? = nil,
         login: ProxyLogin? = nil,
         trust: ProxyTrust = ProxyTrust()
     ) {
@@ -90,16 +90,16 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     /// Whether libcurl must know it by its own name, which TLS proves.
     var keepsName: Bool { kind == .https }
 
-    /// Whether the request's server is reached through a tunnel, or the proxy answers itself. As libcurl decides, but for HTTP/2 in
-    /// clear text, which a proxy would not understand.
+    /// Whether the request's server is reached through a tunnel, or the proxy answers itself. As libcurl decides, but for
+    /// HTTP/2 in clear text, which a proxy would not understand.
     package func tunnels(_ scheme: ParsedURL.Scheme, _ versions: HTTPVersionChoice) -> Bool {
         !kind.isHTTP || scheme == .https || endpoint != nil || versions == .http2Only
     }
 }
 
 extension PinKey {
-    /// Whether the endpoint is what is connected to. Through a proxy that is given addresses nothing is learnt about them, and a
-    /// Unix socket has none.
+    /// Whether the endpoint is what is connected to. Through a proxy that is given addresses nothing is learnt about them,
+    /// and a Unix socket has none.
     var isConnectedTo: Bool { passage == nil || passage?.unixSocket == nil && passage?.proxy?.endpoint == nil }
 }
 

@@ -45,7 +45,7 @@ struct PinEntries {
         }
     }
 
-    private mutating func add(_ name: String, _ endpoint: Endpoint) {
+    private mutating func add(_ name: String, _ endpoint: HTTPDNSEndpoint) {
         entries.append("+\(name):\(endpoint.port):\(endpoint.address.bracketed)")
         removals.append("-\(name):\(endpoint.port)")
     }
@@ -60,13 +60,13 @@ extension Pin {
         guard let proxy = passage.proxy else { return leads(to: peer, port: port, key.endpoint) }
         guard proxy.keepsName else { return leads(to: peer, port: port, proxy.endpoint ?? key.endpoint) }
         // Its connections to all of its addresses have one name.
-        guard let address = IPAddress(String(cString: peer)) else { return false }
+        guard let address = HTTPDNSAddress(String(cString: peer)) else { return false }
         return port == Int32((proxy.endpoint ?? key.endpoint).port) && proxy.addresses.contains(address)
     }
 
-    private func leads(to peer: UnsafePointer<CChar>, port: Int32, _ endpoint: Endpoint) -> Bool {
+    private func leads(to peer: UnsafePointer<CChar>, port: Int32, _ endpoint: HTTPDNSEndpoint) -> Bool {
         guard port == Int32(endpoint.port) else { return false }
         return addressText.withCString { textsAreEqual(peer, $0) }
-            || IPAddress(String(cString: peer)) == endpoint.address
+            || HTTPDNSAddress(String(cString: peer)) == endpoint.address
     }
 }

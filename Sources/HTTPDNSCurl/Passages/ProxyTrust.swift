@@ -4,11 +4,11 @@ internal import CHTTPDNSCurl
 /// believe different proxies.
 package struct ProxyTrust: Hashable, Sendable {
     private let roots: TrustRoots
-    private let verification: TrustSettings.Verification
+    private let verification: HTTPDNSTrust.Verification
     private let minimumVersion: TLSVersion
 
     /// As servers are believed. The client's own certificate and pinned keys are not for the proxy.
-    package init(_ settings: TrustSettings = TrustSettings()) {
+    package init(_ settings: HTTPDNSTrust = HTTPDNSTrust()) {
         roots = settings.roots
         verification = settings.verification
         minimumVersion = settings.minimumVersion

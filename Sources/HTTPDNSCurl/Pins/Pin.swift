@@ -5,17 +5,18 @@ internal import HTTPDNSPrimitives
 struct PinKey: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
-    var endpoint: Endpoint
+    var endpoint: HTTPDNSEndpoint
     var versions: HTTPVersionChoice
     /// Where the endpoint is not simply connected to.
     var passage: Passage?
-    /// Whether the server learns nothing of the client's own certificate. A session that was made with it would show who the client is.
+    /// Whether the server learns nothing of the client's own certificate. A session that was made with it would show who the
+    /// client is.
     var withholdsCertificate = false
 }
 
 extension PinKey {
     /// - Parameter hasCertificate: Whether the loop's connections have a client certificate at all.
-    init(of transfer: Transfer, _ endpoint: Endpoint, hasCertificate: Bool) {
+    init(of transfer: Transfer, _ endpoint: HTTPDNSEndpoint, hasCertificate: Bool) {
         host = transfer.request.url.host
         port = transfer.request.url.port
         self.endpoint = endpoint

@@ -16,7 +16,7 @@ struct EndpointHealth {
     }
 
     struct Key: Hashable {
-        var endpoint: Endpoint
+        var endpoint: HTTPDNSEndpoint
         /// The host, for what TLS showed; nil for the endpoint itself.
         var host: ParsedURL.Host?
     }
@@ -49,7 +49,7 @@ struct EndpointHealth {
 
     init(limit: Int = EndpointHealth.maximumEntries) { entries = RecentTable(limit: limit) }
 
-    func standing(of endpoint: Endpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Standing {
+    func standing(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Standing {
         guard troubles > 0 || !outliers.isEmpty else { return .healthy }
         let key = Key(endpoint: endpoint, host: host)
         let own = entries[Key(endpoint: endpoint, host: nil)]?.standing ?? .healthy
@@ -59,11 +59,11 @@ struct EndpointHealth {
 
     /// The endpoints with the healthy ones first, then suspects, then ejected ones, then those that cool down; otherwise in
     /// their order.
-    func ordered(_ endpoints: [Endpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [Endpoint] {
+    func ordered(_ endpoints: [HTTPDNSEndpoint], for host: ParsedURL.Host, at now: MonotonicTime) -> [HTTPDNSEndpoint] {
         guard troubles > 0 || !outliers.isEmpty else { return endpoints }
         let standings = endpoints.map { standing(of: $0, for: host, at: now) }
         guard let first = standings.first, standings.contains(where: { $0 != first }) else { return endpoints }
-        var result: [Endpoint] = []
+        var result: [HTTPDNSEndpoint] = []
         result.reserveCapacity(endpoints.count)
         for standing in [Standing.healthy, .suspect, .ejected, .cooling] {
             for (index, endpoint) in endpoints.enumerated() where standings[index] == standing {
@@ -74,7 +74,12 @@ struct EndpointHealth {
     }
 
     /// A connection stands, with TLS where it has that.
-    mutating func connected(_ endpoint: Endpoint, for host: ParsedURL.Host, in time: Duration?, at now: MonotonicTime) {
+    mutating func connected(
+        _ endpoint: HTTPDNSEndpoint,
+        for host: ParsedURL.Host,
+        in time: Duration?,
+        at now: MonotonicTime
+    ) {
         var entry = Entry()
         entry.connectedAt = now
         entry.connectTime = time ?? entries[Key(endpoint: endpoint, host: nil)]?.connectTime
@@ -86,7 +91,7 @@ struct EndpointHealth {
     }
 
     /// An endpoint takes too long, or a kept connection to it fell silent.
-    mutating func suspected(_ endpoint: Endpoint, for host: ParsedURL.Host, inTLS: Bool, at now: MonotonicTime) {
+    mutating func suspected(_ endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, inTLS: Bool, at now: MonotonicTime) {
         let key = Key(endpoint: endpoint, host: inTLS ? host : nil)
         var entry = entries[key] ?? Entry()
         guard entry.standing == .healthy else { return }
@@ -99,7 +104,7 @@ struct EndpointHealth {
     /// - Parameter random: In 0..<1; it shortens the cool-down by up to a quarter, so that endpoints that failed together are
     ///   not tried together.
     mutating func failed(
-        _ endpoint: Endpoint,
+        _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
         inTLS: Bool,
         at now: MonotonicTime,
@@ -123,7 +128,7 @@ struct EndpointHealth {
     }
 
     /// Whether an endpoint is to be tried now, beside a request that goes elsewhere. Whoever gets true tries it.
-    mutating func takeProbe(of endpoint: Endpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
+    mutating func takeProbe(of endpoint: HTTPDNSEndpoint, for host: ParsedURL.Host, at now: MonotonicTime) -> Bool {
         guard troubles > 0 else { return false }
         for key in [Key(endpoint: endpoint, host: nil), Key(endpoint: endpoint, host: host)] {
             guard var entry = entries[key], entry.standing != .healthy else { continue }
@@ -137,7 +142,7 @@ struct EndpointHealth {
 
     /// An endpoint answered a request to a host.
     mutating func answered(
-        _ endpoint: Endpoint,
+        _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
         status: Int,
         _ settings: OutlierEjection,

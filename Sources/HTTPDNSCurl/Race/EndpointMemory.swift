@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 struct EndpointMemory {
     private struct Place: Hashable {
         var origin: RaceOrigin
-        var endpoint: Endpoint
+        var endpoint: HTTPDNSEndpoint
     }
 
     private struct Pace {
@@ -22,7 +22,7 @@ struct EndpointMemory {
     /// later the slower it was, and nobody has to probe.
     private static let halfLife = 60e9
 
-    private var carriers = RecentTable<RaceOrigin, Endpoint>(limit: EndpointHealth.maximumEntries)
+    private var carriers = RecentTable<RaceOrigin, HTTPDNSEndpoint>(limit: EndpointHealth.maximumEntries)
     private var turns = RecentTable<Place, Int>(limit: EndpointHealth.maximumEntries)
     private var paces = RecentTable<Place, Pace>(limit: EndpointHealth.maximumEntries)
     private var lastTurn = 0
@@ -30,7 +30,7 @@ struct EndpointMemory {
     // MARK: what happens
 
     /// A request tries an endpoint first.
-    mutating func begins(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
+    mutating func begins(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder, at now: Int64) {
         let place = Place(origin: origin, endpoint: endpoint)
         switch order {
         case .roundRobin:
@@ -46,13 +46,13 @@ struct EndpointMemory {
     }
 
     /// A request was sent to an endpoint.
-    mutating func carried(_ endpoint: Endpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
+    mutating func carried(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, _ order: EndpointOrder) {
         guard case .adaptive = order, carriers[origin] != endpoint else { return }
         carriers.set(endpoint, for: origin)
     }
 
     /// An answer began, so many nanoseconds after its request had been sent.
-    mutating func answered(_ endpoint: Endpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
+    mutating func answered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, in time: Int64, at now: Int64) {
         let place = Place(origin: origin, endpoint: endpoint)
         var pace = Pace(average: Double(time), measuredAt: now)
         if let before = paces[place], !before.isPending {
@@ -61,9 +61,9 @@ struct EndpointMemory {
         paces.set(pace, for: place)
     }
 
-    /// A request was sent and has had no answer for so many nanoseconds, after which nobody waits any more. An endpoint that was
-    /// known to take longer takes as long as it did.
-    mutating func unanswered(_ endpoint: Endpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
+    /// A request was sent and has had no answer for so many nanoseconds, after which nobody waits any more. An endpoint that
+    /// was known to take longer takes as long as it did.
+    mutating func unanswered(_ endpoint: HTTPDNSEndpoint, _ origin: RaceOrigin, for time: Int64, at now: Int64) {
         let before = paces[Place(origin: origin, endpoint: endpoint)]
         if let before, !before.isPending, before.average >= Double(time) { return }
         answered(endpoint, origin, in: time, at: now)
@@ -72,15 +72,15 @@ struct EndpointMemory {
     // MARK: orders
 
     /// The endpoint that carried the last request.
-    func lastCarrier(for origin: RaceOrigin) -> Endpoint? { carriers[origin] }
+    func lastCarrier(for origin: RaceOrigin) -> HTTPDNSEndpoint? { carriers[origin] }
 
     /// The one that began a request longest ago first; those that never did before all.
-    func byTurns(_ endpoints: [Endpoint], for origin: RaceOrigin) -> [Endpoint] {
+    func byTurns(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin) -> [HTTPDNSEndpoint] {
         sorted(endpoints) { turns[Place(origin: origin, endpoint: $0)].map(Double.init) ?? 0 }
     }
 
     /// The fastest first; those that nothing is known of before all, and after all while their first answer is waited for.
-    func byPace(_ endpoints: [Endpoint], for origin: RaceOrigin, at now: Int64) -> [Endpoint] {
+    func byPace(_ endpoints: [HTTPDNSEndpoint], for origin: RaceOrigin, at now: Int64) -> [HTTPDNSEndpoint] {
         sorted(endpoints) { endpoint in
             guard let pace = waited(for: Place(origin: origin, endpoint: endpoint), at: now) else { return 0 }
             if pace.isPending { return .greatestFiniteMagnitude }
@@ -88,14 +88,15 @@ struct EndpointMemory {
         }
     }
 
-    /// What is known of a place. A first answer is waited for as long as a time counts in full: the request may have been given up,
-    /// or never have been sent.
+    /// What is known of a place. A first answer is waited for as long as a time counts in full: the request may have been
+    /// given up, or never have been sent.
     private func waited(for place: Place, at now: Int64) -> Pace? {
         guard let pace = paces[place] else { return nil }
         return pace.isPending && Double(now - pace.measuredAt) >= Self.halfLife ? nil : pace
     }
 
-    /// 2 to the power of `halfLives`, in straight lines between whole numbers: nothing here needs more, nor a mathematics library.
+    /// 2 to the power of `halfLives`, in straight lines between whole numbers: nothing here needs more, nor a mathematics
+    /// library.
     private static func growth(over halfLives: Double) -> Double {
         guard halfLives > 0 else { return 1 }
         let whole = min(halfLives.rounded(.down), 60)
@@ -103,7 +104,7 @@ struct EndpointMemory {
     }
 
     /// In the order of what is said of them; otherwise in their own.
-    private func sorted(_ endpoints: [Endpoint], by rank: (Endpoint) -> Double) -> [Endpoint] {
+    private func sorted(_ endpoints: [HTTPDNSEndpoint], by rank: (HTTPDNSEndpoint) -> Double) -> [HTTPDNSEndpoint] {
         endpoints.enumerated().map { ($0.offset, rank($0.element), $0.element) }
             .sorted { ($0.1, $0.0) < ($1.1, $1.0) }
             .map(\.2)

@@ -18,7 +18,7 @@ public struct EndpointRecord: Hashable, Sendable {
     }
 
     /// The address and port.
-    public var endpoint: Endpoint
+    public var endpoint: HTTPDNSEndpoint
     /// The host whose TLS handshake failed there, or whose requests were answered with errors; nil for what concerns the
     /// endpoint as such.
     public var host: String?

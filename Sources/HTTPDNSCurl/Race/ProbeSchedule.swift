@@ -3,14 +3,14 @@ internal import HTTPDNSPrimitives
 /// One endpoint to connect to, as a request would.
 struct ProbeTarget: Hashable {
     let url: ParsedURL
-    let endpoint: Endpoint
+    let endpoint: HTTPDNSEndpoint
     let versions: HTTPVersionChoice
     let limits: TransferLimits
     /// Whether the request does not come as itself. Its probe then does not either.
     let withholdsCertificate: Bool
 
     /// - Parameter request: A request that may go there.
-    init(_ endpoint: Endpoint, for request: TransferRequest) {
+    init(_ endpoint: HTTPDNSEndpoint, for request: TransferRequest) {
         url = request.url
         self.endpoint = endpoint
         versions = request.versions
@@ -36,7 +36,7 @@ struct ProbeTarget: Hashable {
         var host: ParsedURL.Host
         var port: UInt16
         var isSecure: Bool
-        var endpoint: Endpoint
+        var endpoint: HTTPDNSEndpoint
         var withholdsCertificate: Bool
     }
 
@@ -73,7 +73,8 @@ struct ProbeSchedule {
     var count: Int { entries.count }
 
     /// A request has these endpoints to choose from.
-    mutating func used(_ endpoints: [Endpoint], by request: TransferRequest, at now: Int64, random: () -> Double) {
+    mutating func used(_ endpoints: [HTTPDNSEndpoint], by request: TransferRequest, at now: Int64, random: () -> Double)
+    {
         for endpoint in endpoints {
             let target = ProbeTarget(endpoint, for: request)
             if entries[target] != nil {

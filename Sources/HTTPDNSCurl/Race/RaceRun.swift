@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 final class RaceRun {
     let transfer: Transfer
     /// The endpoints in the order in which they are tried.
-    private(set) var endpoints: [Endpoint]
+    private(set) var endpoints: [HTTPDNSEndpoint]
     let startedAt: Int64
     var race: Race
     /// The handles of the attempts that libcurl has.
@@ -14,7 +14,7 @@ final class RaceRun {
     /// The run's place among those that have no winner yet; -1 when it has left them.
     var index = -1
 
-    init(_ transfer: Transfer, endpoints: [Endpoint], startedAt: Int64) {
+    init(_ transfer: Transfer, endpoints: [HTTPDNSEndpoint], startedAt: Int64) {
         self.transfer = transfer
         self.endpoints = endpoints
         self.startedAt = startedAt
@@ -23,7 +23,7 @@ final class RaceRun {
     }
 
     /// Makes a race of a transfer that had one endpoint and has sent its request there.
-    init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: Endpoint) {
+    init(_ transfer: Transfer, sentBy handle: EasyHandle, to endpoint: HTTPDNSEndpoint) {
         self.transfer = transfer
         endpoints = [endpoint]
         startedAt = handle.startedAt
@@ -34,7 +34,7 @@ final class RaceRun {
     }
 
     /// Puts an endpoint that is in the order once more at its end.
-    func tryAgain(at endpoint: Endpoint) {
+    func tryAgain(at endpoint: HTTPDNSEndpoint) {
         endpoints.append(endpoint)
         handles.append(nil)
         race.extend()

@@ -16,15 +16,15 @@ package struct RouteProbe {
     /// microseconds of the loop.
     static let maximumAnswers = 256
     /// 2001:4860:4860::8888, for any address of the Internet.
-    private static let internet = IPAddress(family: .v6, high: 0x2001_4860_4860_0000, low: 0x8888)
+    private static let internet = HTTPDNSAddress(family: .v6, high: 0x2001_4860_4860_0000, low: 0x8888)
 
-    private let look: @Sendable (IPAddress) -> Bool
+    private let look: @Sendable (HTTPDNSAddress) -> Bool
     private var hasInternet = false
     /// What is known besides, where there is no route to the Internet.
-    private var answers: [IPAddress: Bool] = [:]
+    private var answers: [HTTPDNSAddress: Bool] = [:]
     private var goodUntil = Int64.min
 
-    init(_ look: @escaping @Sendable (IPAddress) -> Bool) { self.look = look }
+    init(_ look: @escaping @Sendable (HTTPDNSAddress) -> Bool) { self.look = look }
 
     /// Whether there is a route to the Internet.
     mutating func hasIPv6(at now: Int64) -> Bool {
@@ -36,9 +36,9 @@ package struct RouteProbe {
         return hasInternet
     }
 
-    /// Whether there is a route to an address. Without one to the Internet there may be one to a neighbour with a global address,
-    /// or into another network; of local addresses (`fc00::/7`, `fe80::/10`) and this machine's it is not asked.
-    mutating func hasRoute(to address: IPAddress, at now: Int64) -> Bool {
+    /// Whether there is a route to an address. Without one to the Internet there may be one to a neighbour with a global
+    /// address, or into another network; of local addresses (`fc00::/7`, `fe80::/10`) and this machine's it is not asked.
+    mutating func hasRoute(to address: HTTPDNSAddress, at now: Int64) -> Bool {
         guard !hasIPv6(at: now), address.isInGlobalIPv6Block else { return true }
         if let known = answers[address] { return known }
         guard answers.count < RouteProbe.maximumAnswers else { return false }
@@ -47,8 +47,8 @@ package struct RouteProbe {
         return answer
     }
 
-    /// Whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an address
-    /// that is neither loopback nor link-local.
+    /// Whether this machine can reach IPv6 addresses beyond itself and one link: it has a route to the Internet, or an
+    /// address that is neither loopback nor link-local.
     package static func systemHasIPv6() -> Bool { systemHasRoute(to: internet) || hasIPv6Address() }
 
     private static func hasIPv6Address() -> Bool {
@@ -69,7 +69,7 @@ package struct RouteProbe {
     }
 
     /// Whether the kernel knows a route to an IPv6 address. Connecting a datagram socket asks it that and sends nothing.
-    static func systemHasRoute(to address: IPAddress) -> Bool {
+    static func systemHasRoute(to address: HTTPDNSAddress) -> Bool {
         #if os(Linux)
         let (descriptor, _) = openSocket(AF_INET6, Int32(SOCK_DGRAM.rawValue), 0)
         #else
@@ -92,7 +92,7 @@ package struct RouteProbe {
     }
 }
 
-extension IPAddress {
+extension HTTPDNSAddress {
     /// Whether it is in the block that the Internet's IPv6 addresses are assigned from, 2000::/3 (RFC 4291 section 2.4).
     fileprivate var isInGlobalIPv6Block: Bool {
         family == .v6 && high >> 61 == 1

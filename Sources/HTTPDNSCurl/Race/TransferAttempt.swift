@@ -2,7 +2,7 @@ package import HTTPDNSPrimitives
 
 /// One endpoint that was tried, and failed.
 package struct TransferAttempt: Hashable, Sendable {
-    package var endpoint: Endpoint
+    package var endpoint: HTTPDNSEndpoint
     /// How far it came.
     package var phase: TransferFailure.Phase
     package var code: TransferFailure.Code
@@ -12,7 +12,7 @@ package struct TransferAttempt: Hashable, Sendable {
     package var elapsed: Duration
 
     package init(
-        endpoint: Endpoint,
+        endpoint: HTTPDNSEndpoint,
         phase: TransferFailure.Phase,
         code: TransferFailure.Code,
         message: String,

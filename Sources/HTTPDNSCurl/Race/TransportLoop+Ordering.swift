@@ -3,7 +3,7 @@ internal import HTTPTypes
 
 // Which of a request's endpoints is tried first, and which ones are tried beside it.
 extension TransportLoop {
-    func endpointsInOrder(of transfer: Transfer) -> [Endpoint] {
+    func endpointsInOrder(of transfer: Transfer) -> [HTTPDNSEndpoint] {
         var endpoints = EndpointOrder.unique(transfer.request.endpoints)
         let origin = RaceOrigin(transfer)
         switch transfer.order {
@@ -26,12 +26,12 @@ extension TransportLoop {
         }
     }
 
-    private func hasBothFamilies(_ endpoints: [Endpoint]) -> Bool {
+    private func hasBothFamilies(_ endpoints: [HTTPDNSEndpoint]) -> Bool {
         endpoints.dropFirst().contains { $0.address.family != endpoints[0].address.family }
     }
 
     /// The endpoints that this machine has a route for; all of them where a proxy connects to them.
-    private func withRoute(_ endpoints: [Endpoint], of transfer: Transfer) -> [Endpoint] {
+    private func withRoute(_ endpoints: [HTTPDNSEndpoint], of transfer: Transfer) -> [HTTPDNSEndpoint] {
         guard transfer.request.connectsToEndpoints, hasBothFamilies(endpoints), !routeProbe.hasIPv6(at: now) else {
             return endpoints
         }
@@ -39,7 +39,7 @@ extension TransportLoop {
     }
 
     /// A request begins with the first of these.
-    func noteUse(of endpoints: [Endpoint], by transfer: Transfer) {
+    func noteUse(of endpoints: [HTTPDNSEndpoint], by transfer: Transfer) {
         memory.begins(endpoints[0], RaceOrigin(transfer), transfer.order, at: now)
         // What connects by itself would connect straight.
         guard transfer.request.passage == nil else { return }
@@ -50,10 +50,10 @@ extension TransportLoop {
 
     /// Endpoints that rest are tried by no request while there are others. When the rest of one is over, it is tried beside a
     /// request, which goes elsewhere and waits for nothing; what stands of that connection is closed before anything is sent.
-    func probe(insteadOf first: Endpoint, _ endpoints: [Endpoint], for transfer: Transfer) {
+    func probe(insteadOf first: HTTPDNSEndpoint, _ endpoints: [HTTPDNSEndpoint], for transfer: Transfer) {
         guard transfer.request.passage == nil else { return }
         let host = transfer.request.url.host
-        let due = mailbox.health.withLock { [time] health -> Endpoint? in
+        let due = mailbox.health.withLock { [time] health -> HTTPDNSEndpoint? in
             guard health.troubles > 0, health.standing(of: first, for: host, at: time) == .healthy else { return nil }
             return endpoints.first { health.takeProbe(of: $0, for: host, at: time) }
         }

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 struct RawHead: Sendable {
     var bytes: [UInt8]
     /// The endpoint that answered.
-    var endpoint: Endpoint
+    var endpoint: HTTPDNSEndpoint
     /// What was tried before.
     var failedAttempts: [TransferAttempt] = []
     var reusedConnection: Bool

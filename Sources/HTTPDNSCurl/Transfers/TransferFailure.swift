@@ -76,7 +76,7 @@ package struct TransferFailure: Error, Hashable, Sendable, CustomStringConvertib
     package var reached: Phase?
     /// One line for people, without pin names or secrets.
     package var message: String
-    package var endpoint: Endpoint?
+    package var endpoint: HTTPDNSEndpoint?
     /// The proxy on the way, such as `http://proxy.test:3128`, without its login.
     package var proxy: String?
     /// All endpoints that were tried and failed, in the order in which they did; the one behind this failure is among them.

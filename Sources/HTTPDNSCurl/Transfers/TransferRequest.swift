@@ -10,7 +10,7 @@ package struct TransferRequest: Sendable {
     package var body: RequestBodySource
     /// The endpoints that may be dialled; ``order`` says in which order they are tried. The request is sent once, on the
     /// connection that stands first.
-    package var endpoints: [Endpoint]
+    package var endpoints: [HTTPDNSEndpoint]
     package var order = EndpointOrder.given
     /// The proxy, Unix socket or local address on the way to them; nil where they are simply connected to.
     package var passage: Passage?
@@ -20,8 +20,8 @@ package struct TransferRequest: Sendable {
     package var hostHeader: String?
     /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
     package var place: (any AnyObject & Sendable)?
-    /// After how long without an answer the request is sent once more, besides, to the next endpoint: the first answer counts,
-    /// the other sending is given up. Only for safe methods (RFC 9110 section 9.2.1) without a stream as body; nil
+    /// After how long without an answer the request is sent once more, besides, to the next endpoint: the first answer
+    /// counts, the other sending is given up. Only for safe methods (RFC 9110 section 9.2.1) without a stream as body; nil
     /// means never.
     package var hedgeAfter: Duration?
     /// Ends with ``TransferFailure/Code/heldBack`` once the connection stands and TLS has proved the name: no byte of the
@@ -31,10 +31,11 @@ package struct TransferRequest: Sendable {
     package var withholdsCertificate = false
     /// Whether content codings that libcurl knows are asked for and taken off the body (CURLOPT_ACCEPT_ENCODING).
     package var decodes = true
-    /// Told how much of a streamed body libcurl has taken, at 0 when a connection stands for it, then with growing numbers, and
-    /// once more when that was all of it. It runs in the task that reads the stream.
+    /// Told how much of a streamed body libcurl has taken, at 0 when a connection stands for it, then with growing numbers,
+    /// and once more when that was all of it. It runs in the task that reads the stream.
     package var uploadProgress: (@Sendable (_ bytes: Int64, _ isComplete: Bool) -> Void)?
-    /// With ``stopsBeforeSending``: whether the connection is kept for requests to come. Else it is closed, and was made anew.
+    /// With ``stopsBeforeSending``: whether the connection is kept for requests to come. Else it is closed, and was made
+    /// anew.
     package var keepsConnection = false
 
     package init(
@@ -42,7 +43,7 @@ package struct TransferRequest: Sendable {
         url: ParsedURL,
         headerFields: HTTPFields = [:],
         body: RequestBodySource = .none,
-        endpoints: [Endpoint],
+        endpoints: [HTTPDNSEndpoint],
         limits: TransferLimits = TransferLimits(),
         versions: HTTPVersionChoice = .automatic,
         hostHeader: String? = nil
@@ -78,8 +79,8 @@ package struct TransferLimits: Hashable, Sendable {
     package var headAfterBody: Duration?
     /// The longest body, after decoding, that is delivered.
     ///
-    /// With nil a decoded body of more than 1 MiB ends the transfer when it is over ``maximumDecodingRatio`` times as long as what was
-    /// received.
+    /// With nil a decoded body of more than 1 MiB ends the transfer when it is over ``maximumDecodingRatio`` times as long as
+    /// what was received.
     package var maximumResponseBytes: Int?
 
     /// Text and JSON reach ratios of 5 to 30, logs up to 100; gzip ends at 1,032, and bombs are made near it.

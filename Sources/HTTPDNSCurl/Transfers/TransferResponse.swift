@@ -6,7 +6,7 @@ package struct TransferResponse: Sendable {
     package var head: HTTPResponse
     package var version: HTTPVersion
     /// The address and port that answered, as the connection itself reports them.
-    package var endpoint: Endpoint
+    package var endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before, and failed.
     package var failedAttempts: [TransferAttempt]
     package var reusedConnection: Bool

@@ -8,7 +8,7 @@ internal import Musl
 internal import Darwin
 #endif
 
-/// What libcurl is given for one reading of the files behind ``TrustSettings``: all connections of one loop use the same.
+/// What libcurl is given for one reading of the files behind ``HTTPDNSTrust``: all connections of one loop use the same.
 ///
 /// The certificate and its key are read once and given as bytes (CURLOPT_SSLCERT_BLOB). As files libcurl would open them for
 /// each connection, and a certificate that was replaced a moment before its key would fail all connections in between. The
@@ -20,7 +20,7 @@ final class TrustMaterial: @unchecked Sendable {
     private static let maximumFile = 1 << 20
     private static let maximumPassword = 4096
 
-    let settings: TrustSettings
+    let settings: HTTPDNSTrust
     /// The CA file; nil when no certificate is checked.
     let authorityFile: String?
     /// Whether whoever made this looks after the files. Else libcurl reads the CA file again once a day (its default).
@@ -31,7 +31,7 @@ final class TrustMaterial: @unchecked Sendable {
 
     /// Reads the files. It blocks, for as long as they are on a disk.
     /// - Throws: ``TransferFailure`` with code `trustRootsMissing` or `clientCertificateUnusable`.
-    init(_ settings: TrustSettings, isWatched: Bool = false) throws(TransferFailure) {
+    init(_ settings: HTTPDNSTrust, isWatched: Bool = false) throws(TransferFailure) {
         self.settings = settings
         self.isWatched = isWatched
         authorityFile =

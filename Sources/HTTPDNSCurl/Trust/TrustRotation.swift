@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-/// What is known of the files behind ``TrustSettings``, and which loop serves what: a value, so that it is tested without
+/// What is known of the files behind ``HTTPDNSTrust``, and which loop serves what: a value, so that it is tested without
 /// files or threads.
 ///
 /// Each reading of the files is a generation with a loop of its own. New requests go to the newest; an older one ends when

@@ -1,7 +1,7 @@
 package import HTTPDNSPrimitives
 internal import Logging
 
-/// The way to the wire for one ``TrustSettings``: loop, connections and TLS sessions that no other settings ever meet.
+/// The way to the wire for one ``HTTPDNSTrust``: loop, connections and TLS sessions that no other settings ever meet.
 ///
 /// When a file behind the settings changes, a new loop takes the new requests, and the old one, with its connections and
 /// sessions, ends with what is in flight there. Files that cannot be used leave everything as it was, with one warning.
@@ -69,8 +69,8 @@ package final class TrustedTransport: Sendable {
         )
     }
 
-    /// Somebody's requests go by these settings from now on. Whoever only tries them does not call this: what it says in the log,
-    /// once, would be about settings that nobody has.
+    /// Somebody's requests go by these settings from now on. Whoever only tries them does not call this: what it says in the
+    /// log, once, would be about settings that nobody has.
     package func noteTaken() {
         guard configuration.trust.verification == .insecurelyAcceptingAnyCertificate else { return }
         let isFirst = state.withLock { state in
@@ -217,7 +217,7 @@ package final class TrustedTransport: Sendable {
     }
 }
 
-extension TrustSettings {
+extension HTTPDNSTrust {
     /// What the paths lead to now.
     func signatures() -> TrustRotation.Files {
         var paths: [String] = []

@@ -10,9 +10,9 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
     }
 
     package enum Host: Hashable, Sendable {
-        /// A name, lower-case A-labels, no trailing dot. Its rules are HTTPDNS's `HostName`'s to check.
+        /// A name, lower-case A-labels, no trailing dot. Its rules are HTTPDNS's `HTTPDNSName`'s to check.
         case name(String)
-        case address(IPAddress)
+        case address(HTTPDNSAddress)
     }
 
     package struct Credential: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible,
@@ -183,7 +183,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
         }
         if text.utf8.first == UInt8(ascii: "[") {
             guard part(CURLUPART_ZONEID, of: handle) == nil,
-                let address = IPAddress(String(text.dropFirst().dropLast()))
+                let address = HTTPDNSAddress(String(text.dropFirst().dropLast()))
             else {
                 throw URLFailure(
                     .addressForm,
@@ -207,7 +207,7 @@ package struct ParsedURL: Hashable, Sendable, CustomStringConvertible {
                 throw URLFailure(.missingHost, "the host has an empty label")
             }
         }
-        if let address = IPAddress(text) {
+        if let address = HTTPDNSAddress(text) {
             // libcurl reads 0x7f.1, 0177.0.0.1 and 2130706433 as 127.0.0.1; filters that see the text do not.
             guard shape.hostText(in: url) == text else {
                 throw URLFailure(

@@ -16,7 +16,7 @@ struct ServerCertificate: Sendable {
     private static let life = 7
 
     /// A certificate and a key made now. The key is never written anywhere.
-    static func generated(names: [String], addresses: [IPAddress]) throws -> ServerCertificate {
+    static func generated(names: [String], addresses: [HTTPDNSAddress]) throws -> ServerCertificate {
         let key = P256.Signing.PrivateKey()
         let subject = try DistinguishedName {
             OrganizationName("swift-httpdns local provider")

@@ -30,7 +30,7 @@ enum HTTPService {
 
     static func application(
         _ core: ServiceCore,
-        address: IPAddress,
+        address: HTTPDNSAddress,
         port: UInt16,
         tls: TLSConfiguration?,
         onQuery: @escaping @Sendable (LocalProvider.Query) -> Void,
@@ -57,7 +57,7 @@ enum HTTPService {
         to request: Request,
         _ context: Context,
         _ core: ServiceCore,
-        address: IPAddress,
+        address: HTTPDNSAddress,
         _ onQuery: @Sendable (LocalProvider.Query) -> Void
     ) async throws -> Response {
         var request = request
@@ -68,9 +68,9 @@ enum HTTPService {
             query: request.uri.query ?? "",
             headerFields: request.headers,
             body: body.map { Array($0.readableBytesView) } ?? [],
-            client: context.client?.ipAddress.flatMap { IPAddress($0) },
-            service: Endpoint(
-                address: context.service?.ipAddress.flatMap { IPAddress($0) } ?? address,
+            client: context.client?.ipAddress.flatMap { HTTPDNSAddress($0) },
+            service: HTTPDNSEndpoint(
+                address: context.service?.ipAddress.flatMap { HTTPDNSAddress($0) } ?? address,
                 port: UInt16(clamping: context.service?.port ?? 0)
             )
         )

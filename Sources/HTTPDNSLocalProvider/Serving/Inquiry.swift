@@ -22,7 +22,7 @@ struct Inquiry {
     }
 
     /// What there is about names, unless the file wants one of them to fail.
-    mutating func answers(about hosts: [HostName], _ families: AddressFamilies) throws(Refusal) -> [ZoneAnswer] {
+    mutating func answers(about hosts: [HTTPDNSName], _ families: AddressFamilies) throws(Refusal) -> [ZoneAnswer] {
         record.hosts = hosts.map(\.description)
         record.families = [(AddressFamilies.v4, "v4"), (.v6, "v6")].filter { families.contains($0.0) }.map(\.1)
             .joined(separator: ",")
@@ -62,10 +62,10 @@ struct Inquiry {
     }
 
     /// Names, each a host name.
-    static func hosts(_ texts: [String]) throws(Refusal) -> [HostName] {
-        var hosts: [HostName] = []
+    static func hosts(_ texts: [String]) throws(Refusal) -> [HTTPDNSName] {
+        var hosts: [HTTPDNSName] = []
         for text in texts {
-            guard IPAddress(text) == nil, let host = try? HostName(text) else {
+            guard HTTPDNSAddress(text) == nil, let host = try? HTTPDNSName(text) else {
                 throw Refusal(.invalidHost, "a name is no host name")
             }
             hosts.append(host)

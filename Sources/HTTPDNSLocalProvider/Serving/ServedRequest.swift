@@ -12,9 +12,9 @@ struct ServedRequest: Sendable {
     var headerFields: HTTPFields = [:]
     var body: [UInt8] = []
     /// Where it comes from; nil when that is not known.
-    var client: IPAddress?
+    var client: HTTPDNSAddress?
     /// The address and port that it came to.
-    var service: Endpoint
+    var service: HTTPDNSEndpoint
 
     /// The parts of the path.
     var segments: [Substring] { path.split(separator: "/", omittingEmptySubsequences: true) }

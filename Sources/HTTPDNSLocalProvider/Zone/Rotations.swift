@@ -11,7 +11,7 @@ final class Rotations: Sendable {
     private static let maximumTurns = 10_000
 
     private struct Key: Hashable {
-        var host: HostName
+        var host: HTTPDNSName
         var families: AddressFamilies
     }
 
@@ -39,10 +39,10 @@ final class Rotations: Sendable {
     }
 
     private static func turned(
-        _ addresses: [IPAddress],
+        _ addresses: [HTTPDNSAddress],
         _ rotation: ServeSettings.Rotation,
         by turn: Int
-    ) -> [IPAddress] {
+    ) -> [HTTPDNSAddress] {
         guard !addresses.isEmpty else { return [] }
         let start = turn % addresses.count
         let order = addresses[start...] + addresses[..<start]

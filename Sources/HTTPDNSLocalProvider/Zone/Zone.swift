@@ -11,10 +11,10 @@ struct Zone: Sendable {
     private static let maximumAliases = 8
 
     let settings: ServeSettings
-    private let mappings: HostMappings
+    private let mappings: HTTPDNSMappings
 
     init(_ settings: FileSettings) throws(MappingError) {
-        mappings = try HostMappings(settings.mappings)
+        mappings = try HTTPDNSMappings(settings.mappings)
         self.settings = settings.serve
     }
 
@@ -23,14 +23,14 @@ struct Zone: Sendable {
 
     /// The most private scope among the addresses.
     var widestScope: AddressScope {
-        let targets = mappings.rules.values.flatMap { mapping -> [HostMapping.Target] in
+        let targets = mappings.rules.values.flatMap { mapping -> [HTTPDNSMapping.Target] in
             if case .addresses(let targets) = mapping.action { targets } else { [] }
         }
         return targets.map { AddressScope(of: $0.address) }.max() ?? .public
     }
 
     /// What there is about `host`.
-    func answer(for host: HostName) -> ZoneAnswer {
+    func answer(for host: HTTPDNSName) -> ZoneAnswer {
         var answer = ZoneAnswer(host: host, timeToLive: Int(settings.timeToLive.components.seconds))
         var name = host
         while true {

@@ -4,11 +4,11 @@ internal import HTTPDNSPrimitives
 
 /// What the served file says about a name.
 struct ZoneAnswer: Sendable {
-    var host: HostName
+    var host: HTTPDNSName
     /// The names that it is an alias of (`via`), in their order.
-    var aliases: [HostName] = []
-    var v4: [IPAddress] = []
-    var v6: [IPAddress] = []
+    var aliases: [HTTPDNSName] = []
+    var v4: [HTTPDNSAddress] = []
+    var v6: [HTTPDNSAddress] = []
     /// The life of its records, in seconds.
     var timeToLive: Int
     /// Whether there is such a name at all.
@@ -21,7 +21,7 @@ struct ZoneAnswer: Sendable {
     var absence: Int { min(timeToLive, Self.longestAbsence) }
 
     /// The addresses in records of a type; none in those of other types than A and AAAA.
-    func addresses(_ type: DNSRecordType) -> [IPAddress] {
+    func addresses(_ type: DNSRecordType) -> [HTTPDNSAddress] {
         switch type {
         case .a: v4
         case .aaaa: v6
@@ -29,6 +29,6 @@ struct ZoneAnswer: Sendable {
         }
     }
 
-    func addresses(_ family: IPAddress.Family) -> [IPAddress] { family == .v4 ? v4 : v6 }
+    func addresses(_ family: HTTPDNSAddress.Family) -> [HTTPDNSAddress] { family == .v4 ? v4 : v6 }
 }
 #endif

@@ -5,7 +5,7 @@ struct HostArgument: Sendable {
     /// As it was written.
     let text: String
     /// The host without its port.
-    let host: Host
+    let host: HTTPDNSHost
     /// The default unless it was written.
     let port: UInt16
 
@@ -27,11 +27,11 @@ struct HostArgument: Sendable {
         } else {
             port = defaultPort
         }
-        if let address = IPAddress(hostText) {
+        if let address = HTTPDNSAddress(hostText) {
             host = .address(address)
         } else {
             do {
-                host = .name(try HostName(hostText))
+                host = .name(try HTTPDNSName(hostText))
             } catch {
                 throw .usage("\(error)")
             }

@@ -3,10 +3,10 @@ internal import HTTPDNS
 /// The value of `--map`: a rule of the mappings.
 struct MapArgument: Sendable {
     /// Where such a rule says that it was written.
-    static let location = SourceLocation(file: "--map")
+    static let location = HTTPDNSSourceLocation(file: "--map")
 
     let key: MappingKey
-    let mapping: HostMapping
+    let mapping: HTTPDNSMapping
 
     init(_ text: String) throws(CommandFailure) {
         let form = "write --map HOST[:PORT]=ADDRESS[,ADDRESS], such as --map img.shop.example=203.0.113.7"
@@ -17,10 +17,10 @@ struct MapArgument: Sendable {
         let addresses = parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         do {
             key = try MappingKey(String(parts[0]))
-            var rule = HostMapping.addresses(addresses)
+            var rule = HTTPDNSMapping.addresses(addresses)
             rule.location = Self.location
             mapping = rule
-            _ = try HostMappings([key: rule])
+            _ = try HTTPDNSMappings([key: rule])
         } catch {
             throw .usage("--map \"\(text)\": \(error.reason)", hint: form)
         }
@@ -29,9 +29,9 @@ struct MapArgument: Sendable {
     /// The rules with those of the flags in their place. A flag without a port stands for every port of its name.
     static func apply(
         _ texts: [String],
-        to rules: [MappingKey: HostMapping]
-    ) throws(CommandFailure) -> [MappingKey: HostMapping] {
-        var given: [MappingKey: HostMapping] = [:]
+        to rules: [MappingKey: HTTPDNSMapping]
+    ) throws(CommandFailure) -> [MappingKey: HTTPDNSMapping] {
+        var given: [MappingKey: HTTPDNSMapping] = [:]
         for text in texts {
             let argument = try MapArgument(text)
             guard given.updateValue(argument.mapping, forKey: argument.key) == nil else {

@@ -62,9 +62,9 @@ struct CompareCommand: Subcommand {
     }
 
     /// All are read before the first is asked about.
-    private func names() throws(CommandFailure) -> [(host: HostName, port: UInt16)] {
+    private func names() throws(CommandFailure) -> [(host: HTTPDNSName, port: UInt16)] {
         guard port > 0 else { throw .usage("--port takes a number from 1 to 65535", hint: "such as --port 8443") }
-        var names: [(host: HostName, port: UInt16)] = []
+        var names: [(host: HTTPDNSName, port: UInt16)] = []
         for text in hosts {
             let argument = try HostArgument(text, defaultPort: port)
             guard case .name(let host) = argument.host else {
@@ -75,8 +75,8 @@ struct CompareCommand: Subcommand {
         return names
     }
 
-    /// The settings in which HTTP-DNS answers for itself: without the switches that turn it off, without what holds its answers
-    /// back while it is introduced, and without the system resolver in its place.
+    /// The settings in which HTTP-DNS answers for itself: without the switches that turn it off, without what holds its
+    /// answers back while it is introduced, and without the system resolver in its place.
     private func settings(_ console: Console) throws -> ClientSettings {
         guard !common.usesSystemFallback else {
             throw CommandFailure.usage(

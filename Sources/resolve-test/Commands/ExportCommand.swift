@@ -33,7 +33,7 @@ struct ExportCommand: Subcommand {
         guard settings.readsFile || !common.maps.isEmpty else {
             throw CommandFailure.usage("no mappings to export", hint: "name a file, or --map HOST=ADDRESS")
         }
-        let rules = MappingOrder.sorted(try HostMappings(settings.configuration.resolver.mappings).rules)
+        let rules = MappingOrder.sorted(try HTTPDNSMappings(settings.configuration.resolver.mappings).rules)
         let format = format ?? (common.output.isJSON ? .json : .hosts)
         guard !common.output.isJSON || format == .json else {
             throw CommandFailure.usage("--json and --format \(format.rawValue) contradict each other")

@@ -69,7 +69,7 @@ struct ServeCommand: Subcommand {
     func perform(on console: Console) async throws -> Int32 {
         #if LocalProvider
         var configuration = LocalProvider.Configuration(.file(file))
-        guard let address = IPAddress(addressText) else {
+        guard let address = HTTPDNSAddress(addressText) else {
             throw CommandFailure.usage(
                 "--listen \(PrintableText.line(addressText)): it takes an address of this machine"
             )

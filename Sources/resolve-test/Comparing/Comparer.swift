@@ -9,7 +9,7 @@ struct Comparer: Sendable {
     let client: HTTPDNSClient
     let system: any SystemResolving
     let routes: RouteTable
-    let policy: AddressPolicy
+    let policy: HTTPDNSAddressPolicy
     let options: RequestOptions
     /// The families asked for when neither the options nor a route say.
     let families: AddressFamilies
@@ -17,7 +17,7 @@ struct Comparer: Sendable {
     let timeLimit: Duration
     let isProbing: Bool
 
-    func compare(_ host: HostName, port: UInt16) async throws -> Comparison {
+    func compare(_ host: HTTPDNSName, port: UInt16) async throws -> Comparison {
         let route = routes.entry(for: host)?.route
         async let ours = clientAnswer(host, port: port, route: route)
         async let theirs = systemAnswer(host, families: options.families ?? route?.families ?? families)
@@ -39,7 +39,7 @@ struct Comparer: Sendable {
 
     /// Why nobody may ask an address of the system's for its proof: it is a black hole, a metadata service and the like, as
     /// hijackers and sinkholes answer. What a route calls its only blocks does not make others suspicious.
-    private func refusal(of address: IPAddress, route: Route?) -> String? {
+    private func refusal(of address: HTTPDNSAddress, route: HTTPDNSRoute?) -> String? {
         var route = route
         route?.only = []
         let refusal = policy.refusal(of: address, from: .system, providerScope: nil, route: route)
@@ -48,9 +48,9 @@ struct Comparer: Sendable {
     }
 
     private func clientAnswer(
-        _ host: HostName,
+        _ host: HTTPDNSName,
         port: UInt16,
-        route: Route?
+        route: HTTPDNSRoute?
     ) async throws -> Comparison.ClientAnswer {
         do {
             let resolution = try await client.resolve(host.description, port: port, options: options)
@@ -74,13 +74,13 @@ struct Comparer: Sendable {
         }
     }
 
-    private static func reasonNotAsked(_ host: HostName, resolution: Resolution?) -> String {
+    private static func reasonNotAsked(_ host: HTTPDNSName, resolution: Resolution?) -> String {
         if let rule = resolution?.rule { return "the mapping \"\(rule.key)\" leads past HTTP-DNS" }
         if let route = resolution?.route { return "the route \"\(route.pattern)\" leads past HTTP-DNS" }
         return "no route leads \(host) to a provider"
     }
 
-    private func systemAnswer(_ host: HostName, families: AddressFamilies) async throws -> Comparison.SystemAnswer {
+    private func systemAnswer(_ host: HTTPDNSName, families: AddressFamilies) async throws -> Comparison.SystemAnswer {
         do {
             return .addresses(try await system.resolve(host, families: families, timeLimit: timeLimit))
         } catch {
@@ -93,7 +93,7 @@ struct Comparer: Sendable {
         }
     }
 
-    private func proof(of host: HostName, at endpoint: Endpoint) async throws -> Comparison.Proof {
+    private func proof(of host: HTTPDNSName, at endpoint: HTTPDNSEndpoint) async throws -> Comparison.Proof {
         do {
             return .verified(try await client.proveIdentity(of: host, at: endpoint, timeLimit: Self.proofLimit))
         } catch let error as CancellationError {

@@ -38,8 +38,8 @@ extension Comparison {
         return verdict
     }
 
-    private func verdictOfRefusals(_ ours: Set<Endpoint>, _ theirs: Set<Endpoint>) -> Verdict? {
-        func isRefused(_ endpoint: Endpoint) -> Bool {
+    private func verdictOfRefusals(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict? {
+        func isRefused(_ endpoint: HTTPDNSEndpoint) -> Bool {
             if case .refused? = proofs[endpoint] { true } else { false }
         }
         func suspicious(_ code: String, _ text: String) -> Verdict {
@@ -79,7 +79,7 @@ extension Comparison {
         )
     }
 
-    private func difference(_ ours: Set<Endpoint>, _ theirs: Set<Endpoint>) -> Verdict {
+    private func difference(_ ours: Set<HTTPDNSEndpoint>, _ theirs: Set<HTTPDNSEndpoint>) -> Verdict {
         let proof = isProbed ? ", which is genuine" : ""
         if theirs.isEmpty {
             return Verdict(

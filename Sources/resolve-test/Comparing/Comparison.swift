@@ -14,7 +14,7 @@ struct Comparison: Sendable {
 
     /// What the system resolver says, before any policy.
     enum SystemAnswer: Hashable, Sendable {
-        case addresses([IPAddress])
+        case addresses([HTTPDNSAddress])
         /// The system does not know the name, or has no address for it.
         case nothing(String)
         case failed(String)
@@ -29,29 +29,29 @@ struct Comparison: Sendable {
         case unreachable(String)
     }
 
-    var host: HostName
+    var host: HTTPDNSName
     var port: UInt16
     var client: ClientAnswer
     var system: SystemAnswer
     /// By endpoint; without probes only of those that nobody may dial.
-    var proofs: [Endpoint: Proof] = [:]
+    var proofs: [HTTPDNSEndpoint: Proof] = [:]
     /// Whether proofs were asked for.
     var isProbed = false
 
     /// The client's endpoints; empty when it has none.
-    var clientEndpoints: [Endpoint] {
+    var clientEndpoints: [HTTPDNSEndpoint] {
         if case .resolved(let resolution) = client { resolution.endpoints } else { [] }
     }
 
     /// The system's addresses at the port asked about.
-    var systemEndpoints: [Endpoint] {
+    var systemEndpoints: [HTTPDNSEndpoint] {
         guard case .addresses(let addresses) = system else { return [] }
-        return addresses.map { Endpoint(address: $0, port: port) }
+        return addresses.map { HTTPDNSEndpoint(address: $0, port: port) }
     }
 
     /// All endpoints, each once, the client's first.
-    var endpoints: [Endpoint] {
-        var seen: Set<Endpoint> = []
+    var endpoints: [HTTPDNSEndpoint] {
+        var seen: Set<HTTPDNSEndpoint> = []
         return (clientEndpoints + systemEndpoints).filter { seen.insert($0).inserted }
     }
 

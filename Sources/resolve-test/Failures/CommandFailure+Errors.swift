@@ -11,7 +11,7 @@ extension CommandFailure {
         case let error as ResolutionError: self.init(error)
         case let error as ConfigurationFileError: self.init(error)
         case let error as MappingError: self = .configuration("\(error)")
-        case let error as ProviderConfigurationError: self = .configuration("\(error)")
+        case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
         case let error as ResolverConfigurationError: self = .configuration("\(error)")
         case let error as ControlCallError: self.init(error)
         case is CancellationError: self = .failed(code: "cancelled", "cancelled")

@@ -6,10 +6,10 @@ struct CheckReport {
     var file: String
     /// The name of each provider, and the most private scope that it may answer.
     var providers: [(name: String, answers: AddressScope)]
-    var routes: [Route]
-    var rules: [MappingKey: HostMapping]
+    var routes: [HTTPDNSRoute]
+    var rules: [MappingKey: HTTPDNSMapping]
     var isEnabled: Bool
-    var policy: AddressPolicy
+    var policy: HTTPDNSAddressPolicy
     var reachableNetworks: ReachableNetworks
     var proxy: ProxyRules
     /// Settings that are allowed, and hardly meant.
@@ -92,7 +92,7 @@ struct CheckReport {
         "\(Figures.count(number)) \(noun)\(number == 1 ? "" : "s")"
     }
 
-    private static func action(_ action: Route.Action) -> String {
+    private static func action(_ action: HTTPDNSRoute.Action) -> String {
         switch action {
         case .bypass: "bypass"
         case .providers(let names, let fallback): "\(names.joined(separator: ", ")), fallback \(fallback.rawValue)"

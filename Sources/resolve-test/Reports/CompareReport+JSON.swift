@@ -46,7 +46,7 @@ extension CompareReport {
         }
     }
 
-    private static func json(_ proof: Comparison.Proof, of endpoint: Endpoint, port: UInt16) -> JSONValue {
+    private static func json(_ proof: Comparison.Proof, of endpoint: HTTPDNSEndpoint, port: UInt16) -> JSONValue {
         let (result, reason, seconds): (String, String?, Duration?) =
             switch proof {
             case .verified(let duration): ("verified", nil, duration)

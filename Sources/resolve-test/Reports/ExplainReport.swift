@@ -141,11 +141,11 @@ enum RewriteReason {
         return [resolution.route.map(text), asked].compactMap { $0 }
     }
 
-    private static func text(_ route: Route) -> String {
+    private static func text(_ route: HTTPDNSRoute) -> String {
         "route \"\(route.pattern)\"" + place(route.location)
     }
 
-    private static func place(_ location: SourceLocation?) -> String {
+    private static func place(_ location: HTTPDNSSourceLocation?) -> String {
         location.map { $0.line == nil ? " from \($0)" : " at \($0)" } ?? ""
     }
 }

@@ -6,7 +6,7 @@ struct FetchReport {
     /// One request and its answer.
     struct Hop {
         var rewrite: RewriteView
-        var remote: Endpoint
+        var remote: HTTPDNSEndpoint
         var reusedConnection: Bool
         /// Whether the host had to prove its name, by the trust settings that hold for it.
         var isVerified = true

@@ -2,7 +2,7 @@ internal import HTTPDNS
 
 /// Rules as other programs read them.
 struct MappingExport {
-    var rules: [(key: MappingKey, mapping: HostMapping)]
+    var rules: [(key: MappingKey, mapping: HTTPDNSMapping)]
 
     func text(_ format: ExportFormat) -> String {
         switch format {
@@ -12,13 +12,13 @@ struct MappingExport {
         }
     }
 
-    private func lines(of format: (MappingKey, HostMapping) -> [String]) -> String {
+    private func lines(of format: (MappingKey, HTTPDNSMapping) -> [String]) -> String {
         guard !rules.isEmpty else { return "# no mappings\n" }
         return rules.flatMap { format($0.key, $0.mapping) }.map { $0 + "\n" }.joined()
     }
 
     /// An address and a name on each line; a hosts file knows neither ports nor patterns nor weights.
-    private func hosts(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
+    private func hosts(_ key: MappingKey, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
         }
@@ -36,7 +36,7 @@ struct MappingExport {
     }
 
     /// `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` where the port dialled is another one.
-    private func curl(_ key: MappingKey, _ mapping: HostMapping) -> [String] {
+    private func curl(_ key: MappingKey, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
         }
@@ -57,7 +57,7 @@ struct MappingExport {
         return lines
     }
 
-    private func comment(_ key: MappingKey, _ mapping: HostMapping, _ reason: String) -> String {
+    private func comment(_ key: MappingKey, _ mapping: HTTPDNSMapping, _ reason: String) -> String {
         "# \(key): \(MappingText.text(mapping)) (\(reason))"
     }
 
@@ -69,7 +69,7 @@ struct MappingExport {
         ])
     }
 
-    private func value(_ mapping: HostMapping) -> JSONValue {
+    private func value(_ mapping: HTTPDNSMapping) -> JSONValue {
         var members: [(name: String, value: JSONValue)] = []
         switch mapping.action {
         case .addresses(let targets):
@@ -92,7 +92,7 @@ struct MappingExport {
     }
 
     /// A list, or with weights an object.
-    private func value(_ targets: [HostMapping.Target]) -> JSONValue {
+    private func value(_ targets: [HTTPDNSMapping.Target]) -> JSONValue {
         let shares = targets.compactMap { target in
             target.weight.map { (name: MappingText.target(target), value: JSONValue.integer($0)) }
         }

@@ -2,15 +2,16 @@ internal import HTTPDNS
 
 /// The rules of a set in the order in which they were written, those without a line last and by name.
 enum MappingOrder {
-    static func sorted(_ rules: [MappingKey: HostMapping]) -> [(key: MappingKey, mapping: HostMapping)] {
+    static func sorted(_ rules: [MappingKey: HTTPDNSMapping]) -> [(key: MappingKey, mapping: HTTPDNSMapping)] {
         rules.map { (key: $0.key, mapping: $0.value) }.sorted { left, right in
             let (first, second) = (order(left), order(right))
             return (first.line, first.column, first.key) < (second.line, second.column, second.key)
         }
     }
 
-    private static func order(_ rule: (key: MappingKey, mapping: HostMapping)) -> (line: Int, column: Int, key: String)
-    {
+    private static func order(_ rule: (key: MappingKey, mapping: HTTPDNSMapping)) -> (
+        line: Int, column: Int, key: String
+    ) {
         let location = rule.mapping.location
         return (location?.line ?? .max, location?.column ?? .max, "\(rule.key)")
     }
@@ -18,7 +19,7 @@ enum MappingOrder {
 
 /// A rule in words.
 enum MappingText {
-    static func text(_ mapping: HostMapping) -> String {
+    static func text(_ mapping: HTTPDNSMapping) -> String {
         switch mapping.action {
         case .addresses(let targets):
             return Self.targets(targets)
@@ -30,17 +31,17 @@ enum MappingText {
         }
     }
 
-    private static func targets(_ targets: [HostMapping.Target]) -> String {
+    private static func targets(_ targets: [HTTPDNSMapping.Target]) -> String {
         targets.map { target($0) + ($0.weight.map { " (weight \($0))" } ?? "") }.joined(separator: ", ")
     }
 
     /// `203.0.113.7:8443 weight 5`.
-    static func weighted(_ target: HostMapping.Target) -> String {
+    static func weighted(_ target: HTTPDNSMapping.Target) -> String {
         Self.target(target) + (target.weight.map { " weight \($0)" } ?? "")
     }
 
     /// `203.0.113.7`, `2001:db8::7`, `203.0.113.7:8443`, `[2001:db8::7]:8443`.
-    static func target(_ target: HostMapping.Target) -> String {
-        target.port.map { "\(Endpoint(address: target.address, port: $0))" } ?? "\(target.address)"
+    static func target(_ target: HTTPDNSMapping.Target) -> String {
+        target.port.map { "\(HTTPDNSEndpoint(address: target.address, port: $0))" } ?? "\(target.address)"
     }
 }

@@ -38,7 +38,7 @@ struct ResolutionText {
 
 /// An endpoint as text and JSON say it: the port stands there only when it is not the URL's.
 enum EndpointText {
-    static func text(_ endpoint: Endpoint, urlPort: UInt16) -> String {
+    static func text(_ endpoint: HTTPDNSEndpoint, urlPort: UInt16) -> String {
         endpoint.port == urlPort ? "\(endpoint.address)" : "\(endpoint)"
     }
 }

@@ -38,7 +38,8 @@ struct ServiceLook {
 
     var counters: ResolverCounters { ResolverCounters(byName: diagnostics.counters) }
 
-    /// The addresses that a request for each name would get, by name: the rules that have addresses, and what is cached of the others.
+    /// The addresses that a request for each name would get, by name: the rules that have addresses, and what is cached of
+    /// the others.
     var outcomes: [(name: String, outcome: Result<Resolution, CommandFailure>)] {
         var outcomes: [String: Result<Resolution, CommandFailure>] = [:]
         for answer in diagnostics.cache.answers where outcomes[answer.host] == nil || answer.families == nil {
@@ -52,7 +53,7 @@ struct ServiceLook {
     }
 
     private func outcome(_ answer: Diagnostics.Answer) -> Result<Resolution, CommandFailure> {
-        let addresses = answer.addresses.compactMap { IPAddress($0) }
+        let addresses = answer.addresses.compactMap { HTTPDNSAddress($0) }
         guard !addresses.isEmpty else {
             var failure = CommandFailure.failed(code: "resolve-failed", "\(answer.host) has no address")
             failure.reason = answer.negative ?? answer.failure
@@ -60,7 +61,7 @@ struct ServiceLook {
         }
         let source: Resolution.Source = answer.provider == nil ? .system : .provider
         // The port that is the default on the command line, so that it is not shown.
-        let endpoints = addresses.map { Endpoint(address: $0, port: ServiceLook.port) }
+        let endpoints = addresses.map { HTTPDNSEndpoint(address: $0, port: ServiceLook.port) }
         var resolution = Resolution(endpoints: endpoints, source: source)
         resolution.provider = answer.provider
         resolution.isCached = true
@@ -76,7 +77,7 @@ struct ServiceLook {
         let urlPort = key.port ?? ServiceLook.port
         let targets = rule.targets.compactMap(Self.target)
         guard !targets.isEmpty else { return nil }
-        let endpoints = targets.map { Endpoint(address: $0.address, port: $0.port ?? urlPort) }
+        let endpoints = targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? urlPort) }
         var resolution = Resolution(endpoints: endpoints, source: .mapping)
         resolution.rule = AppliedRule(key: key, location: nil, targets: targets)
         resolution.generation = diagnostics.mappings.generation
@@ -84,17 +85,17 @@ struct ServiceLook {
     }
 
     /// `203.0.113.7`, `203.0.113.7:8443 weight 5`.
-    private static func target(_ text: String) -> HostMapping.Target? {
+    private static func target(_ text: String) -> HTTPDNSMapping.Target? {
         let words = text.split(separator: " ")
         guard let place = words.first else { return nil }
         let weight = words.count == 3 && words[1] == "weight" ? Int(words[2]) : nil
-        if let address = IPAddress(String(place)) { return HostMapping.Target(address, weight: weight) }
-        return endpoint(place).map { HostMapping.Target($0.address, port: $0.port, weight: weight) }
+        if let address = HTTPDNSAddress(String(place)) { return HTTPDNSMapping.Target(address, weight: weight) }
+        return endpoint(place).map { HTTPDNSMapping.Target($0.address, port: $0.port, weight: weight) }
     }
 
     /// The number of requests that the service has sent to each endpoint, for a name with or without a port.
-    func requests(for question: HostArgument) -> [Endpoint: Int] {
-        var counts: [Endpoint: Int] = [:]
+    func requests(for question: HostArgument) -> [HTTPDNSEndpoint: Int] {
+        var counts: [HTTPDNSEndpoint: Int] = [:]
         for pool in diagnostics.pools {
             guard let endpoint = Self.endpoint(pool.endpoint[...]), let requests = pool.requests,
                 question.text == pool.host || question.text == "\(pool.host):\(pool.port)"
@@ -105,13 +106,13 @@ struct ServiceLook {
     }
 
     /// `203.0.113.7:8443`, `[2001:db8::7]:8443`.
-    private static func endpoint(_ text: Substring) -> Endpoint? {
+    private static func endpoint(_ text: Substring) -> HTTPDNSEndpoint? {
         guard let colon = text.lastIndex(of: ":"), let port = UInt16(text[text.index(after: colon)...]) else {
             return nil
         }
         let host = text[..<colon].drop { $0 == "[" }
-        guard let address = IPAddress(String(host.last == "]" ? host.dropLast() : host)) else { return nil }
-        return Endpoint(address: address, port: port)
+        guard let address = HTTPDNSAddress(String(host.last == "]" ? host.dropLast() : host)) else { return nil }
+        return HTTPDNSEndpoint(address: address, port: port)
     }
 
     static let port: UInt16 = 443

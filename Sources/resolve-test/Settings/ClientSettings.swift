@@ -70,10 +70,10 @@ struct ClientSettings: Sendable {
         return environment["HTTPDNS_CONFIG"].flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    private static func blocks(_ texts: [String]) throws(CommandFailure) -> [AddressBlock] {
-        var blocks: [AddressBlock] = []
+    private static func blocks(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSAddressBlock] {
+        var blocks: [HTTPDNSAddressBlock] = []
         for text in texts {
-            guard let block = AddressBlock(text) else {
+            guard let block = HTTPDNSAddressBlock(text) else {
                 throw .usage(
                     "--allow \"\(text)\" is not a block of addresses",
                     hint: "write an address or CIDR with zeros behind the prefix, such as 10.0.0.0/8 or 2001:db8::/32"

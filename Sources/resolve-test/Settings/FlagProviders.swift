@@ -10,7 +10,7 @@ struct FlagProviders {
         (name: "google", url: "https://8.8.8.8/dns-query"),
     ]
 
-    private(set) var providers: [any Provider] = []
+    private(set) var providers: [any HTTPDNSProvider] = []
     /// The flags that were given, as the place where the route was written.
     private let flags: String
 
@@ -22,9 +22,9 @@ struct FlagProviders {
             .compactMap { $0 }.joined(separator: ", ")
         var taken = taken
         var bootstraps = try Self.bootstraps(options.bootstraps)
-        var used: Set<HostName> = []
+        var used: Set<HTTPDNSName> = []
         for url in options.dohURLs {
-            var settings = DoHProvider.Configuration(name: Self.freeName("doh", &taken), url: url)
+            var settings = HTTPDNSDoHProvider.Configuration(name: Self.freeName("doh", &taken), url: url)
             if let host = try Self.host(of: url) {
                 guard let addresses = bootstraps[host] else {
                     throw CommandFailure.usage(
@@ -43,7 +43,10 @@ struct FlagProviders {
         }
         guard options.usesPublicProviders else { return }
         for service in Self.publicServices {
-            try append(DoHProvider.Configuration(name: Self.freeName(service.name, &taken), url: service.url), options)
+            try append(
+                HTTPDNSDoHProvider.Configuration(name: Self.freeName(service.name, &taken), url: service.url),
+                options
+            )
         }
     }
 
@@ -53,27 +56,27 @@ struct FlagProviders {
         resolver.providers += providers
         resolver.routes.removeAll { $0.pattern == .any }
         resolver.routes.append(
-            Route(
+            HTTPDNSRoute(
                 .any,
                 .providers(providers.map(\.name), fallback: .none),
-                location: SourceLocation(file: flags)
+                location: HTTPDNSSourceLocation(file: flags)
             )
         )
     }
 
-    private mutating func append(_ settings: DoHProvider.Configuration, _ options: CommonOptions) throws {
+    private mutating func append(_ settings: HTTPDNSDoHProvider.Configuration, _ options: CommonOptions) throws {
         var settings = settings
         settings.answers = options.answers.scope
         if let path = options.certificateAuthorityFile { settings.trustRoots = .file(path) }
         do {
-            providers.append(try DoHProvider(settings))
+            providers.append(try HTTPDNSDoHProvider(settings))
         } catch {
             throw CommandFailure.usage("--doh \(settings.url): \(error.message)")
         }
     }
 
-    private static func bootstraps(_ texts: [String]) throws(CommandFailure) -> [HostName: [IPAddress]] {
-        var addresses: [HostName: [IPAddress]] = [:]
+    private static func bootstraps(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSName: [HTTPDNSAddress]] {
+        var addresses: [HTTPDNSName: [HTTPDNSAddress]] = [:]
         for text in texts {
             let argument = try BootstrapArgument(text)
             addresses[argument.host, default: []] += argument.addresses
@@ -82,10 +85,10 @@ struct FlagProviders {
     }
 
     /// The name in a URL; nil for an address.
-    private static func host(of url: String) throws(CommandFailure) -> HostName? {
+    private static func host(of url: String) throws(CommandFailure) -> HTTPDNSName? {
         do {
             guard case .name(let name) = try ParsedURL(url).host else { return nil }
-            return try HostName(name)
+            return try HTTPDNSName(name)
         } catch {
             throw .usage("--doh \"\(url)\": \(error)", hint: "write an https URL such as https://doh.example/dns-query")
         }

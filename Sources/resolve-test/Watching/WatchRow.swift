@@ -15,7 +15,7 @@ struct WatchRow: Sendable {
     struct Change: Sendable {
         var date: Date
         /// The addresses that are gone.
-        var previous: [IPAddress]
+        var previous: [HTTPDNSAddress]
     }
 
     let question: HostArgument
@@ -29,15 +29,15 @@ struct WatchRow: Sendable {
     private(set) var changes = 0
     private(set) var lastChange: Change?
     /// The number of requests that the service sent to each endpoint since the watching began; nil without a service.
-    private(set) var requests: [Endpoint: Int]?
+    private(set) var requests: [HTTPDNSEndpoint: Int]?
     /// The service's own counts at its last look.
-    private var requestsBefore: [Endpoint: Int] = [:]
+    private var requestsBefore: [HTTPDNSEndpoint: Int] = [:]
     /// Without a service: how many answers had each endpoint first.
-    private(set) var firsts: [Endpoint: Int] = [:]
+    private(set) var firsts: [HTTPDNSEndpoint: Int] = [:]
     /// The addresses of the last answer that had some; a failure in between is no change.
-    private var known: [IPAddress]?
+    private var known: [HTTPDNSAddress]?
     /// The name itself, and those that mappings lead it through: events tell of these.
-    private var names: Set<HostName> = []
+    private var names: Set<HTTPDNSName> = []
 
     init(_ question: HostArgument) {
         self.question = question
@@ -67,7 +67,7 @@ struct WatchRow: Sendable {
     }
 
     /// Takes the service's counts of requests by endpoint.
-    mutating func take(requests counts: [Endpoint: Int]) {
+    mutating func take(requests counts: [HTTPDNSEndpoint: Int]) {
         defer { requestsBefore = counts }
         guard var requests else { return self.requests = [:] }
         for (endpoint, count) in counts {
@@ -79,7 +79,7 @@ struct WatchRow: Sendable {
     }
 
     /// `96 requests`, or without a service `first in 12 of 24 answers`.
-    func useText(of endpoint: Endpoint) -> String {
+    func useText(of endpoint: HTTPDNSEndpoint) -> String {
         guard let requests else {
             return
                 "first in \(Figures.count(firsts[endpoint] ?? 0)) of \(Figures.count(firsts.values.reduce(0, +))) answers"
@@ -102,7 +102,7 @@ struct WatchRow: Sendable {
     }
 
     /// The order does not matter: it follows weights and families.
-    private mutating func noteAddresses(_ addresses: [IPAddress], at date: Date) {
+    private mutating func noteAddresses(_ addresses: [HTTPDNSAddress], at date: Date) {
         if let known, Set(known) != Set(addresses) {
             changes += 1
             lastChange = Change(date: date, previous: known.filter { !addresses.contains($0) })

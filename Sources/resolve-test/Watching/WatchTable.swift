@@ -87,14 +87,14 @@ struct WatchTable {
         return listed(row, resolution).dropFirst().map { [Cell(""), Cell($0)] }
     }
 
-    /// `203.0.113.7 weight 95, 12 requests` for each address, with details and where addresses share by weight; else empty. Those
-    /// with weights are in the order of their rule, so that lines do not change places with each answer.
+    /// `203.0.113.7 weight 95, 12 requests` for each address, with details and where addresses share by weight; else empty.
+    /// Those with weights are in the order of their rule, so that lines do not change places with each answer.
     private func listed(_ row: WatchRow, _ resolution: Resolution) -> [String] {
         let targets = (resolution.rule?.targets ?? []).filter { $0.weight != nil }
         let port = row.question.port
         if targets.count > 1 {
             return targets.map { target in
-                let endpoint = Endpoint(address: target.address, port: target.port ?? port)
+                let endpoint = HTTPDNSEndpoint(address: target.address, port: target.port ?? port)
                 return "\(MappingText.weighted(target)), \(row.useText(of: endpoint))"
             }
         }

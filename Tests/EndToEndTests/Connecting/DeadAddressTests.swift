@@ -260,7 +260,7 @@ struct DeadAddressTests {
                     $0.connections.activeProbing = ActiveProbing(); $0.connections.activeProbing?.interval = .zero
                 }, "interval"
             ),
-            ({ $0.trustByHost[.any] = TrustSettings() }, "trustByHost"),
+            ({ $0.trustByHost[.any] = HTTPDNSTrust() }, "trustByHost"),
         ]
         for (change, word) in changes {
             var configuration = HTTPDNSClient.Configuration()
@@ -283,7 +283,7 @@ struct PreconnectingTests {
             let url = "https://ahead.wild.test:\(rig.tlsPort)/a.jpg"
             let mark = rig.accessLogMark()
             let endpoints = try await client.preconnect(to: url)
-            #expect(endpoints == [Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)])
+            #expect(endpoints == [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)])
             let response = try await client.get(url)
             _ = try await response.body.collect(upTo: .mebibytes(1))
             #expect(response.exchanges.last?.reusedConnection == true)

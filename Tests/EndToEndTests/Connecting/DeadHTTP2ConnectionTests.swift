@@ -5,8 +5,8 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without one as
-/// the next address. What nginx has logged is the count of what arrived.
+/// Rows 115 and 128 over HTTP/2, where all requests share the connection that dies: nginx behind a relay, and nginx without
+/// one as the next address. What nginx has logged is the count of what arrived.
 @Suite("Dead HTTP/2 connections", .enabled(if: ServerRig.isAvailable([.nginx])), .timeLimit(.minutes(10)))
 struct DeadHTTP2ConnectionTests {
     private struct Way {
@@ -16,8 +16,8 @@ struct DeadHTTP2ConnectionTests {
         var configuration: HTTPDNSClient.Configuration
         let mark: LogMark
 
-        var old: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port) }
-        var good: Endpoint { Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: rig.tlsPort) }
+        var old: HTTPDNSEndpoint { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: relay.port) }
+        var good: HTTPDNSEndpoint { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: rig.tlsPort) }
         var url: String { "https://\(host):\(rig.tlsPort)/echo" }
 
         /// Requests that nginx has answered, behind the relay (127.0.0.2) or at the next address (127.0.0.3).
@@ -28,7 +28,7 @@ struct DeadHTTP2ConnectionTests {
         }
 
         /// Sends a GET, once for what the client's policy has to say, and reads the answer.
-        func get(_ client: HTTPDNSClient, at endpoint: Endpoint? = nil) async throws -> ClientResponse {
+        func get(_ client: HTTPDNSClient, at endpoint: HTTPDNSEndpoint? = nil) async throws -> ClientResponse {
             var request = ClientRequest(url: url)
             request.options.pinnedTo = endpoint.map { [$0.description] }
             request.options.retries = .never
@@ -220,7 +220,7 @@ struct DeadHTTP2ConnectionTests {
     func noThirdSending() async throws {
         var way = try await way("h2-then-h1.wild.test")
         let other = try TCPRelay(to: "127.0.0.3", port: way.rig.http1Port)
-        let next = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: other.port)
+        let next = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: other.port)
         way.configuration.resolver.mappings[try MappingKey(way.host)] = .addresses([
             way.old.description, next.description,
         ])

@@ -28,7 +28,7 @@ struct FamilyTests {
             let response = try await client.get("http://\(name):\(good.port)/")
             try await response.text()
             let exchange = try #require(response.exchanges.last)
-            #expect(exchange.remote == Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+            #expect(exchange.remote == HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port))
             // The second attempt began at the stagger. The connect limit is a minute, and its end would be a failed attempt.
             #expect(
                 exchange.timings.race.map { (.milliseconds(250)..<Duration.milliseconds(2_500)) ~= $0 } == true

@@ -15,18 +15,18 @@ import Testing
 )
 struct RotatingAnswerTests {
     /// Another one of three of the origins' addresses each time, for a second.
-    private final class Rotation: Provider {
+    private final class Rotation: HTTPDNSProvider {
         let name = "rotation"
         let answerScope = AddressScope.loopback
         private let count = Lock(0)
 
-        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
             let number = count.withLock { count in
                 count += 1
                 return count
             }
-            let address = IPAddress(v4: 127, 0, 0, UInt8(2 + number % 3))
-            return ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(1), canonicalName: nil))
+            let address = HTTPDNSAddress(v4: 127, 0, 0, UInt8(2 + number % 3))
+            return HTTPDNSProviderAnswer(v4: .addresses([address], timeToLive: .seconds(1), canonicalName: nil))
         }
 
         func shutdown() async {}
@@ -34,7 +34,7 @@ struct RotatingAnswerTests {
 
     /// One request as its caller saw it.
     private struct Sample: Sendable {
-        var remote: Endpoint?
+        var remote: HTTPDNSEndpoint?
         var elapsed: Duration
     }
 
@@ -81,7 +81,7 @@ struct RotatingAnswerTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [Rotation()]
-        configuration.resolver.routes = [Route(.any, .providers(["rotation"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["rotation"], fallback: .none))]
         configuration.resolver.families = .v4
         // An address is in each third answer. With a longer time it would be held for ever.
         configuration.connections.addressHold = .seconds(1)

@@ -20,11 +20,11 @@ struct UnprovedAddressTests {
             let first = try await client.post(url, body: .text("x"))
             try await first.text()
             let exchange = try #require(first.exchanges.last)
-            #expect(exchange.remote == Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort))
+            #expect(exchange.remote == HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort))
             #expect(
                 exchange.failedAttempts.map(\.endpoint) == [
-                    Endpoint(address: IPAddress(v4: 127, 0, 0, 4), port: resetting.port),
-                    Endpoint(address: IPAddress(v4: 127, 0, 0, 5), port: rig.tlsPort),
+                    HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 4), port: resetting.port),
+                    HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort),
                 ]
             )
             #expect(exchange.failedAttempts.map(\.stage) == [.tls, .tls])

@@ -13,10 +13,10 @@ struct BrokenProviderTests {
     private func settings(_ server: RawServer) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         let url = "http://127.0.0.1:\(server.port)/dns-query"
-        var service = DoHProvider.Configuration(name: "broken", url: url)
+        var service = HTTPDNSDoHProvider.Configuration(name: "broken", url: url)
         service.answers = .loopback
-        configuration.resolver.providers = [try DoHProvider(service)]
-        configuration.resolver.routes = [Route(.any, .providers(["broken"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["broken"], fallback: .none))]
         configuration.resolver.families = .v4
         configuration.makePatient()
         return configuration

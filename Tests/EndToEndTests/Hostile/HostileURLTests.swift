@@ -51,9 +51,9 @@ struct HostileURLTests {
         let server = try RawServer(.hang)
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(["127.0.0.1:\(server.port)"])]
-        let provider = try DoHProvider(.init(name: "trap", url: "http://127.0.0.1:\(server.port)/dns-query"))
+        let provider = try HTTPDNSDoHProvider(.init(name: "trap", url: "http://127.0.0.1:\(server.port)/dns-query"))
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [Route(.any, .providers(["trap"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["trap"], fallback: .none))]
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get(url) }
             #expect(error.code == .invalidURL && error.stage == .request, "\(error.code) \(error)")

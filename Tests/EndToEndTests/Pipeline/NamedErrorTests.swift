@@ -28,7 +28,7 @@ struct NamedErrorTests {
         expectPresentable(authority, naming: "/nonexistent/ca.pem")
 
         configuration = .init()
-        configuration.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))]
         let route = try await refusal { _ = try await HTTPDNSClient(configuration: configuration) }
         #expect(route.code == .configuration)
         expectPresentable(route, naming: "nobody")
@@ -218,8 +218,8 @@ struct NamedErrorTests {
             "slow.test": .addresses(["127.0.0.1:\(slow.port)"]),
         ])
         let url = "http://127.0.0.1:\(provider.port)/dns-query"
-        configuration.resolver.providers = [try DoHProvider(.init(name: "silent", url: url))]
-        configuration.resolver.routes = [Route(.any, .providers(["silent"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]
         configuration.resolver.timeLimit = .seconds(30)
         try await withClient(configuration) { client in
             func cancel(_ host: String, when isThere: () async throws -> Void) async throws {

@@ -43,7 +43,7 @@ struct AddressPolicyOverTheWireTests {
             for word in [name, address, "policy.allow"] { #expect("\(error)".contains(word), "\(error)") }
         }
         var allowing = try rig.settings()
-        allowing.resolver.policy.allowed = [try #require(AddressBlock(address))]
+        allowing.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock(address))]
         try await withClient(allowing) { client in
             let rewritten = try await client.rewrite("https://\(name)/")
             #expect(rewritten.addresses.map(\.address.description) == [address])

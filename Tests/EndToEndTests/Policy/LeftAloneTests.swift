@@ -45,8 +45,8 @@ struct LeftAloneTests {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
         var configuration = try rig.settings()
-        configuration.resolver.routes.append(Route(try HostPattern("*.excluded.wild.test"), .bypass))
-        configuration.resolver.mappings[try MappingKey("mapped-out.wild.test")] = HostMapping(.bypass)
+        configuration.resolver.routes.append(HTTPDNSRoute(try HostPattern("*.excluded.wild.test"), .bypass))
+        configuration.resolver.mappings[try MappingKey("mapped-out.wild.test")] = HTTPDNSMapping(.bypass)
         try await withClient(configuration) { client in
             for host in [
                 "a.excluded.wild.test", "mapped-out.wild.test", "single-label-excluded", "x.svc.cluster.local",
@@ -73,7 +73,7 @@ struct LeftAloneTests {
         let journal = Journal()
         var configuration = try rig.settings()
         configuration.resolver.routes.append(
-            Route(.exact(try HostName("doh.test")), .providers(["bind"], fallback: .none))
+            HTTPDNSRoute(.exact(try HTTPDNSName("doh.test")), .providers(["bind"], fallback: .none))
         )
         // Were the provider's traffic to pass the stage, it would end at an origin that knows no /dns-query.
         configuration.resolver.mappings[try MappingKey("doh.test")] = .addresses(["127.0.0.2"])
@@ -94,7 +94,7 @@ struct LeftAloneTests {
             #expect(echo.address == "127.0.0.4")
             #expect(journal.all.filter { $0.hasPrefix("depth") } == ["depth 0"])
             #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.2"])
-            try client.mappings.apply { $0["doh.test"] = HostMapping.addresses(["127.0.0.9"]) }
+            try client.mappings.apply { $0["doh.test"] = HTTPDNSMapping.addresses(["127.0.0.9"]) }
             #expect(try await client.resolve("own-101.wild.test").source == .provider)
             try client.mappings.apply { $0.hide("doh.test") }
             #expect(try await client.resolve("doh.test").endpoints.map(\.address.description) == ["127.0.0.1"])

@@ -93,7 +93,7 @@ struct LocalWayTests {
     @Test(
         "Connections begin at the address or interface that is asked for",
         .enabled(if: ServerRig.isAvailable([.nginx])),
-        arguments: [LocalSource.address(IPAddress(v4: 127, 0, 0, 77)), .interface("lo")]
+        arguments: [LocalSource.address(HTTPDNSAddress(v4: 127, 0, 0, 77)), .interface("lo")]
     )
     func source(_ source: LocalSource) async throws {
         let rig = try await ServerRig.shared()
@@ -114,7 +114,7 @@ struct LocalWayTests {
 
     @Test(
         "One that is not there is a typed error before anything was sent",
-        arguments: [LocalSource.address(IPAddress(v4: 192, 0, 2, 77)), .interface("nowhere0")]
+        arguments: [LocalSource.address(HTTPDNSAddress(v4: 192, 0, 2, 77)), .interface("nowhere0")]
     )
     func missing(source: LocalSource) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))

@@ -33,7 +33,7 @@ struct SecureProxyTests {
         var proxy = try Proxy(proxy)
         // A tunnel for a clear-text URL too.
         proxy.resolvesLocally = true
-        proxy.credential = ProxyCredential(user: "me", password: Secret { "x" })
+        proxy.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "x" })
         settings.proxy = .through(proxy)
         return settings
     }
@@ -102,7 +102,7 @@ struct SecureProxyTests {
             #expect(try await client.get("http://192.0.2.7:8080/a").text() == "ok")
             var other = try Proxy("https://one.test:\(first.relay.port)")
             other.resolvesLocally = true
-            other.credential = ProxyCredential(user: "you", password: Secret { "y" })
+            other.credential = ProxyCredential(user: "you", password: HTTPDNSSecret { "y" })
             var request = ClientRequest(url: "http://192.0.2.7:8080/b")
             request.options.proxy = .through(other)
             request.options.deadline = .seconds(3)
@@ -164,7 +164,7 @@ struct SecureProxyTests {
         let (relay, server) = try await proxy(rig)
         var settings = try settings(rig, "https://one.test:\(relay.port)")
         settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
-        settings.trustByHost[try HostPattern("lab.test")] = TrustSettings(
+        settings.trustByHost[try HostPattern("lab.test")] = HTTPDNSTrust(
             roots: .file(rig.otherCertificateAuthorityFile)
         )
         try await withClient(settings) { client async throws in
@@ -180,7 +180,7 @@ struct SecureProxyTests {
         let transport = HTTPDNSTransport()
         var careless = try settings(rig, "https://one.test:\(relay.port)")
         careless.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
-        careless.trustByHost[try HostPattern("lab.test")] = TrustSettings(
+        careless.trustByHost[try HostPattern("lab.test")] = HTTPDNSTrust(
             roots: .file(rig.otherCertificateAuthorityFile)
         )
         let careful = careless

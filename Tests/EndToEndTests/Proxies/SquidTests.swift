@@ -11,7 +11,7 @@ import Testing
 @Suite("Through squid", .enabled(if: ServerRig.isAvailable([.nginx, .squid])), .timeLimit(.minutes(10)))
 struct SquidTests {
     /// What the client's mapping says, and what squid thinks: so the origin's address tells who resolved.
-    private static let mapped = ["proxied.wild.test": HostMapping.addresses(["127.0.0.3"])]
+    private static let mapped = ["proxied.wild.test": HTTPDNSMapping.addresses(["127.0.0.3"])]
     private static let known = [
         "proxied.wild.test": "127.0.0.2", "direct.wild.test": "127.0.0.2", "closed.wild.test": "127.0.0.66",
     ]
@@ -63,7 +63,7 @@ struct SquidTests {
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health?local"
             let response = try await client.get(url)
             #expect(try await response.text() == "127.0.0.3\n")
-            #expect(response.exchanges.last?.remote.address == IPAddress("127.0.0.3"))
+            #expect(response.exchanges.last?.remote.address == HTTPDNSAddress("127.0.0.3"))
             // Addresses that the request names go the same way, whoever resolves.
             let pinned = try await client.get(url, pinnedTo: ["127.0.0.4"])
             #expect(try await pinned.text() == "127.0.0.4\n")
@@ -135,7 +135,8 @@ struct SquidTests {
             let url = "\(scheme)://proxied.wild.test:\(scheme == "http" ? rig.httpPort : rig.tlsPort)/health"
             for password in [nil, "canary-wrong", "canary-hunter2"] {
                 var proxy = try Proxy("http://127.0.0.1:\(squid.port)")
-                proxy.credential = password.map { password in ProxyCredential(user: "me", password: Secret { password })
+                proxy.credential = password.map { password in
+                    ProxyCredential(user: "me", password: HTTPDNSSecret { password })
                 }
                 settings.proxy = .through(proxy)
                 try await withClient(settings) { client async throws in

@@ -11,13 +11,13 @@ import Testing
 /// about it.
 @Suite("A dead provider", .enabled(if: ServerRig.isAvailable([.nginx, .bind])), .timeLimit(.minutes(10)))
 struct DeadProviderTests {
-    /// A provider at an address of the loopback block where nobody listens. What it may answer, the fallback may: the machine's
-    /// own name has an address of the machine.
-    private func deadProvider() throws -> DoHProvider {
-        var service = DoHProvider.Configuration(name: "dead", url: "https://doh.test:1/")
-        service.bootstrap = [IPAddress(v4: 127, 0, 0, 66)]
+    /// A provider at an address of the loopback block where nobody listens. What it may answer, the fallback may: the
+    /// machine's own name has an address of the machine.
+    private func deadProvider() throws -> HTTPDNSDoHProvider {
+        var service = HTTPDNSDoHProvider.Configuration(name: "dead", url: "https://doh.test:1/")
+        service.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 66)]
         service.answers = .loopback
-        return try DoHProvider(service)
+        return try HTTPDNSDoHProvider(service)
     }
 
     /// A name that the system resolver of this machine knows, with its first address of IPv4. `localhost` is not one:
@@ -28,7 +28,7 @@ struct DeadProviderTests {
             line.prefix { $0 != "#" }.split(whereSeparator: \.isWhitespace).dropFirst().map(String.init)
         }
         for name in [ProcessInfo.processInfo.hostName] + listed {
-            guard let host = try? HostName(name), !host.isLocalhost else { continue }
+            guard let host = try? HTTPDNSName(name), !host.isLocalhost else { continue }
             let found = try await Command("getent", ["ahostsv4", name]).run()
             if found.status == 0, let address = found.output.split(separator: " ").first {
                 return (name, String(address))
@@ -52,13 +52,13 @@ struct DeadProviderTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
         )
         let url = "http://\(system.name):\(server.port)/"
-        for fallback in [Route.Fallback.none, .system] {
+        for fallback in [HTTPDNSRoute.Fallback.none, .system] {
             var configuration = HTTPDNSClient.Configuration()
             configuration.makePatient()
             configuration.resolver.timeSource = FakeTimeSource()
             configuration.resolver.providers = [try deadProvider()]
             configuration.resolver.routes = [
-                Route(.exact(try HostName(system.name)), .providers(["dead"], fallback: fallback))
+                HTTPDNSRoute(.exact(try HTTPDNSName(system.name)), .providers(["dead"], fallback: fallback))
             ]
             try await withClient(configuration) { client in
                 guard fallback == .system else {
@@ -82,7 +82,7 @@ struct DeadProviderTests {
                     #expect(life >= .seconds(1) && life <= .milliseconds(1_100))
                 }
                 let request = server.connections.first?.text ?? ""
-                let host = try HostName(system.name)
+                let host = try HTTPDNSName(system.name)
                 #expect(request.contains("\r\nHost: \(host):\(server.port)\r\n"), "\(request)")
             }
         }

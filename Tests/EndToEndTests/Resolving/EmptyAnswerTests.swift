@@ -32,9 +32,9 @@ struct EmptyAnswerTests {
         // A refresh in the background would see the clock advance while BIND answers, and give BIND up.
         configuration.resolver.cache.refreshesAhead = false
         configuration.resolver.providers.append(
-            try DoHProvider(.init(name: "empty", url: "http://127.0.0.1:\(empty.port)/dns-query"))
+            try HTTPDNSDoHProvider(.init(name: "empty", url: "http://127.0.0.1:\(empty.port)/dns-query"))
         )
-        configuration.resolver.routes = [Route(.any, .providers(["empty", "bind"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["empty", "bind"], fallback: .none))]
         configuration.resolver.routes[0].wantsSecondOpinion = true
         try await withClient(configuration) { client in
             // Both agree, so that the word of the first one would be final where no second opinion is wanted.

@@ -28,16 +28,16 @@ struct JSONProviderTests {
         let name = "json-row1.wild.test"
         let mark = rig.accessLogMark()
         var configuration = try rig.settings(mappings: [:])
-        var service = JSONDNSProvider.Configuration(
+        var service = HTTPDNSJSONProvider.Configuration(
             name: "own",
             service: .google,
             url: service(rig, "127.0.0.3"),
-            bootstrap: [IPAddress(v4: 127, 0, 0, 2)]
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 2)]
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
         service.answers = .loopback
-        configuration.resolver.providers = [try JSONDNSProvider(service)]
-        configuration.resolver.routes = [Route(.any, .providers(["own"], fallback: .none), families: .v4)]
+        configuration.resolver.providers = [try HTTPDNSJSONProvider(service)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["own"], fallback: .none), families: .v4)]
         try await withClient(configuration) { client in
             for _ in 0..<3 {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health?json-row1")

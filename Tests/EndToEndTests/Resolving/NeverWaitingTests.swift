@@ -17,10 +17,10 @@ import Testing
 )
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.
-    private func withResolver(_ configuration: ResolverConfiguration, _ body: (Resolver) async throws -> Void)
+    private func withResolver(_ configuration: ResolverConfiguration, _ body: (HTTPDNSResolver) async throws -> Void)
         async throws
     {
-        let resolver = try Resolver(configuration)
+        let resolver = try HTTPDNSResolver(configuration)
         let result: Result<Void, any Error>
         do { result = .success(try await body(resolver)) } catch { result = .failure(error) }
         await resolver.shutdown()
@@ -28,7 +28,7 @@ struct NeverWaitingTests {
     }
 
     private func question(_ name: String) throws -> ResolutionQuestion {
-        ResolutionQuestion(.name(try HostName(name)), port: 443)
+        ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
     }
 
     @Test("(32), invariant 8: a thousand misses at once on one name are one query a family in BIND's log")
@@ -128,9 +128,9 @@ struct NeverWaitingTests {
             var configuration = try rig.settings().resolver
             configuration.families = .v4
             configuration.providers.append(
-                try DoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
+                try HTTPDNSDoHProvider(.init(name: "denier", url: "http://127.0.0.1:\(server.port)/dns-query"))
             )
-            configuration.routes = [Route(.any, .providers(["denier", "bind"], fallback: .none))]
+            configuration.routes = [HTTPDNSRoute(.any, .providers(["denier", "bind"], fallback: .none))]
             configuration.routes[0].wantsSecondOpinion = wantsSecondOpinion
             try await withResolver(configuration) { resolver in
                 for _ in 0..<20 {
@@ -153,9 +153,9 @@ struct NeverWaitingTests {
         configuration.families = .v4
         configuration.attemptLimit = .seconds(30)
         configuration.providers.append(
-            try DoHProvider(.init(name: "hole", url: "http://127.0.0.1:\(hole.port)/dns-query"))
+            try HTTPDNSDoHProvider(.init(name: "hole", url: "http://127.0.0.1:\(hole.port)/dns-query"))
         )
-        configuration.routes = [Route(.any, .providers(["hole", "bind"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["hole", "bind"], fallback: .none))]
         try await withResolver(configuration) { resolver in
             for number in 0..<50 {
                 let resolution = try await resolver.resolve(question("hole\(number).wild.test"))

@@ -67,16 +67,20 @@ struct ProviderAnswerTests {
 
     @Test(
         "row 3: GET and POST bring A and AAAA; a name without one of them still works",
-        arguments: DoHProvider.Method.allCases
+        arguments: HTTPDNSDoHProvider.Method.allCases
     )
-    func families(method: DoHProvider.Method) async throws {
+    func families(method: HTTPDNSDoHProvider.Method) async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings()
-        var service = DoHProvider.Configuration(name: "bind", url: rig.dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        var service = HTTPDNSDoHProvider.Configuration(
+            name: "bind",
+            url: rig.dohURL,
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        )
         service.trustRoots = .file(rig.certificateAuthorityFile)
         service.answers = .loopback
         service.method = method
-        configuration.resolver.providers = [try DoHProvider(service)]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         let mark = rig.bindLogMark()
         try await withClient(configuration) { client in
             let dual = try await client.resolve("dual.test", port: rig.tlsPort)
@@ -206,13 +210,13 @@ struct ProviderAnswerTests {
 
         // A provider whose port nobody listens on.
         let holder = try RawServer(.hang)
-        let dead = try DoHProvider(
-            .init(name: "dead", url: "https://doh.test:\(holder.port)/", bootstrap: [IPAddress(v4: 127, 0, 0, 66)])
+        let dead = try HTTPDNSDoHProvider(
+            .init(name: "dead", url: "https://doh.test:\(holder.port)/", bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 66)])
         )
-        for fallback in [Route.Fallback.none, .system] {
+        for fallback in [HTTPDNSRoute.Fallback.none, .system] {
             var configuration = try rig.settings()
             configuration.resolver.providers = [dead]
-            configuration.resolver.routes = [Route(.any, .providers(["dead"], fallback: fallback))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: fallback))]
             try await withClient(configuration) { client in
                 let error = try await refusal { _ = try await client.get(url(name, rig)) }
                 #expect(error.code == .resolveFailed && error.stage == .resolve)

@@ -36,16 +36,16 @@ struct QuietClientTests {
     func quiet() async throws {
         let seconds = ServerRig.hasTime ? 60 : 10
         let provider = ScriptedProvider(name: "scripted")
-        let names = try (0..<1_000).map { try HostName("n\($0).shop.test") }
+        let names = try (0..<1_000).map { try HTTPDNSName("n\($0).shop.test") }
         for name in names {
             provider.say(
-                .answer(.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(2))),
+                .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(2))),
                 about: name
             )
         }
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [Route(.any, .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none))]
         try await withClient(configuration) { client in
             let clock = SystemTimeSource()
             // Two rounds, the second late in the life of the answers, so that they are refreshed once.

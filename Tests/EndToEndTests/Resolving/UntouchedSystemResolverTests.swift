@@ -30,9 +30,9 @@ struct UntouchedSystemResolverTests {
 
     @Test(
         "rows 1 and 3: by GET and by POST a name that only the provider knows is reached, with no look-up at all",
-        arguments: DoHProvider.Method.allCases
+        arguments: HTTPDNSDoHProvider.Method.allCases
     )
-    func program(method: DoHProvider.Method) async throws {
+    func program(method: HTTPDNSDoHProvider.Method) async throws {
         let rig = try await ServerRig.shared()
         let name = try await name("untouched-\(method.rawValue)", rig, "127.0.0.3")
         let file = FileManager.default.temporaryDirectory.appending(path: "untouched-\(UUID()).yaml")

@@ -85,7 +85,7 @@ struct WireImageTests {
     private func client(for way: Way) throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.isEnabled = way != .off
-        let mapping = HostMapping.addresses([Self.address])
+        let mapping = HTTPDNSMapping.addresses([Self.address])
         switch way {
         case .mapping, .mappingWithPollDriver, .tagged:
             configuration.resolver.mappings = [try MappingKey("wire.test"): mapping]
@@ -96,11 +96,15 @@ struct WireImageTests {
         var transport = TransportConfiguration()
         transport.driver = way == .mappingWithPollDriver ? .poll : .platformDefault
         let system = ScriptedSystemResolver([
-            try HostName("wire.test"): .success([try #require(IPAddress(Self.address))])
+            try HTTPDNSName("wire.test"): .success([try #require(HTTPDNSAddress(Self.address))])
         ])
         return HTTPDNSClient(
             configuration: configuration,
-            resolver: try Resolver(configuration.resolver, isEnabled: configuration.isEnabled, systemResolver: system),
+            resolver: try HTTPDNSResolver(
+                configuration.resolver,
+                isEnabled: configuration.isEnabled,
+                systemResolver: system
+            ),
             sender: Transport(transport)
         )
     }

@@ -9,22 +9,26 @@ extension ServerRig {
     /// Settings of a client that trusts the rig's authority and asks BIND about every name but the internal ones.
     /// - Parameter answers: What BIND may answer; the rig's own servers are on loopback.
     func settings(
-        fallback: Route.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .none,
         answers: AddressScope = .loopback
     ) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
-        var service = DoHProvider.Configuration(name: "bind", url: dohURL, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        var service = HTTPDNSDoHProvider.Configuration(
+            name: "bind",
+            url: dohURL,
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        )
         service.trustRoots = .file(certificateAuthorityFile)
         service.answers = answers
-        configuration.resolver.providers = [try DoHProvider(service)]
-        configuration.resolver.routes = [Route(.any, .providers(["bind"], fallback: fallback))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["bind"], fallback: fallback))]
         configuration.makePatient()
         return configuration
     }
 
     /// Settings of a client that trusts the rig's authority and knows these mappings and no provider.
-    func settings(mappings: [String: HostMapping]) throws -> HTTPDNSClient.Configuration {
+    func settings(mappings: [String: HTTPDNSMapping]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
         for (key, mapping) in mappings { configuration.resolver.mappings[try MappingKey(key)] = mapping }
@@ -34,8 +38,8 @@ extension ServerRig {
 }
 
 extension HTTPDNSClient.Configuration {
-    /// A busy machine must not turn what a test looks for into a time-out, or into another address; and what an answer says is
-    /// where the next request goes, which is how a test tells that it came.
+    /// A busy machine must not turn what a test looks for into a time-out, or into another address; and what an answer says
+    /// is where the next request goes, which is how a test tells that it came.
     mutating func makePatient() {
         resolver.timeLimit = .seconds(60)
         timeouts.connect = .seconds(60)

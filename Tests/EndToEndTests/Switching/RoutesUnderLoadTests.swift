@@ -7,8 +7,8 @@ import HTTPDNSTesting
 import ServerRig
 import Testing
 
-/// What decides where a name leads, while requests go on: BIND answers 127.0.0.3 for `two.test`, the system 127.0.0.2, and nginx
-/// says on which of them a request arrived. Runs in `make test`.
+/// What decides where a name leads, while requests go on: BIND answers 127.0.0.3 for `two.test`, the system 127.0.0.2, and
+/// nginx says on which of them a request arrived. Runs in `make test`.
 @Suite(
     "Routes under load",
     .enabled(if: ServerRig.isAvailable([.nginx, .bind])),
@@ -24,11 +24,11 @@ struct RoutesUnderLoadTests {
         _ configuration: HTTPDNSClient.Configuration,
         _ body: (HTTPDNSClient) async throws -> Void
     ) async throws {
-        let local = IPAddress(v4: 127, 0, 0, 2)
-        let resolver = try Resolver(
+        let local = HTTPDNSAddress(v4: 127, 0, 0, 2)
+        let resolver = try HTTPDNSResolver(
             configuration.resolver,
             systemResolver: ScriptedSystemResolver([
-                try HostName("two.test"): .success([local]), try HostName("fallen.wild.test"): .success([local]),
+                try HTTPDNSName("two.test"): .success([local]), try HTTPDNSName("fallen.wild.test"): .success([local]),
             ])
         )
         var transport = TransportConfiguration()
@@ -116,8 +116,8 @@ struct RoutesUnderLoadTests {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings(mappings: ["two.test": .lastResort(["127.0.0.4"])])
         let url = "https://127.0.0.1:1/dns-query"
-        configuration.resolver.providers = [try DoHProvider(.init(name: "dead", url: url))]
-        configuration.resolver.routes = [Route(.any, .providers(["dead"], fallback: .none))]
+        configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "dead", url: url))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["dead"], fallback: .none))]
         try await withLoadedClient(rig, configuration) { client in
             let answers = try await load(client, "https://two.test:\(rig.tlsPort)/health")
             #expect(answers.values.joined().count == 800 && answers.values.joined().allSatisfy { $0 == "127.0.0.4\n" })

@@ -23,7 +23,7 @@ struct HostTrustTests {
         let old = try await server(rig, "good", ["-tls1_2"])
         let names = ["selfsigned.test", "untrusted.test", "one.test", "two.test"]
         var configuration = try rig.settings(
-            mappings: Dictionary(uniqueKeysWithValues: names.map { ($0, HostMapping.addresses(["127.0.0.1"])) })
+            mappings: Dictionary(uniqueKeysWithValues: names.map { ($0, HTTPDNSMapping.addresses(["127.0.0.1"])) })
         )
         let everybody = configuration.trust
         var insecure = everybody

@@ -20,7 +20,7 @@ extension ServerRig {
         -> HTTPDNSClient.Configuration
     {
         var configuration = try settings(mappings: ["tenant.test": .addresses(["127.0.0.2"])])
-        configuration.trust = TrustSettings(roots: .file(certificateFile(authority)))
+        configuration.trust = HTTPDNSTrust(roots: .file(certificateFile(authority)))
         configuration.trust.clientCertificate = name.map {
             ClientCertificate(certificateFile: certificateFile("\($0).pem"), keyFile: certificateFile("\($0).key"))
         }

@@ -243,7 +243,9 @@ struct TrustReloadTests {
             testDescription: "good trust settings, and a route to nobody",
             change: { settings, rig in
                 settings.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
-                settings.resolver.routes = [Route(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))]
+                settings.resolver.routes = [
+                    HTTPDNSRoute(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))
+                ]
             },
             says: "nobody"
         ),

@@ -19,7 +19,7 @@ struct TrustTableTests {
         var code: HTTPDNSClientError.Code?
         /// A part of the error's message.
         var says = ""
-        var change: @Sendable (inout TrustSettings, ServerRig) throws -> Void = { _, _ in }
+        var change: @Sendable (inout HTTPDNSTrust, ServerRig) throws -> Void = { _, _ in }
         /// Whether it is believed once verification is off.
         var isAcceptedInsecurely = true
 
@@ -120,7 +120,7 @@ struct TrustTableTests {
         let rig = try await ServerRig.shared()
         let log = LogRecorder()
         var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
-        configuration.trust = TrustSettings()
+        configuration.trust = HTTPDNSTrust()
         configuration.trust.verification = .insecurelyAcceptingAnyCertificate
         configuration.logger = log.logger
         try await withClient(configuration) { client in

@@ -28,7 +28,7 @@ struct TrustedTransportTests {
         let rig = try await ServerRig.shared()
         let request = TransferRequest(
             url: try ParsedURL("https://one.test:\(rig.tlsPort)\(target)"),
-            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
         )
         let response = try await transport.execute(request)
         for try await _ in response.body {}
@@ -104,7 +104,7 @@ struct TrustedTransportTests {
         let transport = try await transport(folder)
         let request = TransferRequest(
             url: try ParsedURL("https://one.test:\(rig.tlsPort)/stall-body/0.3"),
-            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)]
         )
         let inFlight = try await transport.execute(request)
         try folder.copy(rig.certificateFile("ca.pem"), to: "ca.pem")

@@ -97,8 +97,8 @@ struct HostsFileTests {
     func location() throws {
         let rules = try ConfigurationFile.importHosts("\n# x\n203.0.113.7 a\n203.0.113.8 a b\n", name: "etc/hosts")
         let lines = Dictionary(uniqueKeysWithValues: rules.map { ($0.key.description, $0.value.location) })
-        #expect(lines["a"] == HTTPDNSPrimitives.SourceLocation(file: "etc/hosts", line: 3))
-        #expect(lines["b"] == HTTPDNSPrimitives.SourceLocation(file: "etc/hosts", line: 4))
+        #expect(lines["a"] == HTTPDNSSourceLocation(file: "etc/hosts", line: 3))
+        #expect(lines["b"] == HTTPDNSSourceLocation(file: "etc/hosts", line: 4))
     }
 
     #if YAML

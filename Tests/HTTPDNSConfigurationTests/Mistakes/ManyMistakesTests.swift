@@ -44,7 +44,7 @@ struct ManyMistakesTests {
     func names(name: String) throws {
         let reason: String
         do {
-            reason = "\(try HostName(name)) is a name"
+            reason = "\(try HTTPDNSName(name)) is a name"
         } catch {
             reason = error.reason
         }

@@ -78,11 +78,11 @@ struct ServeMistakeTests {
         #expect(serve.timeToLive == .seconds(5))
         #expect(serve.alibaba.account == "100000" && serve.alibaba.secret == .environment("A"))
         #expect(serve.alibaba.hasRowsByType && serve.alibaba.takesUnsigned && serve.alibaba.isDisabled)
-        let own = serve.fault(for: try HostName("a.b.test"))
+        let own = serve.fault(for: try HTTPDNSName("a.b.test"))
         #expect(own?.delay == .seconds(1) && own?.garbage == .oddHex && own?.rotation == .single && own?.failure == nil)
-        let suffix = serve.fault(for: try HostName("c.b.test"))
+        let suffix = serve.fault(for: try HTTPDNSName("c.b.test"))
         #expect(suffix?.failure == .code("InternalError") && suffix?.cut == 7)
-        #expect(serve.fault(for: try HostName("b.test"))?.failure == .status(503))
+        #expect(serve.fault(for: try HTTPDNSName("b.test"))?.failure == .status(503))
         #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").serve == ServeSettings())
     }
 }

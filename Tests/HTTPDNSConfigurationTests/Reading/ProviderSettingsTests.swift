@@ -59,7 +59,7 @@ struct ProviderSettingsTests {
         #expect(settings.providers.map { $0.bootstrap?.count } == [nil, 1, nil, 2])
         #expect(settings.providers.map(\.url) == [nil, nil, nil, "https://dns.example/resolve"])
         let providers = try ConfigurationFile.parse(text, name: "f.yaml").resolver.providers
-        #expect(providers.allSatisfy { $0 is JSONDNSProvider })
+        #expect(providers.allSatisfy { $0 is HTTPDNSJSONProvider })
         #expect(providers.map(\.answerScope) == [.public, .public, .public, .public])
         for provider in providers { await provider.shutdown() }
 

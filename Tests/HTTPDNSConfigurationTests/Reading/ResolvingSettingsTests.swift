@@ -43,14 +43,14 @@ struct ResolvingSettingsTests {
         #expect(shop.order == .fastest)
         #expect(shop.wantsSecondOpinion)
         #expect(shop.staleLimit == .seconds(600))
-        #expect(shop.clientSubnet == AddressBlock("203.0.113.0/24"))
+        #expect(shop.clientSubnet == HTTPDNSAddressBlock("203.0.113.0/24"))
         #expect(shop.usesServices)
         #expect(shop.allowed.map(\.description) == ["10.1.0.0/16", "169.254.7.7/32"])
-        #expect(shop.only == [try #require(AddressBlock("2001:db8::/32"))])
-        var pay = Route(
-            .exact(try HostName("pay.shop.example")),
+        #expect(shop.only == [try #require(HTTPDNSAddressBlock("2001:db8::/32"))])
+        var pay = HTTPDNSRoute(
+            .exact(try HTTPDNSName("pay.shop.example")),
             .providers(["one"], fallback: .none),
-            location: HTTPDNSPrimitives.SourceLocation(file: "conf/f.yaml", line: 16)
+            location: HTTPDNSSourceLocation(file: "conf/f.yaml", line: 16)
         )
         pay.staleLimit = .zero
         #expect(settings.routes.contains(pay))

@@ -7,25 +7,25 @@ import Testing
 
 #if YAML
 struct SettingsTests {
-    private func mappings(_ lines: String) throws -> [MappingKey: HostMapping] {
+    private func mappings(_ lines: String) throws -> [MappingKey: HTTPDNSMapping] {
         let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
         return try ConfigurationFile.settings(text, name: "f.yaml").mappings
     }
 
-    private func targets(_ value: String) throws -> [HostMapping.Target] {
+    private func targets(_ value: String) throws -> [HTTPDNSMapping.Target] {
         let rule = try mappings("a.example: \(value)").values.first
         guard case .addresses(let targets)? = rule?.action else { return [] }
         return targets
     }
 
-    private let v4 = IPAddress(v4: 203, 0, 113, 7)
-    private let v6 = IPAddress("2001:db8::7")!
+    private let v4 = HTTPDNSAddress(v4: 203, 0, 113, 7)
+    private let v6 = HTTPDNSAddress("2001:db8::7")!
 
     @Test("The smallest file gives the defaults")
     func smallest() throws {
         let settings = try ConfigurationFile.settings("version: 1", name: "f.yaml")
         #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
-        #expect(settings.policy == AddressPolicy())
+        #expect(settings.policy == HTTPDNSAddressPolicy())
         #expect(settings.cache == ResolverConfiguration.Cache())
         #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.versions == .automatic)
@@ -47,7 +47,7 @@ struct SettingsTests {
         let trust = try ConfigurationFile.settings(text, name: "f.yaml").trust
         #expect(trust.pins == [pin] && trust.pinsByHost == ["*.shop.example": [pin]])
         #expect(trust.minimumVersion == .tls13 && trust.verification == .insecurelyAcceptingAnyCertificate)
-        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == TrustSettings())
+        #expect(try ConfigurationFile.settings("version: 1", name: "f.yaml").trust == HTTPDNSTrust())
     }
 
     @Test("Parts without content are as if they were not there")
@@ -75,7 +75,7 @@ struct SettingsTests {
         ] as [(String, String, UInt16?)]
     )
     func addressForms(written: String, address: String, port: UInt16?) throws {
-        #expect(try targets(written) == [HostMapping.Target(try #require(IPAddress(address)), port: port)])
+        #expect(try targets(written) == [HTTPDNSMapping.Target(try #require(HTTPDNSAddress(address)), port: port)])
     }
 
     @Test("Lists keep their order, and weights their addresses")
@@ -114,16 +114,18 @@ struct SettingsTests {
             d.example: { addresses: 203.0.113.7, ttl: 500ms }
             """.replacing("500ms", with: "1500ms").replacing("\n\n", with: "\n#\n")
         )
-        let edge = try HostName("edge.cdn.example")
-        func rule(_ name: String) throws -> HostMapping { try #require(rules[MappingKey(.exact(HostName(name)))]) }
-        func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
-            HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: line)
+        let edge = try HTTPDNSName("edge.cdn.example")
+        func rule(_ name: String) throws -> HTTPDNSMapping {
+            try #require(rules[MappingKey(.exact(HTTPDNSName(name)))])
         }
-        #expect(try rule("a.example") == HostMapping(.bypass, location: line(4)))
-        let via = HostMapping(.via(edge, takesIdentity: false), timeToLive: .seconds(90), location: line(5))
+        func line(_ line: Int) -> HTTPDNSSourceLocation {
+            HTTPDNSSourceLocation(file: "f.yaml", line: line)
+        }
+        #expect(try rule("a.example") == HTTPDNSMapping(.bypass, location: line(4)))
+        let via = HTTPDNSMapping(.via(edge, takesIdentity: false), timeToLive: .seconds(90), location: line(5))
         #expect(try rule("b.example") == via)
-        #expect(try rule("c.example") == HostMapping(.via(edge, takesIdentity: true), location: line(6)))
-        let last = HostMapping(.addresses([.init(v4)]), timeToLive: .milliseconds(1500), location: line(8))
+        #expect(try rule("c.example") == HTTPDNSMapping(.via(edge, takesIdentity: true), location: line(6)))
+        let last = HTTPDNSMapping(.addresses([.init(v4)]), timeToLive: .milliseconds(1500), location: line(8))
         #expect(try rule("d.example") == last)
     }
 
@@ -144,25 +146,25 @@ struct SettingsTests {
             """,
             name: "conf/f.yaml"
         )
-        func line(_ line: Int) -> HTTPDNSPrimitives.SourceLocation {
-            HTTPDNSPrimitives.SourceLocation(file: "conf/f.yaml", line: line)
+        func line(_ line: Int) -> HTTPDNSSourceLocation {
+            HTTPDNSSourceLocation(file: "conf/f.yaml", line: line)
         }
         #expect(
             settings.routes == [
-                Route(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
-                Route(
-                    .suffix(try HostName("shop.example")),
+                HTTPDNSRoute(.any, .providers(["one", "two"], fallback: .system), location: line(3)),
+                HTTPDNSRoute(
+                    .suffix(try HTTPDNSName("shop.example")),
                     .providers(["two"], fallback: .none),
                     families: .v4,
                     location: line(4)
                 ),
-                Route(
-                    .exact(try HostName("db")),
+                HTTPDNSRoute(
+                    .exact(try HTTPDNSName("db")),
                     .providers(["one"], fallback: .none),
                     families: .both,
                     location: line(5)
                 ),
-                Route(.exact(try HostName("legacy.example")), .bypass, location: line(6)),
+                HTTPDNSRoute(.exact(try HTTPDNSName("legacy.example")), .bypass, location: line(6)),
             ]
         )
         #expect(settings.providers.map(\.name) == ["two", "one", "unused"])
@@ -292,7 +294,7 @@ struct SettingsTests {
         #expect(written.proxy.description == "http://proxy.example:3128 except .local.example,10.0.0.0/8")
         #expect(try settings("unix_socket: run/app.sock").unixSocket == "/etc/run/app.sock")
         #expect(try settings("interface: eth0").localSource == .interface("eth0"))
-        #expect(try settings("interface: 192.0.2.7").localSource == .address(IPAddress(v4: 192, 0, 2, 7)))
+        #expect(try settings("interface: 192.0.2.7").localSource == .address(HTTPDNSAddress(v4: 192, 0, 2, 7)))
     }
 
     @Test("Connections have what is written, and what is not stays as it is in code")
@@ -343,7 +345,7 @@ struct SettingsTests {
         var lab = configuration.trust
         #expect(lab.minimumVersion == .tls13 && !lab.pinsByHost.isEmpty)
         lab.verification = .insecurelyAcceptingAnyCertificate
-        var pay = TrustSettings()
+        var pay = HTTPDNSTrust()
         pay.pins = [try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
         #expect(
             configuration.trustByHost == [
@@ -406,9 +408,12 @@ struct SettingsTests {
         }
         let rules = try mappings(lines.joined())
         #expect(rules.count == 10_000)
-        let rule = try #require(rules[MappingKey(.exact(HostName("h9999.shop.example")))])
-        #expect(rule.location == HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: 10_002))
-        #expect(rule.action == .addresses([.init(IPAddress(v4: 10, 0, 39, 15)), .init(IPAddress("2001:db8::1")!)]))
+        let rule = try #require(rules[MappingKey(.exact(HTTPDNSName("h9999.shop.example")))])
+        #expect(rule.location == HTTPDNSSourceLocation(file: "f.yaml", line: 10_002))
+        #expect(
+            rule.action
+                == .addresses([.init(HTTPDNSAddress(v4: 10, 0, 39, 15)), .init(HTTPDNSAddress("2001:db8::1")!)])
+        )
     }
 }
 #endif

@@ -8,12 +8,12 @@ struct ControlReplyTests {
     @Test("an event comes out as it went in, but for its time")
     func event() throws {
         var event = ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 5))
-        event.host = try HostName("img.shop.test")
+        event.host = try HTTPDNSName("img.shop.test")
         event.route = "*.shop.test"
         event.provider = "doh"
         event.source = .lastResort
-        event.addresses = [IPAddress(v4: 203, 0, 113, 7), try #require(IPAddress("2001:db8::7"))]
-        event.previousAddresses = [IPAddress(v4: 203, 0, 113, 8)]
+        event.addresses = [HTTPDNSAddress(v4: 203, 0, 113, 7), try #require(HTTPDNSAddress("2001:db8::7"))]
+        event.previousAddresses = [HTTPDNSAddress(v4: 203, 0, 113, 8)]
         event.elapsed = .milliseconds(8)
         event.duration = .seconds(30)
         event.code = "timed-out"

@@ -23,15 +23,17 @@ final class ControlRig: Sendable {
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
         provider = ScriptedProvider(
             scripts: [
-                try HostName("one.test"): .answer(
-                    .addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
+                try HTTPDNSName("one.test"): .answer(
+                    .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
                 )
             ],
             timeSource: clock
         )
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [
+            HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .none))
+        ]
         configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.7"])]
         configuration.resolver.families = .v4
         configuration.resolver.timeSource = clock

@@ -7,11 +7,11 @@ import Testing
 struct AnswerTableTests {
     private let now = MonotonicTime(nanoseconds: 1)
 
-    private func key(_ number: Int) throws -> AnswerKey { AnswerKey(try HostName("n\(number).test")) }
+    private func key(_ number: Int) throws -> AnswerKey { AnswerKey(try HTTPDNSName("n\(number).test")) }
 
     @discardableResult
     private func put(_ number: Int, into table: inout AnswerTable, life: Duration = .seconds(60)) throws -> Int {
-        let address = IPAddress(family: .v4, high: 0, low: UInt64(number))
+        let address = HTTPDNSAddress(family: .v4, high: 0, low: UInt64(number))
         let answer = KnownAnswer.sample([address], sentAt: now, life: life)
         return table.update(try key(number), at: now) { $0.install(answer, at: now) }.evictions
     }
@@ -101,9 +101,9 @@ struct AnswerTableTests {
 
     @Test("keys that differ in families, bypass or network are answered apart")
     func keysDiffer() throws {
-        let host = try HostName("a.test")
-        let subnet = try #require(AddressBlock("203.0.113.0/24"))
-        let other = try #require(AddressBlock("203.0.112.0/24"))
+        let host = try HTTPDNSName("a.test")
+        let subnet = try #require(HTTPDNSAddressBlock("203.0.113.0/24"))
+        let other = try #require(HTTPDNSAddressBlock("203.0.112.0/24"))
         let keys = [
             AnswerKey(host), AnswerKey(host, families: .v4), AnswerKey(host, families: .both),
             AnswerKey(host, isBypass: true), AnswerKey(host, clientSubnet: subnet),
@@ -112,7 +112,7 @@ struct AnswerTableTests {
         var table = AnswerTable(capacity: 100, byteLimit: .max)
         for (place, key) in keys.enumerated() {
             #expect(table.find(key) == nil)
-            let address = IPAddress(family: .v4, high: 0, low: UInt64(place))
+            let address = HTTPDNSAddress(family: .v4, high: 0, low: UInt64(place))
             _ = table.update(key, at: now) { entry in
                 entry.install(.sample([address], sentAt: now, life: .seconds(9)), at: now)
             }
@@ -125,12 +125,12 @@ struct AnswerTableTests {
 
     @Test("a packed answer gives back what went in", arguments: [0, 1, 2, 15, 16])
     func packs(count: Int) throws {
-        let v4 = (0..<count).map { IPAddress(v4: 203, 0, 113, UInt8($0)) }
-        let v6 = try (0..<count).map { try #require(IPAddress("2001:db8::\($0)")) }
+        let v4 = (0..<count).map { HTTPDNSAddress(v4: 203, 0, 113, UInt8($0)) }
+        let v6 = try (0..<count).map { try #require(HTTPDNSAddress("2001:db8::\($0)")) }
         var answer = KnownAnswer.sample(v4 + v6, sentAt: now, life: .seconds(7), staleLimit: .seconds(3))
-        answer.canonicalName = try HostName("edge.test")
+        answer.canonicalName = try HTTPDNSName("edge.test")
         let name = String(repeating: "a", count: 63) + "." + String(repeating: "b.", count: 90) + "test"
-        let key = AnswerKey(try HostName(name), families: .both)
+        let key = AnswerKey(try HTTPDNSName(name), families: .both)
         let packed = try #require(CachedAnswer.make(key, CacheEntry(answer)))
         #expect(packed.matches(key) && packed.key == key && packed.host.description == name)
         let entry = try #require(CacheEntry(packed).answer)
@@ -141,6 +141,6 @@ struct AnswerTableTests {
         #expect(addresses == v4 + v6)
         #expect(entry.canonicalName == answer.canonicalName)
         #expect(entry.sentAt == now && entry.life == .seconds(7))
-        #expect(packed.endpoints(port: 8443) == (v4 + v6).map { Endpoint(address: $0, port: 8443) })
+        #expect(packed.endpoints(port: 8443) == (v4 + v6).map { HTTPDNSEndpoint(address: $0, port: 8443) })
     }
 }

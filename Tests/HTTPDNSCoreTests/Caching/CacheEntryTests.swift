@@ -8,7 +8,7 @@ struct CacheEntryTests {
     private func at(_ seconds: Int64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
     private func answer(_ last: UInt8, sentAt: Int64, life: Duration) -> KnownAnswer {
-        .sample([IPAddress(v4: 203, 0, 113, last)], sentAt: at(sentAt), life: life)
+        .sample([HTTPDNSAddress(v4: 203, 0, 113, last)], sentAt: at(sentAt), life: life)
     }
 
     private let failure = ResolutionError(code: .providersFailed, host: "a.test", message: "failed")
@@ -19,7 +19,7 @@ struct CacheEntryTests {
     }
 
     private func packed(_ entry: CacheEntry) -> CachedAnswer? {
-        (try? HostName("a.test")).flatMap { CachedAnswer.make(AnswerKey($0), entry) }
+        (try? HTTPDNSName("a.test")).flatMap { CachedAnswer.make(AnswerKey($0), entry) }
     }
 
     private func isSpent(_ entry: CacheEntry, at seconds: Int64) -> Bool {
@@ -81,8 +81,8 @@ struct CacheEntryTests {
 
     @Test("a family that fails keeps the addresses known of it, no longer than they live")
     func keepsFailedFamily() throws {
-        let v4 = IPAddress(v4: 203, 0, 113, 1)
-        let v6 = try #require(IPAddress("2001:db8::1"))
+        let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+        let v6 = try #require(HTTPDNSAddress("2001:db8::1"))
         var entry = CacheEntry()
         entry.install(.sample([v4, v6], sentAt: at(0), life: .seconds(10)), at: at(0))
         var partial = KnownAnswer.sample([v4], sentAt: at(8), life: .seconds(10))
@@ -101,7 +101,7 @@ struct CacheEntryTests {
     func staleness() throws {
         var entry = CacheEntry()
         entry.install(
-            .sample([IPAddress(v4: 203, 0, 113, 1)], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60)),
+            .sample([HTTPDNSAddress(v4: 203, 0, 113, 1)], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60)),
             at: at(0)
         )
         func state(_ seconds: Int64) -> String {

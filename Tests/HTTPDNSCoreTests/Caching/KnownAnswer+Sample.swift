@@ -5,7 +5,7 @@ import HTTPDNSPrimitives
 extension KnownAnswer {
     /// A provider's answer by no route.
     static func sample(
-        _ addresses: [IPAddress],
+        _ addresses: [HTTPDNSAddress],
         sentAt: MonotonicTime,
         life: Duration,
         staleLimit: Duration = .zero
@@ -15,7 +15,7 @@ extension KnownAnswer {
             provider: "doh",
             providerScope: .public,
             route: nil,
-            policy: AddressPolicy(),
+            policy: HTTPDNSAddressPolicy(),
             staleLimit: staleLimit
         )
         return KnownAnswer(.addresses(addresses), origin: origin, sentAt: sentAt, life: life)

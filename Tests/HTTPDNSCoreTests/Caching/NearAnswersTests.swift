@@ -10,10 +10,10 @@ struct NearAnswersTests {
     private final class End: Sendable { let isReached = Atomic(false) }
 
     private let now = MonotonicTime(nanoseconds: 1)
-    private let key = AnswerKey(HostName(canonical: "img.test"))
+    private let key = AnswerKey(HTTPDNSName(canonical: "img.test"))
 
     private func put(_ number: UInt8, for key: AnswerKey, into cache: AnswerCache) {
-        let answer = KnownAnswer.sample([IPAddress(v4: 203, 0, 113, number)], sentAt: now, life: .seconds(60))
+        let answer = KnownAnswer.sample([HTTPDNSAddress(v4: 203, 0, 113, number)], sentAt: now, life: .seconds(60))
         _ = cache.shard(for: key).state.withLock { state in
             state.table.set(CachedAnswer.make(key, CacheEntry(answer)), for: key, at: now)
         }
@@ -50,7 +50,7 @@ struct NearAnswersTests {
 
     @Test("what was removed, forgotten or driven out is not found any more by the thread that kept it")
     func gone() {
-        let other = AnswerKey(HostName(canonical: "other.test"))
+        let other = AnswerKey(HTTPDNSName(canonical: "other.test"))
         let ways: [@Sendable (AnswerCache) -> Void] = [
             { cache in _ = cache.shard(for: key).state.withLock { $0.table.set(nil, for: key, at: now) } },
             { $0.removeAll() },
@@ -90,7 +90,7 @@ struct NearAnswersTests {
         let cache = AnswerCache(entries: 100, bytes: 1 << 20)
         put(1, for: key, into: cache)
         for number in 0..<10_000 {
-            put(2, for: AnswerKey(HostName(canonical: "n\(number).test")), into: cache)
+            put(2, for: AnswerKey(HTTPDNSName(canonical: "n\(number).test")), into: cache)
             if number % 10 == 0 { #expect(self.number(of: key, in: cache) == 1) }
         }
     }

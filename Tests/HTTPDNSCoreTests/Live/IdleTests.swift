@@ -10,7 +10,7 @@ struct IdleTests {
     func quiet() async throws {
         let fixture = try ResolverFixture(providers: ["doh", "backup"], fallback: .system) {
             $0.routes[0].rollout = Rollout(percent: 100)
-            var shadow = Route(.suffix(try HostName("shadow.test")), .providers(["doh"], fallback: .none))
+            var shadow = HTTPDNSRoute(.suffix(try HTTPDNSName("shadow.test")), .providers(["doh"], fallback: .none))
             shadow.mode = .shadow
             $0.routes.append(shadow)
         }
@@ -18,7 +18,7 @@ struct IdleTests {
             let host = number % 10 == 0 ? "n\(number).shadow.test" : "n\(number).test"
             try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: host)
             try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: host, at: 1)
-            try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName(host))
+            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(host))
             _ = try await fixture.resolve(host)
         }
         // Used shortly before its life ends: the last that is asked.
@@ -29,7 +29,7 @@ struct IdleTests {
             await Task.yield()
         }
         // A provider in quarantine is tried on demand alone.
-        fixture.provider.say(.failure(.unavailable), about: try HostName("bad.test"))
+        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("bad.test"))
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(2), about: "bad.test", at: 1)
         _ = try await fixture.resolve("bad.test")
         while fixture.resolver.shadows.waitingCount > 0 || fixture.isAtWork {

@@ -31,27 +31,27 @@ private final class Shared: Sendable {
 struct LiveStressTests {
     @Test("reloads, applied changes and turns of the switch beside 8 tasks: one generation explains each answer")
     func explainable() async throws {
-        let mapped = try HostName("map.test")
-        let routed = try HostName("img.test")
-        let systemAddress = IPAddress(v4: 203, 0, 113, 255)
+        let mapped = try HTTPDNSName("map.test")
+        let routed = try HTTPDNSName("img.test")
+        let systemAddress = HTTPDNSAddress(v4: 203, 0, 113, 255)
         let system = ScriptedSystemResolver()
         for host in [mapped, routed] { system.say(.success([systemAddress]), about: host) }
         @Sendable func provider(_ number: UInt8) -> ScriptedProvider {
             let provider = ScriptedProvider(name: "doh")
-            let address = IPAddress(v4: 198, 51, 100, number)
+            let address = HTTPDNSAddress(v4: 198, 51, 100, number)
             provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: routed)
             return provider
         }
         @Sendable func settings(_ number: UInt8) throws -> ResolverConfiguration {
             var settings = ResolverConfiguration()
             settings.providers = [provider(number)]
-            settings.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+            settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
             settings.mappings = [
-                MappingKey(.exact(mapped)): HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, number))]))
+                MappingKey(.exact(mapped)): HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))]))
             ]
             return settings
         }
-        let resolver = try Resolver(settings(1), systemResolver: system)
+        let resolver = try HTTPDNSResolver(settings(1), systemResolver: system)
         let shared = Shared()
         try await withThrowingTaskGroup(of: Void.self) { group in
             for task in 0..<8 {
@@ -77,8 +77,8 @@ struct LiveStressTests {
                     let number = UInt8(round % 250 + 1)
                     if round % 3 == 0 {
                         let generation = try resolver.mappings.apply { draft in
-                            draft[MappingKey(.exact(mapped))] = HostMapping(
-                                .addresses([.init(IPAddress(v4: 203, 0, 113, number))])
+                            draft[MappingKey(.exact(mapped))] = HTTPDNSMapping(
+                                .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))])
                             )
                         }
                         shared.book.withLock {
@@ -121,11 +121,11 @@ struct LiveStressTests {
                 #expect(address == systemAddress && resolution.bypass == .switchedOff)
             } else if isMapped {
                 let number = try #require(entries.mapped[resolution.generation])
-                #expect(resolution.source == .mapping && address == IPAddress(v4: 203, 0, 113, number))
+                #expect(resolution.source == .mapping && address == HTTPDNSAddress(v4: 203, 0, 113, number))
             } else {
                 let number = try #require(entries.routed[resolution.generation])
                 #expect(
-                    resolution.source == .provider && address == IPAddress(v4: 198, 51, 100, number),
+                    resolution.source == .provider && address == HTTPDNSAddress(v4: 198, 51, 100, number),
                     "generation \(resolution.generation)"
                 )
             }

@@ -12,14 +12,14 @@ struct ReloadTests {
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers) {
             $0.routes = [
-                Route(.suffix(try HostName("shop.test")), .providers(providers, fallback: .none)),
-                Route(.suffix(try HostName("other.test")), .providers(providers, fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(providers, fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("other.test")), .providers(providers, fallback: .none)),
             ]
             try change(&$0)
         }
         for name in ["img.shop.test", "img.other.test"] { try fixture.say(["203.0.113.1"], about: name) }
         for name in ["img.shop.test", "img.other.test"] {
-            try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName(name))
+            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(name))
         }
         return fixture
     }
@@ -50,7 +50,7 @@ struct ReloadTests {
         let fixture = try fixture()
         for change: (inout ResolverConfiguration) throws -> Void in [
             { $0.mappings = [try MappingKey("a.test"): .addresses([])] },
-            { $0.routes.append(Route(.any, .providers(["nobody"], fallback: .none))) },
+            { $0.routes.append(HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))) },
             { $0.timeLimit = .zero }, { $0.systemThreads = 0 }, { $0.systemThreads = 1025 }, { $0.families = [] },
             { $0.providers += $0.providers },
         ] {
@@ -98,7 +98,7 @@ struct ReloadTests {
                 $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
             },
             Change(testDescription: "a route's place in the file", keeps: (true, true)) {
-                $0.routes[0].location = SourceLocation(file: "f.yaml", line: 9, column: 1)
+                $0.routes[0].location = HTTPDNSSourceLocation(file: "f.yaml", line: 9, column: 1)
             },
             Change(testDescription: "a route's rollout", keeps: (true, true)) {
                 $0.routes[0].rollout = Rollout(percent: 100)
@@ -112,20 +112,22 @@ struct ReloadTests {
                 $0.providers.append(ScriptedProvider(name: "new"))
             },
             Change(testDescription: "a route about another name", keeps: (true, true)) {
-                $0.routes.append(Route(.exact(try HostName("pay.shop.test")), .bypass))
+                $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .bypass))
             },
             Change(testDescription: "one route's blocks", keeps: (false, true)) {
-                $0.routes[0].allowed = [try #require(AddressBlock("203.0.113.0/24"))]
+                $0.routes[0].allowed = [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
             },
             Change(testDescription: "one route's fallback", keeps: (false, true)) {
                 $0.routes[0].action = .providers(["doh"], fallback: .system)
             },
             Change(testDescription: "a closer route for the name", keeps: (false, true)) {
-                $0.routes.append(Route(.exact(try HostName("img.shop.test")), .providers(["doh"], fallback: .none)))
+                $0.routes.append(
+                    HTTPDNSRoute(.exact(try HTTPDNSName("img.shop.test")), .providers(["doh"], fallback: .none))
+                )
             },
             Change(testDescription: "one route gone", keeps: (true, false)) { $0.routes.remove(at: 1) },
             Change(testDescription: "the policy", keeps: (false, false)) {
-                $0.policy.allowed = [try #require(AddressBlock("10.0.0.0/8"))]
+                $0.policy.allowed = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))]
             },
             Change(testDescription: "the families", keeps: (false, false)) { $0.families = .v4 },
             Change(testDescription: "the longest life", keeps: (false, false)) {
@@ -160,8 +162,8 @@ struct ReloadTests {
     func flights() async throws {
         let fixture = try fixture()
         let fresh = ScriptedProvider(name: "doh", timeSource: FakeTimeSource())
-        let host = try HostName("img.shop.test")
-        fresh.say(.answer(.addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), about: host)
+        let host = try HTTPDNSName("img.shop.test")
+        fresh.say(.answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .seconds(60))), about: host)
         fixture.provider.hold()
         async let early = fixture.resolve("img.shop.test")
         await fixture.provider.queries(atLeast: 1)
@@ -210,7 +212,7 @@ struct ReloadTests {
         let fixture = try fixture(providers: ["doh", "backup"])
         for number in 0..<4 {
             let host = "n\(number).shop.test"
-            fixture.provider.say(.failure(.unavailable), about: try HostName(host))
+            fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName(host))
             try fixture.say(["203.0.113.3"], about: host, at: 1)
             #expect(try await fixture.resolve(host).provider == "backup")
         }
@@ -233,19 +235,19 @@ struct ReloadTests {
 
     @Test("providers of the library with equal settings are one, and with others not")
     func equivalence() throws {
-        func doh(_ url: String = "https://192.0.2.1/dns-query") throws -> DoHProvider {
-            try DoHProvider(DoHProvider.Configuration(name: "p", url: url))
+        func doh(_ url: String = "https://192.0.2.1/dns-query") throws -> HTTPDNSDoHProvider {
+            try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "p", url: url))
         }
-        func json(_ secret: Secret?) throws -> JSONDNSProvider {
-            try JSONDNSProvider(JSONDNSProvider.Configuration(name: "p", service: .google))
+        func json(_ secret: HTTPDNSSecret?) throws -> HTTPDNSJSONProvider {
+            try HTTPDNSJSONProvider(HTTPDNSJSONProvider.Configuration(name: "p", service: .google))
         }
         #expect(try doh().isEquivalent(to: doh()))
         #expect(try !doh().isEquivalent(to: doh("https://192.0.2.2/dns-query")))
         #expect(try json(nil).isEquivalent(to: json(nil)))
         #expect(try !json(nil).isEquivalent(to: doh()))
-        #expect(Secret.file("/a").isSame(as: .file("/a")) && !Secret.file("/a").isSame(as: .file("/b")))
-        #expect(!Secret { "a" }.isSame(as: Secret { "a" }))
-        let closure = Secret { "a" }
+        #expect(HTTPDNSSecret.file("/a").isSame(as: .file("/a")) && !HTTPDNSSecret.file("/a").isSame(as: .file("/b")))
+        #expect(!HTTPDNSSecret { "a" }.isSame(as: HTTPDNSSecret { "a" }))
+        let closure = HTTPDNSSecret { "a" }
         #expect(closure.isSame(as: closure) && !closure.isSame(as: .file("/a")))
         let scripted = ScriptedProvider()
         #expect(scripted.isEquivalent(to: scripted) && !scripted.isEquivalent(to: ScriptedProvider()))
@@ -257,7 +259,7 @@ struct ReloadTests {
         let result = try reload(fixture) {
             $0.cache.entries = 17
             $0.snapshotPath = "/nowhere/cache"
-            $0.preresolve = [try HostName("a.test")]
+            $0.preresolve = [try HTTPDNSName("a.test")]
             $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
         }
         #expect(result.needsRestart == ["cache.entries", "cache.snapshot", "preresolve"])
@@ -277,9 +279,9 @@ struct ReloadTests {
     func manyRules() async throws {
         let fixture = try fixture()
         _ = try await fixture.resolve("img.shop.test")
-        func rules(_ last: UInt8) throws -> [MappingKey: HostMapping] {
-            var rules: [MappingKey: HostMapping] = [:]
-            let mapping = HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, last))]))
+        func rules(_ last: UInt8) throws -> [MappingKey: HTTPDNSMapping] {
+            var rules: [MappingKey: HTTPDNSMapping] = [:]
+            let mapping = HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, last))]))
             for number in 0..<10_000 { rules[try MappingKey("n\(number).rules.test")] = mapping }
             return rules
         }

@@ -4,8 +4,8 @@ import Testing
 
 @Suite("Sets of mappings")
 struct HostMappingsTests {
-    private func set(_ rules: KeyValuePairs<String, HostMapping>) throws -> HostMappings {
-        try HostMappings(Dictionary(uniqueKeysWithValues: rules.map { (try MappingKey($0.key), $0.value) }))
+    private func set(_ rules: KeyValuePairs<String, HTTPDNSMapping>) throws -> HTTPDNSMappings {
+        try HTTPDNSMappings(Dictionary(uniqueKeysWithValues: rules.map { (try MappingKey($0.key), $0.value) }))
     }
 
     @Test(
@@ -25,13 +25,13 @@ struct HostMappingsTests {
             "*.shop.example:8443": .bypass, "*.b.shop.example": .bypass, "*.example": .bypass,
             "only.shop.test:8443": .bypass,
         ])
-        #expect(try set.rule(for: HostName(host), port: UInt16(port))?.key.description == key)
+        #expect(try set.rule(for: HTTPDNSName(host), port: UInt16(port))?.key.description == key)
     }
 
     @Test(
         "a bad rule fails the whole set, with key and reason",
         arguments: [
-            ("a.test", HostMapping.addresses([]), "no address"), ("a.test", .addresses(["one"]), "with via"),
+            ("a.test", HTTPDNSMapping.addresses([]), "no address"), ("a.test", .addresses(["one"]), "with via"),
             ("a.test", .addresses(["203.0.113.7", "203.0.113.7"]), "twice"),
             ("a.test", .addresses(["127.1"]), "four decimal parts"),
             ("a.test", .weighted(["203.0.113.7": 0]), "weights are 1"),
@@ -39,21 +39,23 @@ struct HostMappingsTests {
             ("a.test", .weighted(["203.0.113.7": 1_000_001]), "weights are 1"),
             (
                 "a.test",
-                HostMapping(
-                    .addresses([.init(IPAddress(v4: 203, 0, 113, 7), weight: 5), .init(IPAddress(v4: 203, 0, 113, 8))])
+                HTTPDNSMapping(
+                    .addresses([
+                        .init(HTTPDNSAddress(v4: 203, 0, 113, 7), weight: 5), .init(HTTPDNSAddress(v4: 203, 0, 113, 8)),
+                    ])
                 ),
                 "203.0.113.8 has no weight"
             ),
             ("a.test", .via("b..test"), "empty label"),
             ("a.test", .via("203.0.113.7"), "read it as an address"), ("a.test", .via("a.test"), "in a circle"),
             ("*.a.test", .via("x.a.test"), "in a circle"),
-            ("a.test", HostMapping(.bypass, timeToLive: .seconds(-1)), "negative"),
-            ("a.test", HostMapping(.addresses([.init(IPAddress(v4: 1, 1, 1, 1), port: 0)])), "port 0"),
+            ("a.test", HTTPDNSMapping(.bypass, timeToLive: .seconds(-1)), "negative"),
+            ("a.test", HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 1, 1, 1, 1), port: 0)])), "port 0"),
         ]
     )
-    func refuses(key: String, mapping: HostMapping, reason: String) {
+    func refuses(key: String, mapping: HTTPDNSMapping, reason: String) {
         var located = mapping
-        located.location = SourceLocation(file: "httpdns.yaml", line: 7)
+        located.location = HTTPDNSSourceLocation(file: "httpdns.yaml", line: 7)
         let error = #expect(throws: MappingError.self) { try set([key: located]) }
         #expect(error?.key == key)
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
@@ -62,9 +64,9 @@ struct HostMappingsTests {
 
     @Test("\"*\" and port 0 are no keys of rules, however they were made")
     func refusesKeys() {
-        #expect(throws: MappingError.self) { try HostMappings([MappingKey(.any): .bypass]) }
+        #expect(throws: MappingError.self) { try HTTPDNSMappings([MappingKey(.any): .bypass]) }
         #expect(throws: MappingError.self) {
-            try HostMappings([MappingKey(.exact(HostName("a.test")), port: 0): .bypass])
+            try HTTPDNSMappings([MappingKey(.exact(HTTPDNSName("a.test")), port: 0): .bypass])
         }
     }
 
@@ -89,10 +91,10 @@ struct HostMappingsTests {
 
     @Test("a chain has 8 via rules at most")
     func boundsChains() throws {
-        func chain(_ length: Int) throws -> HostMappings {
-            var rules: [MappingKey: HostMapping] = [:]
+        func chain(_ length: Int) throws -> HTTPDNSMappings {
+            var rules: [MappingKey: HTTPDNSMapping] = [:]
             for number in 0..<length { rules[try MappingKey("n\(number).test")] = .via("n\(number + 1).test") }
-            return try HostMappings(rules)
+            return try HTTPDNSMappings(rules)
         }
         _ = try chain(8)
         let error = #expect(throws: MappingError.self) { try chain(9) }
@@ -113,11 +115,11 @@ struct HostMappingsTests {
 
     @Test("ten thousand via rules are checked without trouble", .timeLimit(.minutes(10)))
     func scales() throws {
-        var rules: [MappingKey: HostMapping] = [:]
+        var rules: [MappingKey: HTTPDNSMapping] = [:]
         for number in 0..<10_000 {
             rules[try MappingKey("n\(number).test:\(1 + number % 60_000)")] = .via("edge.test")
             rules[try MappingKey("m\(number).test")] = .via("n\(number).test")
         }
-        #expect(try HostMappings(rules).rules.count == 20_000)
+        #expect(try HTTPDNSMappings(rules).rules.count == 20_000)
     }
 }

@@ -5,20 +5,20 @@ import Testing
 
 @Suite("Base and overlay of the mappings")
 struct LayeredMappingsTests {
-    private func base(_ rules: [String: String]) throws -> HostMappings {
-        var read: [MappingKey: HostMapping] = [:]
+    private func base(_ rules: [String: String]) throws -> HTTPDNSMappings {
+        var read: [MappingKey: HTTPDNSMapping] = [:]
         for (key, address) in rules { read[try MappingKey(key)] = .addresses([address]) }
-        return try HostMappings(read)
+        return try HTTPDNSMappings(read)
     }
 
-    private func store(_ rules: [String: String]) throws -> MappingStore {
+    private func store(_ rules: [String: String]) throws -> HTTPDNSMappingStore {
         var configuration = ResolverConfiguration()
         configuration.mappings = try base(rules).rules
-        return try Resolver(configuration).mappings
+        return try HTTPDNSResolver(configuration).mappings
     }
 
-    private func rule(_ store: MappingStore, _ host: String, port: UInt16 = 443) throws -> String? {
-        guard let match = store.current.index.rule(for: try HostName(host), port: port) else { return nil }
+    private func rule(_ store: HTTPDNSMappingStore, _ host: String, port: UInt16 = 443) throws -> String? {
+        guard let match = store.current.index.rule(for: try HTTPDNSName(host), port: port) else { return nil }
         guard case .addresses(let targets) = match.mapping.action else { return "\(match.origin)" }
         return "\(match.key) \(targets[0].address) \(match.origin)"
     }
@@ -78,7 +78,7 @@ struct LayeredMappingsTests {
     func circles() throws {
         let store = try store([:])
         try store.apply { $0["a.test"] = .via("b.test") }
-        let back = try HostMappings([MappingKey("b.test"): .via("a.test")])
+        let back = try HTTPDNSMappings([MappingKey("b.test"): .via("a.test")])
         let error = #expect(throws: MappingError.self) { try store.replaceBase(with: back) }
         #expect(error?.reason.contains("circle") == true)
         #expect(store.generation == 2 && store.current.rules.count == 1)
@@ -95,9 +95,9 @@ struct LayeredMappingsTests {
 
     @Test("of several bad rules the first by key is named")
     func firstFault() throws {
-        var rules: [MappingKey: HostMapping] = [:]
+        var rules: [MappingKey: HTTPDNSMapping] = [:]
         for name in ["d.test", "b.test", "c.test"] { rules[try MappingKey(name)] = .addresses([]) }
         let read = rules
-        #expect(#expect(throws: MappingError.self) { try HostMappings(read) }?.key == "b.test")
+        #expect(#expect(throws: MappingError.self) { try HTTPDNSMappings(read) }?.key == "b.test")
     }
 }

@@ -7,10 +7,10 @@ import Testing
 struct MappingStoreTests {
     private struct Refusal: Error {}
 
-    private func store(_ names: [String] = []) throws -> MappingStore {
+    private func store(_ names: [String] = []) throws -> HTTPDNSMappingStore {
         var configuration = ResolverConfiguration()
         for name in names { configuration.mappings[try MappingKey(name)] = .bypass }
-        return try Resolver(configuration).mappings
+        return try HTTPDNSResolver(configuration).mappings
     }
 
     @Test("a change counts the generation up by one, and is seen at once")
@@ -20,11 +20,11 @@ struct MappingStoreTests {
         #expect(try store.apply { $0["IMG.test."] = .addresses(["203.0.113.7"]) } == 2)
         #expect(store.generation == 2)
         #expect(store.current.generation == 2)
-        #expect(try store.current.rule(for: HostName("img.test"), port: 443)?.key.description == "img.test")
+        #expect(try store.current.rule(for: HTTPDNSName("img.test"), port: 443)?.key.description == "img.test")
         #expect(try store.apply { _ in } == 3)
         #expect(try store.apply { $0["img.test"] = nil } == 4)
         #expect(store.current.rules.isEmpty)
-        #expect(try store.replaceBase(with: HostMappings([MappingKey("a.test"): .bypass])) == 5)
+        #expect(try store.replaceBase(with: HTTPDNSMappings([MappingKey("a.test"): .bypass])) == 5)
         #expect(store.current.generation == 5)
         #expect(store.current.rules.count == 1)
     }

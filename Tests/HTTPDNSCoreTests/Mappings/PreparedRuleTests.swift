@@ -8,12 +8,12 @@ import Testing
 /// addresses, are put together for each question. Both ways must come to the same.
 @Suite("Prepared rules")
 struct PreparedRuleTests {
-    private static let mappings: [String: HostMapping] = [
+    private static let mappings: [String: HTTPDNSMapping] = [
         "one.test": .addresses(["203.0.113.1", "203.0.113.2:8443"]),
         "one.test:8443": .addresses(["203.0.113.3"]),
         "*.zone.test": .addresses(["2001:db8::1", "203.0.113.4"]),
         "life.test": {
-            var mapping = HostMapping.addresses(["203.0.113.5"])
+            var mapping = HTTPDNSMapping.addresses(["203.0.113.5"])
             mapping.timeToLive = .seconds(30)
             return mapping
         }(),
@@ -30,8 +30,11 @@ struct PreparedRuleTests {
         try ResolverFixture(ticket: ticket) { configuration in
             configuration.routes = []
             if withAddressRules {
-                var route = Route(.exact(try HostName("unrelated.test")), .providers(["doh"], fallback: .none))
-                route.allowed = [AddressBlock("10.0.0.0/8")].compactMap { $0 }
+                var route = HTTPDNSRoute(
+                    .exact(try HTTPDNSName("unrelated.test")),
+                    .providers(["doh"], fallback: .none)
+                )
+                route.allowed = [HTTPDNSAddressBlock("10.0.0.0/8")].compactMap { $0 }
                 configuration.routes = [route]
             }
             for (key, mapping) in PreparedRuleTests.mappings {
@@ -84,14 +87,14 @@ struct PreparedRuleTests {
 
     @Test("Of two weights the first has exactly its share of the tickets", arguments: [95, 50])
     func shares(share: Int) throws {
-        let mapping = HostMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
+        let mapping = HTTPDNSMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
         let rule = IndexedRule(try MappingKey("two.test"), mapping, .base)
         let first = (0..<UInt64(100)).filter { ticket in
             let answer = rule.answer { sum in
                 #expect(sum == 100)
                 return ticket
             }
-            return answer?.endpoints(port: 443).first?.address == IPAddress(v4: 203, 0, 113, 6)
+            return answer?.endpoints(port: 443).first?.address == HTTPDNSAddress(v4: 203, 0, 113, 6)
         }
         #expect(first.count == share)
     }

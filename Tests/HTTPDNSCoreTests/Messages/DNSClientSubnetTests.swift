@@ -22,9 +22,9 @@ struct DNSClientSubnetTests {
     func option(text: String, expected: [UInt8]) throws {
         // Bits after a prefix are a mistake in the text form, and none here.
         let parts = text.split(separator: "/").map(String.init)
-        let address = try #require(IPAddress(parts[0]))
+        let address = try #require(HTTPDNSAddress(parts[0]))
         let length = try #require(Int(parts[1]))
-        let block = try #require(AddressBlock(address, prefixLength: length))
+        let block = try #require(HTTPDNSAddressBlock(address, prefixLength: length))
         #expect(DNSClientSubnet(block).option == expected)
     }
 
@@ -34,7 +34,7 @@ struct DNSClientSubnetTests {
         var builder = DNSMessageBuilder(to: .a("one.test"))
         builder.address("one.test", [127, 0, 0, 1])
         builder.options(data: options.flatMap { [0, 8, 0, UInt8($0.count)] + $0 })
-        let subnet = network.flatMap { AddressBlock($0) }.map(DNSClientSubnet.init)
+        let subnet = network.flatMap { HTTPDNSAddressBlock($0) }.map(DNSClientSubnet.init)
         return try DNSResponse(parsing: builder.octets, to: .a("one.test"), clientSubnet: subnet)
     }
 

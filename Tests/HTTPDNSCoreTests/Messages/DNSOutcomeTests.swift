@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Whose address it is")
 struct OwnerRuleTests {
-    private static let one = IPAddress(v4: 127, 0, 0, 1)
+    private static let one = HTTPDNSAddress(v4: 127, 0, 0, 1)
 
     private func response(_ build: (inout DNSMessageBuilder) -> Void) -> DNSMessageBuilder {
         var builder = DNSMessageBuilder(to: .a("one.test"))
@@ -50,7 +50,7 @@ struct OwnerRuleTests {
             $0.alias("two.test", "three.test", timeToLive: 40)
             $0.alias("one.test", "two.test", timeToLive: 45)
         }
-        let expected = DNSOutcome.addresses([Self.one], timeToLive: 40, canonicalName: try HostName("three.test"))
+        let expected = DNSOutcome.addresses([Self.one], timeToLive: 40, canonicalName: try HTTPDNSName("three.test"))
         #expect(try outcome(builder) == expected)
     }
 
@@ -82,7 +82,7 @@ struct OwnerRuleTests {
             $0.alias("one.test", "TWO.test", timeToLive: 20)
             $0.address("two.test", [127, 0, 0, 1])
         }
-        let two = try HostName("two.test")
+        let two = try HTTPDNSName("two.test")
         #expect(try outcome(builder) == .addresses([Self.one], timeToLive: 20, canonicalName: two))
     }
 
@@ -174,7 +174,7 @@ struct OwnerRuleTests {
                 $0.address("one.test", [10, 0, 0, UInt8(index / 2)], timeToLive: index == 39 ? 7 : 60)
             }
         }
-        let expected = (0..<16).map { IPAddress(v4: 10, 0, 0, $0) }
+        let expected = (0..<16).map { HTTPDNSAddress(v4: 10, 0, 0, $0) }
         #expect(try outcome(builder) == .addresses(expected, timeToLive: 7, canonicalName: nil))
     }
 
@@ -190,7 +190,7 @@ struct OwnerRuleTests {
 
 @Suite("Times to live in messages")
 struct TimeToLiveTests {
-    private static let one = IPAddress(v4: 127, 0, 0, 1)
+    private static let one = HTTPDNSAddress(v4: 127, 0, 0, 1)
 
     @Test(
         "(22), invariant 2: any 32 bits are a life between 0 and 7 days; the upper bit makes it long",
@@ -214,9 +214,9 @@ struct TimeToLiveTests {
         builder.startOfAuthority("test", timeToLive: 1, minimum: 1)
         builder.options()
         let expected = DNSOutcome.addresses(
-            [Self.one, IPAddress(v4: 127, 0, 0, 2)],
+            [Self.one, HTTPDNSAddress(v4: 127, 0, 0, 2)],
             timeToLive: 20,
-            canonicalName: try HostName("two.test")
+            canonicalName: try HTTPDNSName("two.test")
         )
         #expect(try outcome(builder) == expected)
     }

@@ -41,7 +41,7 @@ struct DNSQueryTests {
     @Test("the client's network stands before the padding, which makes up for it", arguments: [1, 70, 100, 200, 255])
     func clientSubnet(octets: Int) throws {
         let question = DNSQuestion(name: DNSName(validatedOctets: Self.name(octets: octets)), type: .a)
-        let subnet = DNSClientSubnet(try #require(AddressBlock("2001:db8:1:2::/64")))
+        let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("2001:db8:1:2::/64")))
         let message = DNSQuery.encoded(question, clientSubnet: subnet)
         #expect(message.count % 128 == 0)
         let options = 12 + octets + 4
@@ -71,7 +71,7 @@ struct DNSQueryTests {
 struct DNSNameTests {
     @Test("a host name goes to the wire and back", arguments: ["one.test", "a", "xn--bcher-kva.test", "_dns.one.test"])
     func roundTrip(text: String) throws {
-        let host = try HostName(text)
+        let host = try HTTPDNSName(text)
         let name = DNSName(host)
         #expect(name.octets == DNSMessageBuilder.name(text))
         #expect(name.hostName == host)

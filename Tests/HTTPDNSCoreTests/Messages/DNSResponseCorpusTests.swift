@@ -40,7 +40,7 @@ struct DNSResponseCorpusTests {
 
     @Test("every input is read as an answer about services too, by the same rules")
     func services() throws {
-        let subnet = DNSClientSubnet(try #require(AddressBlock("203.0.113.0/24")))
+        let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("203.0.113.0/24")))
         var outcomes: Set<String> = []
         var faults: Set<DNSMessageError.Code> = []
         for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {

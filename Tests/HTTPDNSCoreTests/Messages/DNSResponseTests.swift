@@ -131,7 +131,11 @@ struct DNSResponseTests {
         builder.address("www.test", [127, 0, 0, 2])
         #expect(
             try outcome(builder)
-                == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: try HostName("www.test"))
+                == .addresses(
+                    [HTTPDNSAddress(v4: 127, 0, 0, 2)],
+                    timeToLive: 60,
+                    canonicalName: try HTTPDNSName("www.test")
+                )
         )
         var cut = DNSMessageBuilder(to: Self.question)
         cut.append(DNSMessageBuilder.record([0xc0, 12], type: 5, data: target, length: 5))
@@ -143,7 +147,7 @@ struct DNSResponseTests {
         var builder = Self.good()
         builder.append(DNSMessageBuilder.record(Self.owner, type: 1, recordClass: 3, timeToLive: 1, data: [1, 2, 3]))
         #expect(
-            try outcome(builder) == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
+            try outcome(builder) == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
         )
     }
 
@@ -213,7 +217,7 @@ struct DNSResponseTests {
         let response = try DNSResponse(parsing: builder.octets, to: Self.question)
         #expect(response.answers.count > 500)
         #expect(
-            try response.outcome() == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
+            try response.outcome() == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: 60, canonicalName: nil)
         )
     }
 

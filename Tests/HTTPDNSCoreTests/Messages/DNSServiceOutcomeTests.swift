@@ -49,7 +49,7 @@ struct DNSServiceOutcomeTests {
             $0.service(priority: 1)
             if !isFirst { $0.service(priority: 0, target: "two.test", timeToLive: 9) }
         }
-        #expect(outcome == .aliases([try HostName("two.test")], timeToLive: 9))
+        #expect(outcome == .aliases([try HTTPDNSName("two.test")], timeToLive: 9))
     }
 
     @Test("several aliases come out all, to pick one of")
@@ -59,7 +59,7 @@ struct DNSServiceOutcomeTests {
             $0.service(priority: 0, target: "three.test")
             $0.service(priority: 0, target: "")
         }
-        #expect(outcome == .aliases([try HostName("two.test"), try HostName("three.test")], timeToLive: 60))
+        #expect(outcome == .aliases([try HTTPDNSName("two.test"), try HTTPDNSName("three.test")], timeToLive: 60))
     }
 
     @Test("an alias to the root says that the service is not available, records in service mode or not")

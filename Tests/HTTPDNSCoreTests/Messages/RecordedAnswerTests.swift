@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Answers of BIND")
 struct RecordedAnswerTests {
-    private static let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+    private static let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
     @Test(
         "each gives the outcome that dig shows for it",
@@ -12,16 +12,16 @@ struct RecordedAnswerTests {
             (
                 RecordedAnswer.multiple,
                 DNSOutcome.addresses(
-                    [loopback2, IPAddress(v4: 127, 0, 0, 3), IPAddress(v4: 127, 0, 0, 4)],
+                    [loopback2, HTTPDNSAddress(v4: 127, 0, 0, 3), HTTPDNSAddress(v4: 127, 0, 0, 4)],
                     timeToLive: 60,
                     canonicalName: nil
                 )
             ),
             (
                 .ipv6,
-                .addresses([IPAddress(family: .v6, high: 0, low: 1)], timeToLive: 60, canonicalName: nil)
+                .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: 60, canonicalName: nil)
             ),
-            (.aliases, .addresses([loopback2], timeToLive: 1, canonicalName: try? HostName("a.test"))),
+            (.aliases, .addresses([loopback2], timeToLive: 1, canonicalName: try? HTTPDNSName("a.test"))),
             (.nameError, .nameError(timeToLive: 5)),
             (.noData, .noData(timeToLive: 5)),
             (.dangling, .nameError(timeToLive: 5)),
@@ -79,7 +79,7 @@ struct RecordedAnswerTests {
 func isWellFormed(_ outcome: DNSOutcome, question: DNSQuestion) -> Bool {
     switch outcome {
     case .addresses(let addresses, let timeToLive, let canonicalName):
-        let family: IPAddress.Family = question.type == .a ? .v4 : .v6
+        let family: HTTPDNSAddress.Family = question.type == .a ? .v4 : .v6
         return (1...16).contains(addresses.count) && Set(addresses).count == addresses.count
             && addresses.allSatisfy { $0.family == family } && timeToLive <= 604_800
             && canonicalName.map(DNSName.init) != question.name

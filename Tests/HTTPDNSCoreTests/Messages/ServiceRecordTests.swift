@@ -43,8 +43,8 @@ struct ServiceRecordTests {
             priority: 1,
             applicationProtocols: ["h2", "h3", "http/1.1"],
             port: 8443,
-            v4Hints: [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)],
-            v6Hints: [try #require(IPAddress("2001:db8::7"))]
+            v4Hints: [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)],
+            v6Hints: [try #require(HTTPDNSAddress("2001:db8::7"))]
         )
         expected.offersEncryptedHello = true
         #expect(try binding(parameters) == expected)
@@ -138,7 +138,7 @@ struct ServiceRecordTests {
             $0.service(parameters: parameters)
             $0.service(priority: 2, target: "two.test")
         }
-        let other = ServiceBinding(priority: 2, target: try HostName("two.test"))
+        let other = ServiceBinding(priority: 2, target: try HTTPDNSName("two.test"))
         #expect(both == .bindings([other], timeToLive: 60), "\(what)")
     }
 
@@ -171,7 +171,7 @@ struct ServiceRecordTests {
         #expect(many?.applicationProtocols.count == 17)
         let hints = (0..<10_000).flatMap { [127, 0, UInt8($0 / 2 % 256), 1] as [UInt8] }
         let hinted = try binding([(4, hints)])
-        #expect(hinted?.v4Hints == (0..<16).map { IPAddress(v4: 127, 0, $0, 1) })
+        #expect(hinted?.v4Hints == (0..<16).map { HTTPDNSAddress(v4: 127, 0, $0, 1) })
     }
 
     @Test("in alias mode parameters are not looked at, not even malformed ones")
@@ -180,6 +180,6 @@ struct ServiceRecordTests {
         let data = [0, 0] + DNSMessageBuilder.name("two.test") + [9, 9, 9]
         builder.append(DNSMessageBuilder.record(DNSMessageBuilder.name("one.test"), type: 65, data: data))
         let outcome = try DNSResponse(parsing: builder.octets, to: .https("one.test")).serviceOutcome()
-        #expect(outcome == .aliases([try HostName("two.test")], timeToLive: 60))
+        #expect(outcome == .aliases([try HTTPDNSName("two.test")], timeToLive: 60))
     }
 }

@@ -33,9 +33,9 @@ struct HostNameScanTests {
     @Test("a name and the text of it have one hash, whatever the spelling it was read in")
     func hashes() throws {
         for (text, canonical) in [("One.TEST.", "one.test"), ("one.test", "one.test"), ("a", "a")] {
-            let name = try HostName(text)
-            #expect(name.nameHash == HostName(canonical: canonical).nameHash)
-            #expect(name == HostName(canonical: canonical))
+            let name = try HTTPDNSName(text)
+            #expect(name.nameHash == HTTPDNSName(canonical: canonical).nameHash)
+            #expect(name == HTTPDNSName(canonical: canonical))
             // The system resolver may answer differently about a name with a trailing dot.
             #expect((AnswerKey(name).hash == name.nameHash) == !text.hasSuffix("."))
             #expect(AnswerKey(name, isBypass: true).hash != name.nameHash)

@@ -12,8 +12,8 @@ struct HostNameTests {
         "STILL.ßÄ": "still.ÄÄ", "ünusual": "-a", "mapped.Ü": "MAPPED.XN--TDA",
     ]
 
-    private func read(_ text: String) throws(HostNameError) -> HostName {
-        try HostName(text, toASCII: { HostNameTests.mappings[$0] })
+    private func read(_ text: String) throws(HostNameError) -> HTTPDNSName {
+        try HTTPDNSName(text, toASCII: { HostNameTests.mappings[$0] })
     }
 
     @Test(
@@ -72,15 +72,15 @@ struct HostNameTests {
         let label = String(repeating: "a", count: 63)
         let longest = [label, label, label, String(repeating: "b", count: 61)].joined(separator: ".")
         #expect(longest.utf8.count == 253)
-        #expect(try HostName(longest).description == longest)
-        #expect(try HostName(longest + ".").description == longest)
-        #expect(try HostName(label.uppercased()).description == label)
-        #expect(throws: HostNameError.self) { try HostName(longest + "b") }
-        #expect(throws: HostNameError.self) { try HostName(label + "a") }
-        let error = #expect(throws: HostNameError.self) { try HostName("x." + label + "ab.test") }
+        #expect(try HTTPDNSName(longest).description == longest)
+        #expect(try HTTPDNSName(longest + ".").description == longest)
+        #expect(try HTTPDNSName(label.uppercased()).description == label)
+        #expect(throws: HostNameError.self) { try HTTPDNSName(longest + "b") }
+        #expect(throws: HostNameError.self) { try HTTPDNSName(label + "a") }
+        let error = #expect(throws: HostNameError.self) { try HTTPDNSName("x." + label + "ab.test") }
         #expect(error?.reason == "it has a label of 65 bytes, and a label has 63 at most")
         let mapped = #expect(throws: HostNameError.self) {
-            try HostName("ü.test", toASCII: { _ in label + "a.test" })
+            try HTTPDNSName("ü.test", toASCII: { _ in label + "a.test" })
         }
         #expect(mapped?.reason.contains("a label of 64 bytes") == true)
     }
@@ -88,7 +88,7 @@ struct HostNameTests {
     @Test("a text that is far too long never reaches the mapping")
     func boundsMapping() {
         let error = #expect(throws: HostNameError.self) {
-            try HostName(String(repeating: "ü.", count: 100_000), toASCII: { _ in "one.test" })
+            try HTTPDNSName(String(repeating: "ü.", count: 100_000), toASCII: { _ in "one.test" })
         }
         #expect(error?.reason.contains("253 at most") == true)
     }
@@ -96,7 +96,7 @@ struct HostNameTests {
     @Test("hostile text is escaped and cut to 80 characters")
     func escapesInErrors() {
         let error = #expect(throws: HostNameError.self) {
-            try HostName("a\r\nSet-Cookie: \u{1b}[2J\u{202e}" + String(repeating: "x", count: 5_000))
+            try HTTPDNSName("a\r\nSet-Cookie: \u{1b}[2J\u{202e}" + String(repeating: "x", count: 5_000))
         }
         #expect(error?.text.hasPrefix("a\\r\\nSet-Cookie: \\u{1b}[2J\\u{202e}xxx") == true)
         #expect((error?.text.count ?? .max) <= 90)
@@ -105,13 +105,13 @@ struct HostNameTests {
 
     @Test("a name is below a suffix at dots only, and never below itself")
     func knowsSuffixes() throws {
-        let zone = try HostName("shop.example")
+        let zone = try HTTPDNSName("shop.example")
         for (text, expected) in [
             ("img.shop.example", true), ("a.b.shop.example", true), ("shop.example", false),
             ("workshop.example", false),
             ("example", false), ("shop.example.test", false),
         ] {
-            #expect(try HostName(text).isBelow(zone) == expected, "\(text)")
+            #expect(try HTTPDNSName(text).isBelow(zone) == expected, "\(text)")
         }
     }
 
@@ -127,13 +127,13 @@ struct HostNameTests {
         ]
     )
     func knowsInside(text: String, isLocalhost: Bool, isInternal: Bool) throws {
-        #expect(try HostName(text).isLocalhost == isLocalhost)
-        #expect(try HostName(text).isInternal == isInternal)
+        #expect(try HTTPDNSName(text).isLocalhost == isLocalhost)
+        #expect(try HTTPDNSName(text).isInternal == isInternal)
     }
 
     @Test("names are ordered by their bytes")
     func orders() throws {
-        let names = try ["b.test", "a.test", "a-b.test", "a_b.test"].map { try HostName($0) }
+        let names = try ["b.test", "a.test", "a-b.test", "a_b.test"].map { try HTTPDNSName($0) }
         #expect(names.sorted().map(\.description) == ["a-b.test", "a.test", "a_b.test", "b.test"])
     }
 

@@ -64,13 +64,13 @@ struct EventLogTests {
     @Test("what the event is about stands in the metadata, and a stranger's text stays on one line")
     func metadata() throws {
         let observation = observation(.debug)
-        let host = try HostName("img.shop.test")
+        let host = try HTTPDNSName("img.shop.test")
         observation.tell(.changed) { event in
             event.host = host
             event.route = "*.shop.test"
             event.provider = "doh"
-            event.addresses = [IPAddress(v4: 203, 0, 113, 8)]
-            event.previousAddresses = [IPAddress(v4: 203, 0, 113, 7)]
+            event.addresses = [HTTPDNSAddress(v4: 203, 0, 113, 8)]
+            event.previousAddresses = [HTTPDNSAddress(v4: 203, 0, 113, 7)]
             event.elapsed = .milliseconds(12)
             event.message = "a\nb"
         }

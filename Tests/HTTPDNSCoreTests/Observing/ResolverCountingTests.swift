@@ -17,7 +17,7 @@ struct ResolverCountingTests {
                     counting.count(AnswerCount.allCases[round & 15])
                     counting.count(.eviction, times: 3)
                     counting.count(.answer, provider: 1, elapsed: .nanoseconds(7))
-                    counting.countFailure(ProviderError(code: .refused, message: "no"), provider: 0)
+                    counting.countFailure(HTTPDNSProviderError(code: .refused, message: "no"), provider: 0)
                 }
                 for _ in 0..<tight { counting.count(.negativeHit) }
                 end.deliver(true)
@@ -95,7 +95,7 @@ struct ResolverCountingTests {
         counting.count(.answer, provider: 0, elapsed: .milliseconds(10))
         counting.count(.negative, provider: 0, elapsed: .milliseconds(30))
         counting.count(.cancelled, provider: 0)
-        counting.countFailure(ProviderError(code: .timedOut, message: "late"), provider: 0)
+        counting.countFailure(HTTPDNSProviderError(code: .timedOut, message: "late"), provider: 0)
         counting.countFailure(CancellationError(), provider: 0)
         counting.count(.query, provider: 7)
         counting.countFailure(CancellationError(), provider: -1)
@@ -116,13 +116,13 @@ struct ResolverCountingTests {
         #expect(earlier - ResolverCounters() == earlier, "a field is missing in the arithmetic")
         for count in AnswerCount.allCases { counting.count(count) }
         for count in OccurrenceCount.allCases { counting.count(count, times: 4) }
-        for code in ProviderError.Code.all {
-            counting.countFailure(ProviderError(code: code, message: ""), provider: 0)
+        for code in HTTPDNSProviderError.Code.all {
+            counting.countFailure(HTTPDNSProviderError(code: code, message: ""), provider: 0)
         }
         let later = counting.snapshot(cacheEntries: 3, cacheBytes: 200)
         let difference = later - earlier
         #expect(difference.hits == 2 && difference.evictions == 4 && difference.cacheEntries == -2)
-        #expect(difference.providers["a"]?.failures.count == ProviderError.Code.all.count)
+        #expect(difference.providers["a"]?.failures.count == HTTPDNSProviderError.Code.all.count)
         #expect(difference.providers["a"]?.queries == 0)
         #expect(earlier + difference == later)
     }

@@ -25,8 +25,8 @@ struct ResolverEventsTests {
     func quotationMarks() async throws {
         let fixture = try ResolverFixture()
         let said = #"answer refused: its "code" is not "success""#
-        let failure = ProviderError(code: .badResponse, message: said)
-        fixture.provider.say(.failure(failure), about: try HostName("img.test"))
+        let failure = HTTPDNSProviderError(code: .badResponse, message: said)
+        fixture.provider.say(.failure(failure), about: try HTTPDNSName("img.test"))
         var events = fixture.resolver.listener
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
         #expect(error?.attempts.first?.failure == said)

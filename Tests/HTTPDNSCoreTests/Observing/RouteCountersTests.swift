@@ -10,26 +10,28 @@ struct RouteCountersTests {
     private let provider: ScriptedProvider
 
     init() throws {
-        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
-        provider = ScriptedProvider(scripts: [try HostName("a.shop.test"): .answer(answer)], timeSource: clock)
+        let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(30))
+        provider = ScriptedProvider(scripts: [try HTTPDNSName("a.shop.test"): .answer(answer)], timeSource: clock)
     }
 
     private func settings() throws -> ResolverConfiguration {
         var settings = ResolverConfiguration()
         settings.providers = [provider]
-        settings.routes = [Route(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
         settings.families = .v4
         settings.timeSource = clock
         return settings
     }
 
-    private func resolver() throws -> Resolver {
-        let system = ScriptedSystemResolver([try HostName("sys.test"): .success([IPAddress(v4: 203, 0, 113, 50)])])
-        return try Resolver(settings(), systemResolver: system, random: { _ in 0 })
+    private func resolver() throws -> HTTPDNSResolver {
+        let system = ScriptedSystemResolver([
+            try HTTPDNSName("sys.test"): .success([HTTPDNSAddress(v4: 203, 0, 113, 50)])
+        ])
+        return try HTTPDNSResolver(settings(), systemResolver: system, random: { _ in 0 })
     }
 
-    private func ask(_ resolver: Resolver, _ name: String) async throws {
-        _ = try? await resolver.resolve(ResolutionQuestion(.name(try HostName(name)), port: 443))
+    private func ask(_ resolver: HTTPDNSResolver, _ name: String) async throws {
+        _ = try? await resolver.resolve(ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443))
     }
 
     @Test("each question counts for the route of its name, once; the sum is what the resolver counts")
@@ -51,7 +53,10 @@ struct RouteCountersTests {
     func stale() async throws {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
-        provider.say(.failure(ProviderError(code: .unreachable, message: "gone")), about: try HostName("a.shop.test"))
+        provider.say(
+            .failure(HTTPDNSProviderError(code: .unreachable, message: "gone")),
+            about: try HTTPDNSName("a.shop.test")
+        )
         clock.advance(by: .seconds(31))
         try await ask(resolver, "a.shop.test")
         try await ask(resolver, "b.shop.test")
@@ -65,7 +70,7 @@ struct RouteCountersTests {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
         var settings = try settings()
-        settings.routes.insert(Route(try HostPattern("x.test"), .bypass), at: 0)
+        settings.routes.insert(HTTPDNSRoute(try HostPattern("x.test"), .bypass), at: 0)
         settings.routes[1].staleLimit = .zero
         try resolver.reload(settings)
         try await ask(resolver, "a.shop.test")

@@ -42,7 +42,7 @@ struct AddressPolicyTests {
         ]
     )
     func classifies(text: String, scope: AddressScope) throws {
-        #expect(AddressScope(of: try #require(IPAddress(text))) == scope)
+        #expect(AddressScope(of: try #require(HTTPDNSAddress(text))) == scope)
     }
 
     @Test(
@@ -57,15 +57,15 @@ struct AddressPolicyTests {
         ]
     )
     func limitsProviders(limit: AddressScope, text: String, isAllowed: Bool) throws {
-        let address = try #require(IPAddress(text))
-        let refusal = AddressPolicy().refusal(of: address, from: .provider, providerScope: limit)
+        let address = try #require(HTTPDNSAddress(text))
+        let refusal = HTTPDNSAddressPolicy().refusal(of: address, from: .provider, providerScope: limit)
         #expect((refusal == nil) == isAllowed, "\(refusal ?? "allowed")")
     }
 
     @Test("a provider of unknown scope counts as public")
     func distrustsUnknownProviders() {
-        let policy = AddressPolicy()
-        #expect(policy.refusal(of: IPAddress(v4: 10, 0, 0, 1), from: .provider, providerScope: nil) != nil)
+        let policy = HTTPDNSAddressPolicy()
+        #expect(policy.refusal(of: HTTPDNSAddress(v4: 10, 0, 0, 1), from: .provider, providerScope: nil) != nil)
     }
 
     @Test(
@@ -73,13 +73,13 @@ struct AddressPolicyTests {
         arguments: [Resolution.Source.mapping, .request, .system, .literal]
     )
     func trustsTheOperator(source: Resolution.Source) throws {
-        let policy = AddressPolicy()
+        let policy = HTTPDNSAddressPolicy()
         for text in ["203.0.113.7", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"] {
-            #expect(policy.refusal(of: try #require(IPAddress(text)), from: source, providerScope: nil) == nil)
+            #expect(policy.refusal(of: try #require(HTTPDNSAddress(text)), from: source, providerScope: nil) == nil)
         }
         for text in ["169.254.169.254", "0.0.0.0", "::", "224.0.0.1", "fe80::1", "255.255.255.255", "100.100.100.200"] {
             #expect(
-                policy.refusal(of: try #require(IPAddress(text)), from: source, providerScope: nil) != nil,
+                policy.refusal(of: try #require(HTTPDNSAddress(text)), from: source, providerScope: nil) != nil,
                 "\(text)"
             )
         }
@@ -87,29 +87,38 @@ struct AddressPolicyTests {
 
     @Test("an allowed block lets its addresses through, whoever names them, and nothing beside them")
     func allowsBlocks() throws {
-        let policy = AddressPolicy(allowed: [
-            try #require(AddressBlock("169.254.20.0/24")), try #require(AddressBlock("10.0.0.0/8")),
+        let policy = HTTPDNSAddressPolicy(allowed: [
+            try #require(HTTPDNSAddressBlock("169.254.20.0/24")), try #require(HTTPDNSAddressBlock("10.0.0.0/8")),
         ])
         for source in [Resolution.Source.provider, .mapping, .literal] {
-            #expect(policy.refusal(of: IPAddress(v4: 169, 254, 20, 10), from: source, providerScope: .public) == nil)
-            #expect(policy.refusal(of: IPAddress(v4: 169, 254, 21, 10), from: source, providerScope: .public) != nil)
+            #expect(
+                policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 20, 10), from: source, providerScope: .public) == nil
+            )
+            #expect(
+                policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 21, 10), from: source, providerScope: .public) != nil
+            )
         }
-        #expect(policy.refusal(of: IPAddress(v4: 10, 1, 2, 3), from: .provider, providerScope: .public) == nil)
-        let mapped = try #require(IPAddress("::ffff:10.1.2.3"))
+        #expect(policy.refusal(of: HTTPDNSAddress(v4: 10, 1, 2, 3), from: .provider, providerScope: .public) == nil)
+        let mapped = try #require(HTTPDNSAddress("::ffff:10.1.2.3"))
         #expect(policy.refusal(of: mapped, from: .provider, providerScope: .public) != nil)
     }
 
     @Test("A denied block is refused from every source, whatever allows it", arguments: Resolution.Source.all)
     func denies(source: Resolution.Source) throws {
-        let (outer, inner) = (try #require(AddressBlock("10.0.0.0/8")), try #require(AddressBlock("10.1.0.0/16")))
-        var route = Route(.any, .bypass)
+        let (outer, inner) = (
+            try #require(HTTPDNSAddressBlock("10.0.0.0/8")), try #require(HTTPDNSAddressBlock("10.1.0.0/16"))
+        )
+        var route = HTTPDNSRoute(.any, .bypass)
         route.allowed = [inner]
-        let policy = AddressPolicy(allowed: [outer], denied: [inner, try #require(AddressBlock("203.0.113.0/24"))])
+        let policy = HTTPDNSAddressPolicy(
+            allowed: [outer],
+            denied: [inner, try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
+        )
         for (text, isRefused) in [
             ("10.1.2.3", true), ("203.0.113.7", true), ("10.2.0.1", false), ("198.51.100.4", false),
         ] {
             let refusal = policy.refusal(
-                of: try #require(IPAddress(text)),
+                of: try #require(HTTPDNSAddress(text)),
                 from: source,
                 providerScope: .loopback,
                 route: route
@@ -128,11 +137,17 @@ struct AddressPolicyTests {
         ]
     )
     func deniesEmbedded(text: String) throws {
-        let address = try #require(IPAddress(text))
-        let everything = [try #require(AddressBlock("::/0"))]
-        let denying = AddressPolicy(allowed: everything, denied: [try #require(AddressBlock("203.0.113.0/24"))])
+        let address = try #require(HTTPDNSAddress(text))
+        let everything = [try #require(HTTPDNSAddressBlock("::/0"))]
+        let denying = HTTPDNSAddressPolicy(
+            allowed: everything,
+            denied: [try #require(HTTPDNSAddressBlock("203.0.113.0/24"))]
+        )
         #expect(denying.refusal(of: address, from: .mapping, providerScope: nil)?.contains("policy.deny") == true)
-        let other = AddressPolicy(allowed: everything, denied: [try #require(AddressBlock("198.51.100.0/24"))])
+        let other = HTTPDNSAddressPolicy(
+            allowed: everything,
+            denied: [try #require(HTTPDNSAddressBlock("198.51.100.0/24"))]
+        )
         #expect(other.refusal(of: address, from: .mapping, providerScope: nil) == nil)
     }
 
@@ -144,31 +159,35 @@ struct AddressPolicyTests {
         ]
     )
     func deniesThisNetwork(text: String, isDenied: Bool) throws {
-        let policy = AddressPolicy(denied: [try #require(AddressBlock("0.0.0.0/8"))])
-        #expect((policy.denial(of: try #require(IPAddress(text))) != nil) == isDenied)
+        let policy = HTTPDNSAddressPolicy(denied: [try #require(HTTPDNSAddressBlock("0.0.0.0/8"))])
+        #expect((policy.denial(of: try #require(HTTPDNSAddress(text))) != nil) == isDenied)
     }
 
     @Test("a refusal says what the address is, why it is refused, and how to allow it")
     func teaches() throws {
-        let policy = AddressPolicy()
+        let policy = HTTPDNSAddressPolicy()
         let named = policy.refusal(
-            of: IPAddress(v4: 10, 0, 0, 2),
+            of: HTTPDNSAddress(v4: 10, 0, 0, 2),
             from: .provider,
             providerScope: nil,
             provider: "corp"
         )
         #expect(named?.contains("allow it with answers: private of the provider \"corp\", or with") == true)
         #expect(
-            policy.refusal(of: IPAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
+            policy.refusal(of: HTTPDNSAddress(v4: 127, 0, 0, 2), from: .provider, providerScope: .public)
                 == "127.0.0.2 is loopback (127.0.0.0/8), and the provider's answers may be no more private than public; "
                 + "allow it with answers: loopback of the provider, or with 127.0.0.2 in policy.allow or the route's allow"
         )
         #expect(
-            policy.refusal(of: IPAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)
+            policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 169, 254), from: .mapping, providerScope: nil)
                 == "169.254.169.254 is a metadata service, which no source may name; "
                 + "allow it with 169.254.169.254 in policy.allow or the route's allow"
         )
-        let mapped = policy.refusal(of: try #require(IPAddress("::ffff:10.0.0.1")), from: .provider, providerScope: nil)
+        let mapped = policy.refusal(
+            of: try #require(HTTPDNSAddress("::ffff:10.0.0.1")),
+            from: .provider,
+            providerScope: nil
+        )
         #expect(mapped?.hasPrefix("::ffff:10.0.0.1 is private (10.0.0.0/8), inside an IPv4-mapped address") == true)
     }
 }

@@ -16,8 +16,8 @@ struct FallbackLimitTests {
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(scope: scope, fallback: .system, change)
-        fixture.provider.say(.failure(.unavailable), about: try HostName("evil.test"))
-        fixture.system.say(.success(answers.compactMap { IPAddress($0) }), about: try HostName("evil.test"))
+        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("evil.test"))
+        fixture.system.say(.success(answers.compactMap { HTTPDNSAddress($0) }), about: try HTTPDNSName("evil.test"))
         return fixture
     }
 
@@ -49,15 +49,15 @@ struct FallbackLimitTests {
     @Test("The most public limit among the route's providers counts")
     func leastOfSeveral() async throws {
         let near = ScriptedProvider(name: "near", answerScope: .loopback, timeSource: FakeTimeSource())
-        for name in ["evil.test", "local.test"] { near.say(.failure(.unavailable), about: try HostName(name)) }
+        for name in ["evil.test", "local.test"] { near.say(.failure(.unavailable), about: try HTTPDNSName(name)) }
         let fixture = try fixture(["127.0.0.1"]) {
             $0.providers.append(near)
             $0.routes = [
-                Route(.any, .providers(["doh", "near"], fallback: .system)),
-                Route(try HostPattern("local.test"), .providers(["near"], fallback: .system)),
+                HTTPDNSRoute(.any, .providers(["doh", "near"], fallback: .system)),
+                HTTPDNSRoute(try HostPattern("local.test"), .providers(["near"], fallback: .system)),
             ]
         }
-        fixture.system.say(.success([IPAddress(v4: 127, 0, 0, 1)]), about: try HostName("local.test"))
+        fixture.system.say(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), about: try HTTPDNSName("local.test"))
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("evil.test") }
         #expect(error?.code == .policyRefused)
         #expect(try await fixture.resolve("local.test").addresses == ["127.0.0.1"])
@@ -65,7 +65,7 @@ struct FallbackLimitTests {
 
     @Test("An allowed block of the policy or of the route opens the fallback too")
     func allowed() async throws {
-        let block = try #require(AddressBlock("10.0.0.0/8"))
+        let block = try #require(HTTPDNSAddressBlock("10.0.0.0/8"))
         let byPolicy = try fixture(["10.0.0.5"]) { $0.policy.allowed = [block] }
         #expect(try await byPolicy.resolve("evil.test").addresses == ["10.0.0.5"])
         let byRoute = try fixture(["10.0.0.5"]) { $0.routes[0].allowed = [block] }
@@ -74,11 +74,15 @@ struct FallbackLimitTests {
 
     @Test("A name that the system resolver answers by its own route may be private")
     func bypassed() async throws {
-        let fixture = try fixture(["10.0.0.5"]) { $0.routes.append(Route(try HostPattern("evil.test"), .bypass)) }
+        let fixture = try fixture(["10.0.0.5"]) {
+            $0.routes.append(HTTPDNSRoute(try HostPattern("evil.test"), .bypass))
+        }
         #expect(try await fixture.resolve("evil.test").addresses == ["10.0.0.5"])
         let asked = try self.fixture(["10.0.0.5"])
         #expect(try await asked.resolve("evil.test") { $0.bypass = true }.addresses == ["10.0.0.5"])
-        let without = try self.fixture(["10.0.0.5"]) { $0.routes = [Route(.any, .providers([], fallback: .system))] }
+        let without = try self.fixture(["10.0.0.5"]) {
+            $0.routes = [HTTPDNSRoute(.any, .providers([], fallback: .system))]
+        }
         #expect(try await without.resolve("evil.test").addresses == ["10.0.0.5"])
     }
 }

@@ -6,24 +6,24 @@ import Testing
 struct RoutePolicyTests {
     private let everySource: [Resolution.Source] = [.provider, .system, .mapping, .request, .literal]
 
-    private func route(allow: [String] = [], only: [String] = []) throws -> Route {
-        var route = Route(
-            .suffix(try HostName("shop.example")),
+    private func route(allow: [String] = [], only: [String] = []) throws -> HTTPDNSRoute {
+        var route = HTTPDNSRoute(
+            .suffix(try HTTPDNSName("shop.example")),
             .providers(["backup"], fallback: .none),
-            location: HTTPDNSPrimitives.SourceLocation(file: "f.yaml", line: 5)
+            location: HTTPDNSSourceLocation(file: "f.yaml", line: 5)
         )
-        route.allowed = try allow.map { try #require(AddressBlock($0)) }
-        route.only = try only.map { try #require(AddressBlock($0)) }
+        route.allowed = try allow.map { try #require(HTTPDNSAddressBlock($0)) }
+        route.only = try only.map { try #require(HTTPDNSAddressBlock($0)) }
         return route
     }
 
     private func isAllowed(
         _ text: String,
         _ source: Resolution.Source,
-        _ route: Route?,
-        policy: AddressPolicy = AddressPolicy()
+        _ route: HTTPDNSRoute?,
+        policy: HTTPDNSAddressPolicy = HTTPDNSAddressPolicy()
     ) throws -> Bool {
-        let address = try #require(IPAddress(text))
+        let address = try #require(HTTPDNSAddress(text))
         return policy.refusal(of: address, from: source, providerScope: .public, route: route) == nil
     }
 
@@ -37,7 +37,7 @@ struct RoutePolicyTests {
         }
         #expect(try !isAllowed("10.2.0.1", .provider, route))
         #expect(try !isAllowed("10.1.2.3", .provider, nil))
-        let policy = AddressPolicy(allowed: [try #require(AddressBlock("10.2.0.0/16"))])
+        let policy = HTTPDNSAddressPolicy(allowed: [try #require(HTTPDNSAddressBlock("10.2.0.0/16"))])
         #expect(try isAllowed("10.2.0.1", .provider, route, policy: policy))
         #expect(try isAllowed("10.1.0.1", .provider, route, policy: policy))
     }
@@ -58,7 +58,7 @@ struct RoutePolicyTests {
         "neither the policy's allowed blocks nor its own open what is outside its only blocks, and only opens nothing"
     )
     func onlyIsNoPermission() throws {
-        let policy = AddressPolicy(allowed: [try #require(AddressBlock("10.0.0.0/8"))])
+        let policy = HTTPDNSAddressPolicy(allowed: [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))])
         let narrow = try route(allow: ["10.1.0.0/16"], only: ["10.1.0.0/24"])
         #expect(try isAllowed("10.1.0.9", .provider, narrow, policy: policy))
         #expect(try !isAllowed("10.1.1.9", .provider, narrow, policy: policy))
@@ -69,16 +69,16 @@ struct RoutePolicyTests {
 
     @Test("a refusal names the route, its place and its blocks, in one line")
     func teaches() throws {
-        let address = IPAddress(v4: 198, 51, 100, 4)
+        let address = HTTPDNSAddress(v4: 198, 51, 100, 4)
         let few = try route(only: ["203.0.113.0/24", "2001:db8::/32"])
         #expect(
-            AddressPolicy().refusal(of: address, from: .provider, providerScope: nil, route: few)
+            HTTPDNSAddressPolicy().refusal(of: address, from: .provider, providerScope: nil, route: few)
                 == "198.51.100.4 is outside the only blocks of route \"*.shop.example\" (f.yaml:5): 203.0.113.0/24, "
                 + "2001:db8::/32; add its block to the route's only"
         )
         let many = try route(only: (0..<9).map { "203.0.\($0).0/24" })
         #expect(
-            AddressPolicy().refusal(of: address, from: .system, providerScope: nil, route: many)?
+            HTTPDNSAddressPolicy().refusal(of: address, from: .system, providerScope: nil, route: many)?
                 .hasSuffix("203.0.3.0/24 and 5 more; add its block to the route's only") == true
         )
     }
@@ -89,8 +89,10 @@ struct RoutePolicyTests {
     )
     func admits(service: AddressScope?) throws {
         // One address of each scope, in the order of scopes.
-        let samples = try ["203.0.113.7", "10.0.0.1", "127.0.0.1", "169.254.1.1"].map { try #require(IPAddress($0)) }
-        let policy = AddressPolicy()
+        let samples = try ["203.0.113.7", "10.0.0.1", "127.0.0.1", "169.254.1.1"].map {
+            try #require(HTTPDNSAddress($0))
+        }
+        let policy = HTTPDNSAddressPolicy()
         for source in everySource {
             for (count, scope) in [AddressScope.public, .private, .loopback, .special].enumerated() {
                 let isRefused = samples.prefix(count + 1).contains {
@@ -106,7 +108,7 @@ struct RoutePolicyTests {
         "a route with only blocks admits no scope unseen, except to the request itself; allowed blocks change nothing"
     )
     func admitsByRoute() throws {
-        let policy = AddressPolicy()
+        let policy = HTTPDNSAddressPolicy()
         let (narrow, wide) = (try route(only: ["203.0.113.0/24"]), try route(allow: ["10.0.0.0/8"]))
         for source in [Resolution.Source.provider, .system, .mapping] {
             #expect(!policy.admits(everythingOfScope: .public, from: source, providerScope: nil, route: narrow))

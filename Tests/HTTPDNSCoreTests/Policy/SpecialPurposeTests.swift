@@ -65,7 +65,7 @@ struct SpecialPurposeTests {
         ]
     )
     func edges(range: Range) throws {
-        let block = try #require(AddressBlock(range.block))
+        let block = try #require(HTTPDNSAddressBlock(range.block))
         #expect(AddressScope(of: block.address) == range.scope, "\(block.address)")
         #expect(AddressScope(of: block.last) == range.scope, "\(block.last)")
         #expect(block.address.predecessor.map { AddressScope(of: $0) } == range.before)
@@ -91,7 +91,7 @@ struct SpecialPurposeTests {
         ]
     )
     func localTranslation(text: String, scope: AddressScope) throws {
-        #expect(AddressScope(of: try #require(IPAddress(text))) == scope)
+        #expect(AddressScope(of: try #require(HTTPDNSAddress(text))) == scope)
     }
 
     @Test("a refusal names what an address is, and how it is carried")
@@ -105,35 +105,35 @@ struct SpecialPurposeTests {
             "64:ff9b:2::1": "reserved (outside 2000::/3)",
         ]
         for (text, name) in texts {
-            let address = try #require(IPAddress(text))
-            let refusal = AddressPolicy().refusal(of: address, from: .mapping, providerScope: nil)
+            let address = try #require(HTTPDNSAddress(text))
+            let refusal = HTTPDNSAddressPolicy().refusal(of: address, from: .mapping, providerScope: nil)
             #expect(refusal?.hasPrefix("\(address) is \(name), ") == true, "\(refusal ?? "allowed")")
         }
     }
 }
 
-extension AddressBlock {
-    fileprivate var last: IPAddress {
+extension HTTPDNSAddressBlock {
+    fileprivate var last: HTTPDNSAddress {
         let bits = address.family == .v4 ? 32 : 128
         let host = bits - prefixLength
         let low: UInt64 = host >= 64 ? .max : 1 << UInt64(host) - 1
         let high: UInt64 = host <= 64 ? 0 : host == 128 ? .max : 1 << UInt64(host - 64) - 1
-        return IPAddress(family: address.family, high: address.high | high, low: address.low | low)
+        return HTTPDNSAddress(family: address.family, high: address.high | high, low: address.low | low)
     }
 }
 
-extension IPAddress {
-    fileprivate var successor: IPAddress? {
+extension HTTPDNSAddress {
+    fileprivate var successor: HTTPDNSAddress? {
         switch family {
-        case .v4: return low == 0xffff_ffff ? nil : IPAddress(family: .v4, high: 0, low: low + 1)
+        case .v4: return low == 0xffff_ffff ? nil : HTTPDNSAddress(family: .v4, high: 0, low: low + 1)
         case .v6:
-            guard low == .max else { return IPAddress(family: .v6, high: high, low: low + 1) }
-            return high == .max ? nil : IPAddress(family: .v6, high: high + 1, low: 0)
+            guard low == .max else { return HTTPDNSAddress(family: .v6, high: high, low: low + 1) }
+            return high == .max ? nil : HTTPDNSAddress(family: .v6, high: high + 1, low: 0)
         }
     }
 
-    fileprivate var predecessor: IPAddress? {
-        guard low == 0 else { return IPAddress(family: family, high: high, low: low - 1) }
-        return family == .v4 || high == 0 ? nil : IPAddress(family: .v6, high: high - 1, low: .max)
+    fileprivate var predecessor: HTTPDNSAddress? {
+        guard low == 0 else { return HTTPDNSAddress(family: family, high: high, low: low - 1) }
+        return family == .v4 || high == 0 ? nil : HTTPDNSAddress(family: .v6, high: high - 1, low: .max)
     }
 }

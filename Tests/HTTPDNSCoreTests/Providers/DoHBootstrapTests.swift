@@ -6,7 +6,7 @@ import Testing
 
 @Suite("DoH provider: the service's addresses")
 struct DoHBootstrapTests {
-    private static let addresses = (1...3).map { IPAddress(v4: 192, 0, 2, $0) }
+    private static let addresses = (1...3).map { HTTPDNSAddress(v4: 192, 0, 2, $0) }
 
     private static func failure(_ code: TransferFailure.Code = .connectFailed) -> TransferFailure {
         TransferFailure(code: code, phase: .connect, message: "\(code)")
@@ -18,7 +18,7 @@ struct DoHBootstrapTests {
             .loopback(to: $0)
         }
         _ = try await scripted.resolve("one.test", .v4)
-        #expect(scripted.exchange.sent.map(\.endpoint) == [Endpoint(address: Self.addresses[0], port: 8443)])
+        #expect(scripted.exchange.sent.map(\.endpoint) == [HTTPDNSEndpoint(address: Self.addresses[0], port: 8443)])
     }
 
     @Test(
@@ -62,7 +62,7 @@ struct DoHBootstrapTests {
 
     @Test("after the last address comes the first again")
     func order() async throws {
-        let dead = Lock<Set<IPAddress>>([Self.addresses[0], Self.addresses[1]])
+        let dead = Lock<Set<HTTPDNSAddress>>([Self.addresses[0], Self.addresses[1]])
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { sent in
             if dead.withLock({ $0.contains(sent.endpoint.address) }) { throw Self.failure() }
             return .loopback(to: sent)
@@ -81,9 +81,9 @@ struct DoHBootstrapTests {
         arguments: [
             (.invalidRequest, .unreachable), (.trustRootsMissing, .unreachable), (.lookupDenied, .unreachable),
             (.responseTooLarge, .badResponse), (.shutDown, .shutDown),
-        ] as [(TransferFailure.Code, ProviderError.Code)]
+        ] as [(TransferFailure.Code, HTTPDNSProviderError.Code)]
     )
-    func finalFailure(code: TransferFailure.Code, expected: ProviderError.Code) async throws {
+    func finalFailure(code: TransferFailure.Code, expected: HTTPDNSProviderError.Code) async throws {
         let scripted = try ScriptedDoHService(addresses: Self.addresses) { _ in throw Self.failure(code) }
         #expect(try await scripted.error(.v4)?.code == expected)
         #expect(scripted.exchange.sent.count == 1)
@@ -195,7 +195,7 @@ struct DoHBootstrapTests {
     @Test("a time limit of zero or less throws timedOut, and nothing is sent", arguments: [0, -5])
     func noTime(seconds: Int) async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
-        await #expect(throws: ProviderError.self) {
+        await #expect(throws: HTTPDNSProviderError.self) {
             try await scripted.resolve("one.test", .both, timeLimit: .seconds(seconds))
         }
         #expect(scripted.exchange.sent.isEmpty)

@@ -6,14 +6,16 @@ import Testing
 
 @Suite("DoH provider: settings")
 struct DoHConfigurationTests {
-    private static let publicAddress = IPAddress(v4: 9, 9, 9, 9)
-    private static let privateAddress = IPAddress(v4: 10, 0, 0, 1)
-    private static let loopback = IPAddress(v4: 127, 0, 0, 1)
-    private static let linkLocal = IPAddress(v4: 169, 254, 20, 10)
+    private static let publicAddress = HTTPDNSAddress(v4: 9, 9, 9, 9)
+    private static let privateAddress = HTTPDNSAddress(v4: 10, 0, 0, 1)
+    private static let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
+    private static let linkLocal = HTTPDNSAddress(v4: 169, 254, 20, 10)
 
-    private func make(_ url: String, _ bootstrap: [IPAddress] = []) throws(ProviderConfigurationError) -> DoHProvider {
+    private func make(_ url: String, _ bootstrap: [HTTPDNSAddress] = []) throws(HTTPDNSProviderConfigurationError)
+        -> HTTPDNSDoHProvider
+    {
         let exchange = ScriptedExchange { .loopback(to: $0) }
-        return try DoHProvider(.init(name: "mine", url: url, bootstrap: bootstrap), exchange: exchange)
+        return try HTTPDNSDoHProvider(.init(name: "mine", url: url, bootstrap: bootstrap), exchange: exchange)
     }
 
     @Test(
@@ -34,14 +36,14 @@ struct DoHConfigurationTests {
         ]
     )
     func refused(url: String, advice: String) throws {
-        let error = try #require(throws: ProviderConfigurationError.self) { try make(url) }
+        let error = try #require(throws: HTTPDNSProviderConfigurationError.self) { try make(url) }
         #expect(error.description.hasPrefix("provider \"mine\": "))
         #expect(error.message.contains(advice), "\(error)")
     }
 
     @Test("a user name in the URL is refused, and not repeated")
     func credential() throws {
-        let error = try #require(throws: ProviderConfigurationError.self) {
+        let error = try #require(throws: HTTPDNSProviderConfigurationError.self) {
             try make("https://someone:secret@9.9.9.9/dns-query")
         }
         #expect(error.message.contains("user name or password"))
@@ -52,8 +54,8 @@ struct DoHConfigurationTests {
     func clearText() throws {
         _ = try make("http://127.0.0.1:8053/dns-query")
         _ = try make("http://[::1]:8053/dns-query")
-        #expect(throws: ProviderConfigurationError.self) { try make("http://doh.test/", [Self.loopback]) }
-        #expect(throws: ProviderConfigurationError.self) { try make("http://127.0.0.1/", [Self.publicAddress]) }
+        #expect(throws: HTTPDNSProviderConfigurationError.self) { try make("http://doh.test/", [Self.loopback]) }
+        #expect(throws: HTTPDNSProviderConfigurationError.self) { try make("http://127.0.0.1/", [Self.publicAddress]) }
     }
 
     @Test(
@@ -61,14 +63,14 @@ struct DoHConfigurationTests {
         arguments: [
             ("https://doh.test/", [publicAddress]), ("https://doh.test/", [loopback]), ("https://127.0.0.1/", []),
             ("https://doh.test/", [privateAddress]), ("http://127.0.0.1:8053/", []), ("https://doh.test/", [linkLocal]),
-        ] as [(String, [IPAddress])]
+        ] as [(String, [HTTPDNSAddress])]
     )
-    func answers(url: String, bootstrap: [IPAddress]) throws {
+    func answers(url: String, bootstrap: [HTTPDNSAddress]) throws {
         #expect(try make(url, bootstrap).answerScope == .public)
         for scope in [AddressScope.private, .loopback] {
-            var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: bootstrap)
+            var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: url, bootstrap: bootstrap)
             configuration.answers = scope
-            #expect(try DoHProvider(configuration).answerScope == scope)
+            #expect(try HTTPDNSDoHProvider(configuration).answerScope == scope)
         }
     }
 
@@ -77,12 +79,12 @@ struct DoHConfigurationTests {
         let exchange = ScriptedExchange { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
-        let provider = try DoHProvider(
+        let provider = try HTTPDNSDoHProvider(
             .init(name: "mine", url: "https://9.9.9.9/", bootstrap: [Self.privateAddress, Self.publicAddress]),
             exchange: exchange
         )
-        let query = ProviderQuery(host: try HostName("one.test"), families: .v4, timeLimit: .seconds(60))
-        await #expect(throws: ProviderError.self) { try await provider.resolve(query) }
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: .seconds(60))
+        await #expect(throws: HTTPDNSProviderError.self) { try await provider.resolve(query) }
         #expect(exchange.sent.map(\.endpoint.address) == [Self.publicAddress, Self.privateAddress])
     }
 }

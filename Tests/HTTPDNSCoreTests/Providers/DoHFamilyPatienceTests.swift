@@ -7,16 +7,16 @@ import Testing
 @Suite("One family answers, the other keeps silent", .timeLimit(.minutes(10)))
 struct DoHFamilyPatienceTests {
     /// A service that says nothing about one type of record for as long as someone waits.
-    private func provider(silentAbout silent: DNSRecordType, on time: FakeTimeSource) throws -> DoHProvider {
+    private func provider(silentAbout silent: DNSRecordType, on time: FakeTimeSource) throws -> HTTPDNSDoHProvider {
         let exchange = ScriptedExchange { sent in
             guard sent.question.type == silent else { return .loopback(to: sent) }
             try await FakeTimeSource().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
-        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
-        configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
+        var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        configuration.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         configuration.answers = .loopback
-        return try DoHProvider(configuration, exchange: exchange, time: time)
+        return try HTTPDNSDoHProvider(configuration, exchange: exchange, time: time)
     }
 
     @Test(
@@ -26,7 +26,7 @@ struct DoHFamilyPatienceTests {
     func givesUp(silent: DNSRecordType) async throws {
         let time = FakeTimeSource()
         let provider = try provider(silentAbout: silent, on: time)
-        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         async let answer = provider.resolve(query)
         await time.sleepers(atLeast: 1)
         time.advance(by: .milliseconds(500))
@@ -44,15 +44,15 @@ struct DoHFamilyPatienceTests {
         let time = FakeTimeSource()
         var configuration = ResolverConfiguration()
         configuration.providers = [try provider(silentAbout: .aaaa, on: time)]
-        configuration.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         configuration.timeSource = time
-        let resolver = try Resolver(configuration)
-        let host = Host.name(try HostName("one.test"))
+        let resolver = try HTTPDNSResolver(configuration)
+        let host = HTTPDNSHost.name(try HTTPDNSName("one.test"))
         async let resolution = resolver.resolve(ResolutionQuestion(host, port: 443))
         // The flight's end, the query's limit, and the patience with the silent family.
         await time.sleepers(atLeast: 3)
         time.advance(by: .milliseconds(500))
-        #expect(try await resolution.endpoints.map(\.address) == [IPAddress(v4: 127, 0, 0, 2)])
+        #expect(try await resolution.endpoints.map(\.address) == [HTTPDNSAddress(v4: 127, 0, 0, 2)])
         while time.sleeperCount > 0, !Task.isCancelled { await Task.yield() }
     }
 
@@ -65,10 +65,10 @@ struct DoHFamilyPatienceTests {
             await gate.arrive()
             return .loopback(to: sent)
         }
-        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
-        configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
-        let provider = try DoHProvider(configuration, exchange: exchange, time: time)
-        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        configuration.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        let provider = try HTTPDNSDoHProvider(configuration, exchange: exchange, time: time)
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         async let answer = provider.resolve(query)
         time.advance(by: .seconds(2))
         await gate.arrive()
@@ -83,7 +83,7 @@ struct DoHFamilyPatienceTests {
     func cancels() async throws {
         let time = FakeTimeSource()
         let provider = try provider(silentAbout: .aaaa, on: time)
-        let query = ProviderQuery(host: try HostName("one.test"), families: .both, timeLimit: .seconds(3))
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .both, timeLimit: .seconds(3))
         let task = Task { try await provider.resolve(query) }
         await time.sleepers(atLeast: 1)
         task.cancel()

@@ -18,19 +18,19 @@ struct DoHHostileTests {
         .sendText("HTTP/1.1 200 OK\r\nContent-Type: application/dns-message\r\n\(fields)\r\n")
     }
 
-    private func query(_ limit: Duration) throws -> ProviderQuery {
-        ProviderQuery(host: try HostName("one.test"), families: .v4, timeLimit: limit)
+    private func query(_ limit: Duration) throws -> HTTPDNSProviderQuery {
+        HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: limit)
     }
 
     /// The error of one question, and how long that took.
     private func failure(
         of server: RawServer,
         within limit: Duration
-    ) async throws -> (error: ProviderError?, elapsed: Duration) {
+    ) async throws -> (error: HTTPDNSProviderError?, elapsed: Duration) {
         let url = "http://127.0.0.1:\(server.port)/dns-query"
-        let provider = try DoHProvider(DoHProvider.Configuration(name: "raw", url: url))
+        let provider = try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "raw", url: url))
         let start = ContinuousClock.now
-        let error = await #expect(throws: ProviderError.self) { try await provider.resolve(query(limit)) }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await provider.resolve(query(limit)) }
         let elapsed = ContinuousClock.now - start
         await provider.shutdown()
         server.stop()
@@ -80,16 +80,19 @@ struct DoHHostileTests {
     }
 
     private static let expected = FamilyAnswer.addresses(
-        [IPAddress(v4: 127, 0, 0, 2)],
+        [HTTPDNSAddress(v4: 127, 0, 0, 2)],
         timeToLive: .seconds(60),
         canonicalName: nil
     )
 
-    private func provider(_ relay: TLSRelay, _ rig: ServerRig) throws -> DoHProvider {
-        var configuration = DoHProvider.Configuration(name: "h2", url: "https://one.test:\(relay.port)/dns-query")
-        configuration.bootstrap = [IPAddress(v4: 127, 0, 0, 1)]
+    private func provider(_ relay: TLSRelay, _ rig: ServerRig) throws -> HTTPDNSDoHProvider {
+        var configuration = HTTPDNSDoHProvider.Configuration(
+            name: "h2",
+            url: "https://one.test:\(relay.port)/dns-query"
+        )
+        configuration.bootstrap = [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
-        return try DoHProvider(configuration)
+        return try HTTPDNSDoHProvider(configuration)
     }
 
     @Test(
@@ -134,7 +137,7 @@ struct DoHHostileTests {
         if isAnswered {
             #expect(try await task.value.v4 == Self.expected)
         } else {
-            let error = await #expect(throws: ProviderError.self) { try await task.value }
+            let error = await #expect(throws: HTTPDNSProviderError.self) { try await task.value }
             #expect(error?.code == .unreachable, "\(error as Any)")
             #expect(!HTTP2Frames.hasRequest(on: 5, in: server.connections.first?.received ?? []))
         }

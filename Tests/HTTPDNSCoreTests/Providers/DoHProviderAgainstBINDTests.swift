@@ -7,35 +7,38 @@ import Testing
 /// The provider over its own transport against a real DoH server: TLS, HTTP/2, wire format, nothing scripted.
 @Suite("DoH provider against BIND", .enabled(if: ServerRig.isAvailable([.bind])), .timeLimit(.minutes(10)))
 struct DoHProviderAgainstBINDTests {
-    private static let loopback2 = IPAddress(v4: 127, 0, 0, 2)
-    private static let wild = IPAddress(v4: 127, 0, 0, 4)
+    private static let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
+    private static let wild = HTTPDNSAddress(v4: 127, 0, 0, 4)
 
     private func provider(
         _ rig: ServerRig,
-        method: DoHProvider.Method = .get,
+        method: HTTPDNSDoHProvider.Method = .get,
         url: String? = nil,
-        bootstrap: [IPAddress] = [IPAddress(v4: 127, 0, 0, 1)],
+        bootstrap: [HTTPDNSAddress] = [HTTPDNSAddress(v4: 127, 0, 0, 1)],
         authorities: String? = nil
-    ) throws -> DoHProvider {
-        var configuration = DoHProvider.Configuration(name: "bind", url: url ?? rig.dohURL, bootstrap: bootstrap)
+    ) throws -> HTTPDNSDoHProvider {
+        var configuration = HTTPDNSDoHProvider.Configuration(name: "bind", url: url ?? rig.dohURL, bootstrap: bootstrap)
         configuration.method = method
         configuration.trustRoots = .file(authorities ?? rig.certificateAuthorityFile)
-        return try DoHProvider(configuration)
+        return try HTTPDNSDoHProvider(configuration)
     }
 
     private func ask(
-        _ provider: DoHProvider,
+        _ provider: HTTPDNSDoHProvider,
         _ name: String,
         _ families: AddressFamilies = .both,
         timeLimit: Duration = .seconds(30)
-    ) async throws -> ProviderAnswer {
+    ) async throws -> HTTPDNSProviderAnswer {
         try await provider.resolve(
-            ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+            HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: timeLimit)
         )
     }
 
-    @Test("one A and one AAAA query reach the server, by GET and by POST", arguments: DoHProvider.Method.allCases)
-    func bothFamilies(method: DoHProvider.Method) async throws {
+    @Test(
+        "one A and one AAAA query reach the server, by GET and by POST",
+        arguments: HTTPDNSDoHProvider.Method.allCases
+    )
+    func bothFamilies(method: HTTPDNSDoHProvider.Method) async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig, method: method)
         let name = "doh-\(method.rawValue).wild.test"
@@ -55,14 +58,14 @@ struct DoHProviderAgainstBINDTests {
             (
                 "dual.test",
                 .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
-                .addresses([IPAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
+                .addresses([HTTPDNSAddress(family: .v6, high: 0, low: 1)], timeToLive: .seconds(60), canonicalName: nil)
             ),
             (
                 "c1.test",
                 .addresses(
-                    [loopback2, IPAddress(v4: 127, 0, 0, 3)],
+                    [loopback2, HTTPDNSAddress(v4: 127, 0, 0, 3)],
                     timeToLive: .seconds(3),
-                    canonicalName: try? HostName("one.test")
+                    canonicalName: try? HTTPDNSName("one.test")
                 ),
                 .noData(timeToLive: .seconds(3))
             ),
@@ -87,7 +90,7 @@ struct DoHProviderAgainstBINDTests {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)
         let answer = try await ask(provider, name)
-        #expect(answer == ProviderAnswer(v4: v4, v6: v6))
+        #expect(answer == HTTPDNSProviderAnswer(v4: v4, v6: v6))
         await provider.shutdown()
     }
 
@@ -95,7 +98,7 @@ struct DoHProviderAgainstBINDTests {
     func failures() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)
-        for (name, code) in [("loop1.test", ProviderError.Code.serverFailure), ("elsewhere.invalid", .refused)] {
+        for (name, code) in [("loop1.test", HTTPDNSProviderError.Code.serverFailure), ("elsewhere.invalid", .refused)] {
             let answer = try await ask(provider, name)
             for family in [answer.v4, answer.v6] {
                 guard case .failed(let error) = family else {
@@ -114,7 +117,7 @@ struct DoHProviderAgainstBINDTests {
         // BIND listens on 127.0.0.1 alone; the kernel refuses for 127.0.0.9.
         let provider = try provider(
             rig,
-            bootstrap: [IPAddress(v4: 127, 0, 0, 9), IPAddress(v4: 127, 0, 0, 1)]
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 9), HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         let answer = try await ask(provider, "dual.test", .v4)
         #expect(answer.v4 == .addresses([Self.loopback2], timeToLive: .seconds(60), canonicalName: nil))
@@ -136,7 +139,7 @@ struct DoHProviderAgainstBINDTests {
         let wrongName = try provider(rig, url: "https://somebody.test:\(rig.dohPort)/dns-query")
         let wrongAuthority = try provider(rig, authorities: rig.otherCertificateAuthorityFile)
         for provider in [wrongName, wrongAuthority] {
-            let error = await #expect(throws: ProviderError.self) {
+            let error = await #expect(throws: HTTPDNSProviderError.self) {
                 try await ask(provider, "doh-unproven.wild.test")
             }
             #expect(error?.code == .unreachable)
@@ -155,7 +158,7 @@ struct DoHProviderAgainstBINDTests {
     func wrongPath() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig, url: "https://doh.test:\(rig.dohPort)/elsewhere")
-        let error = await #expect(throws: ProviderError.self) { try await ask(provider, "one.test") }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await ask(provider, "one.test") }
         #expect(error?.code == .httpStatus)
         #expect(
             error?.message
@@ -168,7 +171,7 @@ struct DoHProviderAgainstBINDTests {
     func many() async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)
-        try await withThrowingTaskGroup(of: (Int, ProviderAnswer).self) { group in
+        try await withThrowingTaskGroup(of: (Int, HTTPDNSProviderAnswer).self) { group in
             for index in 0..<100 {
                 group.addTask {
                     let name = index.isMultiple(of: 2) ? "two.test" : "three.test"
@@ -176,11 +179,11 @@ struct DoHProviderAgainstBINDTests {
                 }
             }
             for try await (index, answer) in group {
-                let expected = IPAddress(v4: 127, 0, 0, index.isMultiple(of: 2) ? 3 : 4)
+                let expected = HTTPDNSAddress(v4: 127, 0, 0, index.isMultiple(of: 2) ? 3 : 4)
                 #expect(answer.v4 == .addresses([expected], timeToLive: .seconds(60), canonicalName: nil))
             }
         }
         await provider.shutdown()
-        await #expect(throws: ProviderError.self) { try await ask(provider, "two.test") }
+        await #expect(throws: HTTPDNSProviderError.self) { try await ask(provider, "two.test") }
     }
 }

@@ -4,8 +4,8 @@ import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
-private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
-private let loopback6 = IPAddress(family: .v6, high: 0, low: 1)
+private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
+private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
 @Suite("DoH provider: requests and answers")
 struct DoHProviderTests {
@@ -111,9 +111,9 @@ struct DoHProviderTests {
     @Test(
         "an error code inside a message is the family's own outcome",
         arguments: [(2, .serverFailure), (5, .refused), (4, .serverFailure), (9, .serverFailure)]
-            as [(UInt16, ProviderError.Code)]
+            as [(UInt16, HTTPDNSProviderError.Code)]
     )
-    func responseCode(code: UInt16, expected: ProviderError.Code) async throws {
+    func responseCode(code: UInt16, expected: HTTPDNSProviderError.Code) async throws {
         let scripted = try ScriptedDoHService { sent in .message(to: sent) { $0.responseCode = code } }
         let answer = try await scripted.resolve()
         for family in [answer.v4, answer.v6] {

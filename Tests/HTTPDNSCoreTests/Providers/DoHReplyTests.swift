@@ -75,7 +75,7 @@ struct DoHReplyTests {
     func secretURL(url: String, isQuoted: Bool) async throws {
         let scripted = try ScriptedDoHService(url: url) { sent in
             var reply = ServiceReply.loopback(to: sent)
-            let question = DNSQuestion(try HostName("0123abcd.test"), type: .a)
+            let question = DNSQuestion(try HTTPDNSName("0123abcd.test"), type: .a)
             reply.body = DNSMessageBuilder(to: question).octets
             return reply
         }
@@ -137,7 +137,7 @@ struct DoHReplyTests {
             do {
                 let answer = try await scripted.resolve("c1.test", .v4)
                 Issue.record("\(length) octets gave \(answer)")
-            } catch let error as ProviderError {
+            } catch let error as HTTPDNSProviderError {
                 #expect(error.code == .badResponse)
             }
         }
@@ -175,7 +175,7 @@ struct DoHFreshnessTests {
         let answer = try await scripted.resolve("one.test", .v4)
         #expect(
             answer.v4
-                == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(expected), canonicalName: nil)
+                == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(expected), canonicalName: nil)
         )
     }
 
@@ -197,7 +197,7 @@ struct DoHFreshnessTests {
         let answer = try await scripted.resolve("one.test", .v4)
         #expect(
             answer.v4
-                == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(expected), canonicalName: nil)
+                == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(expected), canonicalName: nil)
         )
     }
 

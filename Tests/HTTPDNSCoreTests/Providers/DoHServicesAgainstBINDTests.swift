@@ -11,19 +11,19 @@ struct DoHServicesAgainstBINDTests {
         _ name: String,
         on rig: ServerRig,
         families: AddressFamilies = .v4,
-        clientSubnet: AddressBlock? = nil
-    ) async throws -> ProviderAnswer {
-        var configuration = DoHProvider.Configuration(
+        clientSubnet: HTTPDNSAddressBlock? = nil
+    ) async throws -> HTTPDNSProviderAnswer {
+        var configuration = HTTPDNSDoHProvider.Configuration(
             name: "bind",
             url: rig.dohURL,
-            bootstrap: [IPAddress(v4: 127, 0, 0, 1)]
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
         )
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
-        let provider = try DoHProvider(configuration)
-        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(30))
+        let provider = try HTTPDNSDoHProvider(configuration)
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
         query.wantsServices = true
         query.clientSubnet = clientSubnet
-        let answer: ProviderAnswer
+        let answer: HTTPDNSProviderAnswer
         do {
             answer = try await provider.resolve(query)
         } catch {
@@ -34,7 +34,7 @@ struct DoHServicesAgainstBINDTests {
         return answer
     }
 
-    private static func name(_ text: String) -> HostName? { try? HostName(text) }
+    private static func name(_ text: String) -> HTTPDNSName? { try? HTTPDNSName(text) }
 
     @Test(
         "what the zone's HTTPS records say comes back",
@@ -55,8 +55,8 @@ struct DoHServicesAgainstBINDTests {
                             priority: 1,
                             target: name("svc-target.test"),
                             applicationProtocols: ["h2", "h3", "http/1.1"],
-                            v4Hints: [IPAddress(v4: 127, 0, 0, 4), IPAddress(v4: 127, 0, 0, 3)],
-                            v6Hints: [IPAddress(family: .v6, high: 0, low: 1)]
+                            v4Hints: [HTTPDNSAddress(v4: 127, 0, 0, 4), HTTPDNSAddress(v4: 127, 0, 0, 3)],
+                            v6Hints: [HTTPDNSAddress(family: .v6, high: 0, low: 1)]
                         )
                     ],
                     timeToLive: .seconds(60)
@@ -144,10 +144,10 @@ struct DoHServicesAgainstBINDTests {
     func queries() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        let block = AddressBlock("203.0.113.77/32")
+        let block = HTTPDNSAddressBlock("203.0.113.77/32")
         let answer = try await resolve("ecs.wild.test", on: rig, families: .both, clientSubnet: block)
         #expect(
-            answer.v4 == .addresses([IPAddress(v4: 127, 0, 0, 4)], timeToLive: .seconds(60), canonicalName: nil)
+            answer.v4 == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 4)], timeToLive: .seconds(60), canonicalName: nil)
         )
         #expect(answer.services == .some(.none(timeToLive: .seconds(5))))
         let lines = try await rig.awaitBindLog(contains: "query: ecs.wild.test IN ", count: 3, since: mark)
@@ -160,7 +160,7 @@ struct DoHServicesAgainstBINDTests {
     func v6Subnet() async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
-        _ = try await resolve("ecs6.wild.test", on: rig, clientSubnet: AddressBlock("2001:db8:1:2::/64"))
+        _ = try await resolve("ecs6.wild.test", on: rig, clientSubnet: HTTPDNSAddressBlock("2001:db8:1:2::/64"))
         let lines = try await rig.awaitBindLog(contains: "query: ecs6.wild.test IN ", count: 2, since: mark)
         #expect(lines.allSatisfy { $0.contains("[ECS 2001:db8:1::/56/0]") }, "\(lines)")
     }
@@ -182,7 +182,7 @@ struct DoHServicesAgainstBINDTests {
     )
     func followed(name: String, expected: [String]) async throws {
         let rig = try await ServerRig.shared()
-        let host = try HostName(name)
+        let host = try HTTPDNSName(name)
         var selection = ServiceSelection(host: host, families: .v4)
         var generator = SystemRandomNumberGenerator()
         var actions = [ServiceSelection.Action.ask(host, families: .v4, services: true)]

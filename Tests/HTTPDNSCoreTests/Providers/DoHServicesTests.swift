@@ -5,7 +5,7 @@ import Testing
 
 @testable import HTTPDNSCore
 
-private let address = IPAddress(v4: 127, 0, 0, 2)
+private let address = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
 @Suite("DoH provider: services and client subnets", .timeLimit(.minutes(10)))
 struct DoHServicesTests {
@@ -20,8 +20,8 @@ struct DoHServicesTests {
         }
     }
 
-    private func query(_ families: AddressFamilies = .both) throws -> ProviderQuery {
-        var query = ProviderQuery(host: try HostName("one.test"), families: families, timeLimit: .seconds(3))
+    private func query(_ families: AddressFamilies = .both) throws -> HTTPDNSProviderQuery {
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: families, timeLimit: .seconds(3))
         query.wantsServices = true
         return query
     }
@@ -35,7 +35,7 @@ struct DoHServicesTests {
             return .message(to: sent) { $0.service(target: "two.test", timeToLive: 40) }
         }
         let answer = try await scripted.provider.resolve(query())
-        let expected = ServiceBinding(priority: 1, target: try HostName("two.test"))
+        let expected = ServiceBinding(priority: 1, target: try HTTPDNSName("two.test"))
         #expect(answer.services == .bindings([expected], timeToLive: .seconds(40)))
         #expect(answer.v4 != nil && answer.v6 != nil)
         #expect(scripted.exchange.sent.count == 3)
@@ -53,7 +53,7 @@ struct DoHServicesTests {
         arguments: [
             (
                 records { $0.service(priority: 0, target: "two.test") },
-                .alias(HostName(canonical: "two.test"), timeToLive: .seconds(50))
+                .alias(HTTPDNSName(canonical: "two.test"), timeToLive: .seconds(50))
             ),
             (records { $0.service(priority: 0) }, .unavailable(timeToLive: .seconds(50))),
             (records { $0.service(parameters: [(3, [1])]) }, .none(timeToLive: .seconds(50))),
@@ -88,7 +88,7 @@ struct DoHServicesTests {
             status: 200,
             headerFields: [.contentType: "application/dns-message"],
             body: builder.octets,
-            endpoint: Endpoint(address: address, port: 443)
+            endpoint: HTTPDNSEndpoint(address: address, port: 443)
         )
         var generator = SeededGenerator()
         let picked = try (0..<64).map { _ in
@@ -100,9 +100,9 @@ struct DoHServicesTests {
     @Test(
         "their failure leaves the addresses good",
         arguments: [(503, 0, .httpStatus), (200, 2, .serverFailure), (200, 5, .refused), (200, 3, .badResponse)]
-            as [(Int, UInt16, ProviderError.Code)]
+            as [(Int, UInt16, HTTPDNSProviderError.Code)]
     )
-    func failure(status: Int, responseCode: UInt16, code: ProviderError.Code) async throws {
+    func failure(status: Int, responseCode: UInt16, code: HTTPDNSProviderError.Code) async throws {
         let scripted = try ScriptedDoHService { sent in
             guard sent.question.type == .https else { return .loopback(to: sent) }
             guard status == 200 else { return .status(status, to: sent) }
@@ -127,7 +127,7 @@ struct DoHServicesTests {
             sent.question.type == .https ? .message(to: sent) { $0.service() } : .status(503, to: sent)
         }
         let query = try query()
-        await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(query) }
+        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.provider.resolve(query) }
     }
 
     @Test("silence about services costs 50 ms where the addresses came at once, and not the time limit")
@@ -138,9 +138,9 @@ struct DoHServicesTests {
             try await FakeTimeSource().sleep(until: MonotonicTime(nanoseconds: .max))
             throw CancellationError()
         }
-        var configuration = DoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
+        var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: "https://doh.test/dns-query")
         configuration.bootstrap = [address]
-        let provider = try DoHProvider(configuration, exchange: exchange, time: time)
+        let provider = try HTTPDNSDoHProvider(configuration, exchange: exchange, time: time)
         let query = try query(.v4)
         async let answer = provider.resolve(query)
         await time.sleepers(atLeast: 1)
@@ -149,17 +149,17 @@ struct DoHServicesTests {
             Issue.record("\(try await answer)")
             return
         }
-        #expect(error == ProviderError(code: .timedOut, message: "no answer within 50 ms of the addresses"))
+        #expect(error == HTTPDNSProviderError(code: .timedOut, message: "no answer within 50 ms of the addresses"))
     }
 
     @Test("every question has the client's network, cut to 24 bits")
     func clientSubnet() async throws {
         let scripted = try ScriptedDoHService(method: .post) { .loopback(to: $0) }
         var query = try query()
-        query.clientSubnet = AddressBlock("203.0.113.77/32")
+        query.clientSubnet = HTTPDNSAddressBlock("203.0.113.77/32")
         _ = try await scripted.provider.resolve(query)
         #expect(scripted.exchange.sent.count == 3)
-        let subnet = DNSClientSubnet(try #require(AddressBlock("203.0.113.0/24")))
+        let subnet = DNSClientSubnet(try #require(HTTPDNSAddressBlock("203.0.113.0/24")))
         for sent in scripted.exchange.sent {
             #expect(sent.request.body == DNSQuery.encoded(sent.question, clientSubnet: subnet))
             #expect(sent.request.body != DNSQuery.encoded(sent.question))
@@ -180,7 +180,7 @@ struct DoHServicesTests {
                 }
             }
         }
-        let answer = try await scripted.resolve(clientSubnet: AddressBlock("203.0.113.0/24"))
+        let answer = try await scripted.resolve(clientSubnet: HTTPDNSAddressBlock("203.0.113.0/24"))
         #expect(answer.holdsForAllClients == expected)
         #expect(try await scripted.resolve().holdsForAllClients == false)
     }
@@ -194,9 +194,9 @@ struct DoHServicesTests {
             }
         }
         var query = try query(.v4)
-        query.clientSubnet = AddressBlock("203.0.113.0/24")
+        query.clientSubnet = HTTPDNSAddressBlock("203.0.113.0/24")
         let asked = query
-        let error = await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(asked) }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await scripted.provider.resolve(asked) }
         #expect(error?.code == .badResponse)
         #expect(error?.message.contains("client subnet option") == true)
     }
@@ -230,7 +230,7 @@ struct QuestionGatheringTests {
 
     @Test("services are waited for no longer where the name has no address, or its families failed")
     func withoutAddresses() throws {
-        for outcome in [Self.empty, .failure(ProviderError(code: .timedOut, message: "late"))] {
+        for outcome in [Self.empty, .failure(HTTPDNSProviderError(code: .timedOut, message: "late"))] {
             var gathering = try gathering(.v4)
             let action = gathering.received(.outcome(.v4, outcome), at: Self.start)
             #expect(action == .wait(until: Self.start + .milliseconds(50)))

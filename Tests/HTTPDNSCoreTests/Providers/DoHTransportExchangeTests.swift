@@ -18,20 +18,26 @@ struct DoHTransportExchangeTests {
         .sendText("HTTP/1.1 \(status)\r\nContent-Type: application/dns-message\r\n\(fields)\r\n")
     }
 
-    private func provider(_ server: RawServer, method: DoHProvider.Method = .get) throws -> DoHProvider {
-        var configuration = DoHProvider.Configuration(name: "raw", url: "http://127.0.0.1:\(server.port)/dns-query")
+    private func provider(_ server: RawServer, method: HTTPDNSDoHProvider.Method = .get) throws -> HTTPDNSDoHProvider {
+        var configuration = HTTPDNSDoHProvider.Configuration(
+            name: "raw",
+            url: "http://127.0.0.1:\(server.port)/dns-query"
+        )
         configuration.method = method
-        return try DoHProvider(configuration)
+        return try HTTPDNSDoHProvider(configuration)
     }
 
-    private func ask(_ provider: DoHProvider, timeLimit: Duration = .seconds(30)) async throws -> ProviderAnswer {
+    private func ask(_ provider: HTTPDNSDoHProvider, timeLimit: Duration = .seconds(30)) async throws
+        -> HTTPDNSProviderAnswer
+    {
         try await provider.resolve(
-            ProviderQuery(host: try HostName("one.test"), families: .v4, timeLimit: timeLimit)
+            HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: timeLimit)
         )
     }
 
     /// The code of the error that the steps lead to; nil when there is an answer.
-    private func code(timeLimit: Duration = .seconds(30), _ steps: RawServer.Step...) async throws -> ProviderError
+    private func code(timeLimit: Duration = .seconds(30), _ steps: RawServer.Step...) async throws
+        -> HTTPDNSProviderError
         .Code?
     {
         let server = try RawServer { _ in steps }
@@ -41,7 +47,7 @@ struct DoHTransportExchangeTests {
         do {
             _ = try await ask(provider, timeLimit: timeLimit)
             return nil
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return error.code
         }
     }
@@ -57,7 +63,7 @@ struct DoHTransportExchangeTests {
         let provider = try provider(server)
         let answer = try await ask(provider)
         #expect(
-            answer.v4 == .addresses([IPAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(60), canonicalName: nil)
+            answer.v4 == .addresses([HTTPDNSAddress(v4: 127, 0, 0, 2)], timeToLive: .seconds(60), canonicalName: nil)
         )
         let text = try #require(server.connections.first).text
         #expect(text.hasPrefix("GET /dns-query?dns=AAABAAABAAAAAAABA29uZQR0ZXN0AAABAAEAACkE0AAAAAAAWwAMAFcA"))
@@ -201,7 +207,7 @@ struct DoHTransportExchangeTests {
         let task = Task { try await ask(provider) }
         try await server.awaitConnections { $0.first.map { !$0.received.isEmpty } ?? false }
         await provider.shutdown()
-        let error = await #expect(throws: ProviderError.self) { try await task.value }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await task.value }
         #expect(error?.code == .shutDown)
     }
 }

@@ -7,7 +7,7 @@ import HTTPTypes
 final class ScriptedExchange: ServiceExchanging {
     struct Sent: Sendable {
         let request: ServiceRequest
-        let endpoint: Endpoint
+        let endpoint: HTTPDNSEndpoint
         let deadline: MonotonicTime
         let question: DNSQuestion
     }
@@ -27,7 +27,7 @@ final class ScriptedExchange: ServiceExchanging {
     var sent: [Sent] { state.withLock { $0.sent } }
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+    func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
     {
         let sent = Sent(
@@ -47,7 +47,7 @@ final class ScriptedExchange: ServiceExchanging {
     /// Reads the question as a server does: from the parameters of JSON DNS, or from a message.
     private static func question(of request: ServiceRequest) throws -> DNSQuestion {
         if let name = request.parameters["name"], let type = request.parameters["type"].flatMap(UInt16.init) {
-            return DNSQuestion(try HostName(name), type: DNSRecordType(number: type))
+            return DNSQuestion(try HTTPDNSName(name), type: DNSRecordType(number: type))
         }
         var reader = DNSMessageReader(request.body ?? Self.decodeBase64URL(request.dnsParameter ?? ""))
         _ = try reader.readOctets(12)
@@ -131,25 +131,25 @@ final class StoppedTime: TimeSource {
 
 /// A provider whose exchange with its service is scripted.
 protocol ScriptedService {
-    var provider: any Provider { get }
+    var provider: any HTTPDNSProvider { get }
 }
 
 /// A DoH provider with a service at `addresses`.
 struct ScriptedDoHService: ScriptedService {
-    let provider: any Provider
+    let provider: any HTTPDNSProvider
     let exchange: ScriptedExchange
     let time = StoppedTime()
 
     init(
         url: String = "https://doh.test/dns-query",
-        addresses: [IPAddress] = [IPAddress(v4: 192, 0, 2, 1)],
-        method: DoHProvider.Method = .get,
+        addresses: [HTTPDNSAddress] = [HTTPDNSAddress(v4: 192, 0, 2, 1)],
+        method: HTTPDNSDoHProvider.Method = .get,
         _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
     ) throws {
-        var configuration = DoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
+        var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: url, bootstrap: addresses)
         configuration.method = method
         exchange = ScriptedExchange(answer)
-        provider = try DoHProvider(configuration, exchange: exchange, time: time)
+        provider = try HTTPDNSDoHProvider(configuration, exchange: exchange, time: time)
     }
 }
 
@@ -158,19 +158,19 @@ extension ScriptedService {
         _ name: String = "one.test",
         _ families: AddressFamilies = .both,
         timeLimit: Duration = .seconds(3),
-        clientSubnet: AddressBlock? = nil
-    ) async throws -> ProviderAnswer {
-        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: timeLimit)
+        clientSubnet: HTTPDNSAddressBlock? = nil
+    ) async throws -> HTTPDNSProviderAnswer {
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: timeLimit)
         query.clientSubnet = clientSubnet
         return try await provider.resolve(query)
     }
 
     /// The error that the whole query throws; nil when it gives an answer.
-    func error(_ families: AddressFamilies = .both) async throws -> ProviderError? {
+    func error(_ families: AddressFamilies = .both) async throws -> HTTPDNSProviderError? {
         do {
             _ = try await resolve("one.test", families)
             return nil
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return error
         }
     }

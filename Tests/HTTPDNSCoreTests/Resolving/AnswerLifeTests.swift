@@ -24,7 +24,7 @@ struct AnswerLifeTests {
     @Test("invariant 4: floor and cap of positive answers say nothing about negative ones and failures")
     func negativeLives() async throws {
         let fixture = try ResolverFixture { $0.cache.minimumTimeToLive = .seconds(600) }
-        try fixture.provider.say(.failure(.unavailable), about: HostName("bad.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))
         for (name, life) in [("gone.test", Duration.seconds(5)), ("bad.test", .seconds(1))] {
             _ = try? await fixture.resolve(name)
             fixture.time.advance(by: life - .nanoseconds(1))
@@ -42,7 +42,7 @@ struct AnswerLifeTests {
         ]
     )
     func override(says: Duration, lives: Duration) async throws {
-        let special = try HostName("special.test")
+        let special = try HTTPDNSName("special.test")
         let fixture = try ResolverFixture {
             $0.cache.minimumTimeToLive = .seconds(2)
             $0.cache.maximumTimeToLive = .seconds(100)
@@ -55,8 +55,8 @@ struct AnswerLifeTests {
 
     @Test("invariant 8: questions for different networks or families do not share a flight or an answer")
     func subnets() async throws {
-        let own = try #require(AddressBlock("198.51.100.0/24"))
-        let other = try #require(AddressBlock("192.0.2.0/24"))
+        let own = try #require(HTTPDNSAddressBlock("198.51.100.0/24"))
+        let other = try #require(HTTPDNSAddressBlock("192.0.2.0/24"))
         let fixture = try ResolverFixture { $0.routes[0].clientSubnet = own }
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
         fixture.provider.hold()
@@ -132,10 +132,10 @@ struct AnswerLifeTests {
     }
 
     private func half(_ fixture: ResolverFixture, timeToLive: Duration) throws {
-        let answer = ProviderAnswer(
-            v4: .addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive, canonicalName: nil),
+        let answer = HTTPDNSProviderAnswer(
+            v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive, canonicalName: nil),
             v6: .failed(.unavailable)
         )
-        try fixture.provider.say(.answer(answer), about: HostName("half.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("half.test"))
     }
 }

@@ -5,9 +5,9 @@ import Testing
 
 @Suite("Reading a provider's answer")
 struct AnswerReadingTests {
-    private static let v4 = IPAddress(v4: 203, 0, 113, 1)
-    private static let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
-    private static let failed = FamilyAnswer.failed(ProviderError(code: .serverFailure, message: "SERVFAIL"))
+    private static let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
+    private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
+    private static let failed = FamilyAnswer.failed(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL"))
     private static let found4 = FamilyAnswer.addresses([v4], timeToLive: .seconds(60), canonicalName: nil)
     private static let found6 = FamilyAnswer.addresses([v6], timeToLive: .seconds(30), canonicalName: nil)
 
@@ -32,7 +32,7 @@ struct AnswerReadingTests {
                     [v4],
                     timeToLive: .seconds(60),
                     canonicalName: nil,
-                    missing: ProviderError(code: .serverFailure, message: "SERVFAIL")
+                    missing: HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")
                 )
             ),
             (.noData(timeToLive: .seconds(9)), .noData(timeToLive: .seconds(7)), .noAddresses(timeToLive: .seconds(7))),
@@ -54,12 +54,12 @@ struct AnswerReadingTests {
         ] as [(FamilyAnswer?, FamilyAnswer?, AnswerReading)]
     )
     func combines(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: AnswerReading) {
-        #expect(AnswerReading(ProviderAnswer(v4: v4, v6: v6), families: .both) == expected)
+        #expect(AnswerReading(HTTPDNSProviderAnswer(v4: v4, v6: v6), families: .both) == expected)
     }
 
     @Test("a family that was not asked for is not read")
     func ignoresOthers() {
-        let answer = ProviderAnswer(v4: AnswerReadingTests.found4, v6: AnswerReadingTests.found6)
+        let answer = HTTPDNSProviderAnswer(v4: AnswerReadingTests.found4, v6: AnswerReadingTests.found6)
         let expected = AnswerReading.addresses(
             [AnswerReadingTests.v4],
             timeToLive: .seconds(60),
@@ -72,14 +72,14 @@ struct AnswerReadingTests {
     @Test("doubles are dropped, and 16 addresses of a family are kept")
     func bounds() {
         let many = (0..<200).flatMap { number in
-            let address = IPAddress(v4: 203, 0, 113, UInt8(number))
+            let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number))
             return [address, address]
         }
-        let answer = ProviderAnswer(v4: .addresses(many, timeToLive: .seconds(1), canonicalName: nil))
+        let answer = HTTPDNSProviderAnswer(v4: .addresses(many, timeToLive: .seconds(1), canonicalName: nil))
         guard case .addresses(let kept, _, _, _) = AnswerReading(answer, families: .v4) else {
             Issue.record("no addresses")
             return
         }
-        #expect(kept == (0..<16).map { IPAddress(v4: 203, 0, 113, $0) })
+        #expect(kept == (0..<16).map { HTTPDNSAddress(v4: 203, 0, 113, $0) })
     }
 }

@@ -91,7 +91,10 @@ struct CachingTests {
     func negative(lives: (Duration?, Duration), isNameError: Bool) async throws {
         let fixture = try ResolverFixture()
         let outcome: FamilyAnswer = isNameError ? .nameError(timeToLive: lives.0) : .noData(timeToLive: lives.0)
-        try fixture.provider.say(.answer(ProviderAnswer(v4: outcome, v6: outcome)), about: HostName("no.test"))
+        try fixture.provider.say(
+            .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
+            about: HTTPDNSName("no.test")
+        )
         let code: ResolutionError.Code = isNameError ? .nameNotFound : .noAddresses
         for _ in 0..<100 {
             let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("no.test") }
@@ -106,7 +109,7 @@ struct CachingTests {
     @Test("failures are cached for 1 s, growing to 30 s, and a definite answer ends the row")
     func backsOff() async throws {
         let fixture = try ResolverFixture { $0.cache.staleLimit = .zero }
-        let host = try HostName("pay.test")
+        let host = try HTTPDNSName("pay.test")
         fixture.provider.say(.failure(.unavailable), about: host)
         for (number, wait) in [1, 2, 4, 8, 16, 30, 30].enumerated() {
             _ = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
@@ -130,11 +133,11 @@ struct CachingTests {
     @Test("addresses beside a family that failed are used for their life, and asked for anew by a use after 10 s")
     func partial() async throws {
         let fixture = try ResolverFixture()
-        let answer = ProviderAnswer(
-            v4: .addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(3600), canonicalName: nil),
+        let answer = HTTPDNSProviderAnswer(
+            v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(3600), canonicalName: nil),
             v6: .failed(.unavailable)
         )
-        try fixture.provider.say(.answer(answer), about: HostName("half.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("half.test"))
         let resolution = try await fixture.resolve("half.test")
         #expect(resolution.addresses == ["203.0.113.1"])
         #expect(resolution.timeToLive == .seconds(3600))

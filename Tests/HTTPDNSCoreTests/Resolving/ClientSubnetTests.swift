@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Answers for client subnets", .timeLimit(.minutes(10)))
 struct ClientSubnetTests {
-    private func block(_ text: String) -> AddressBlock { AddressBlock(text)! }
+    private func block(_ text: String) -> HTTPDNSAddressBlock { HTTPDNSAddressBlock(text)! }
 
     @Test("clients of one /24 or /56 share one query and one answer")
     func cut() async throws {
@@ -26,9 +26,9 @@ struct ClientSubnetTests {
     )
     func scopeZero(holdsForAllClients: Bool) async throws {
         let fixture = try ResolverFixture()
-        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
+        var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         answer.holdsForAllClients = holdsForAllClients
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         for number in 1...50 {
             let resolution = try await fixture.resolve("img.test") { $0.clientSubnet = block("198.51.\(number).0/24") }
             #expect(resolution.addresses == ["203.0.113.1"])
@@ -41,11 +41,11 @@ struct ClientSubnetTests {
     @Test("a shared answer serves past its life, and is renewed for the asking network")
     func sharedStale() async throws {
         let fixture = try ResolverFixture { $0.cache.refreshesAhead = false }
-        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
+        var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         answer.holdsForAllClients = true
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test") { $0.clientSubnet = block("198.51.100.0/24") }
-        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         for _ in 0..<3 {
             let stale = try await fixture.resolve("img.test") { $0.clientSubnet = block("192.0.2.0/24") }

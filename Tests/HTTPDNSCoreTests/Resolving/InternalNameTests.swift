@@ -18,19 +18,19 @@ struct InternalNameTests {
     )
     func routes(host: String, pattern: String?) throws {
         let fixture = try ResolverFixture { configuration in
-            configuration.internalZones = [try HostName("corp.shop.example")]
+            configuration.internalZones = [try HTTPDNSName("corp.shop.example")]
             configuration.routes = try [
                 "*", "*.shop.example", "*.lab", "*.dev.corp.shop.example", "exact.svc", "*.alt",
             ]
-            .map { Route(try HostPattern($0), .providers(["doh"], fallback: .none)) }
+            .map { HTTPDNSRoute(try HostPattern($0), .providers(["doh"], fallback: .none)) }
         }
-        #expect(try fixture.resolver.route(for: HostName(host))?.pattern.description == pattern)
+        #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
     @Test("names outside DNS are answered without a lookup, unless a route names them")
     func outsideDNS() async throws {
         let fixture = try ResolverFixture {
-            $0.routes.append(Route(try HostPattern("*.alt"), .providers(["doh"], fallback: .none)))
+            $0.routes.append(HTTPDNSRoute(try HostPattern("*.alt"), .providers(["doh"], fallback: .none)))
             $0.mappings = [try MappingKey("map.onion"): .addresses(["203.0.113.9"])]
         }
         for host in ["a.onion", "onion", "a.b.invalid"] {
@@ -52,10 +52,10 @@ struct InternalNameTests {
     func reload() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "a.corp.test")
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: HostName("a.corp.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: HTTPDNSName("a.corp.test"))
         #expect(try await fixture.resolve("a.corp.test").source == .provider)
         var settings = fixture.settings
-        settings.internalZones = [try HostName("corp.test")]
+        settings.internalZones = [try HTTPDNSName("corp.test")]
         _ = try fixture.resolver.reload(settings)
         #expect(try await fixture.resolve("a.corp.test").source == .system)
     }
@@ -71,16 +71,16 @@ struct InternalNameTests {
 
     @Test("a trailing dot is kept for the system resolver, and makes no other difference")
     func trailingDot() async throws {
-        let plain = try HostName("img.shop.example")
+        let plain = try HTTPDNSName("img.shop.example")
         for text in ["img.shop.example.", "IMG.Shop.Example.", "img.shop.example\u{3002}"] {
-            let dotted = try HostName(text)
+            let dotted = try HTTPDNSName(text)
             #expect(dotted == plain && dotted.hashValue == plain.hashValue && dotted.description == plain.description)
             #expect(AddressInfoLookUp.nodeName(of: dotted) == "img.shop.example.")
         }
         #expect(AddressInfoLookUp.nodeName(of: plain) == "img.shop.example")
 
         let fixture = try ResolverFixture { $0.routes = [] }
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: plain)
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: plain)
         for host in ["img.shop.example", "img.shop.example."] {
             _ = try await fixture.resolve(host)
             #expect(try fixture.immediate(host)?.isCached == true)
@@ -95,7 +95,7 @@ struct InternalNameTests {
             $0.cache.refreshesAhead = false
             $0.cache.systemTimeToLive = .seconds(seconds)
         }
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 2)]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 2)]), about: HTTPDNSName("img.test"))
         #expect(try await fixture.resolve("img.test").timeToLive == .seconds(seconds))
         fixture.time.advance(by: .seconds(seconds) - .nanoseconds(1))
         #expect(try fixture.immediate("img.test")?.isStale == false)

@@ -6,14 +6,15 @@ import Testing
 @Suite("Addresses of last resort", .timeLimit(.minutes(10)))
 struct LastResortTests {
     private func fixture(
-        fallback: Route.Fallback = .system,
+        fallback: HTTPDNSRoute.Fallback = .system,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         try ResolverFixture(fallback: fallback) {
             $0.mappings = [
-                try MappingKey("pay.test"): HostMapping(
+                try MappingKey("pay.test"): HTTPDNSMapping(
                     .lastResort([
-                        .init(IPAddress(v4: 203, 0, 113, 20)), .init(IPAddress(v4: 203, 0, 113, 21), port: 8443),
+                        .init(HTTPDNSAddress(v4: 203, 0, 113, 20)),
+                        .init(HTTPDNSAddress(v4: 203, 0, 113, 21), port: 8443),
                     ]),
                     timeToLive: .seconds(5)
                 ),
@@ -38,16 +39,16 @@ struct LastResortTests {
         let fixture = try fixture { $0.cache.staleLimit = .seconds(30) }
         try fixture.say(["203.0.113.1"], timeToLive: .seconds(10), about: "pay.test")
         _ = try await fixture.resolve("pay.test")
-        fixture.provider.say(.failure(.unavailable), about: try HostName("pay.test"))
+        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("pay.test"))
         fixture.time.advance(by: .seconds(20))
         #expect(try await fixture.resolve("pay.test").isStale, "a stale answer is better")
         fixture.time.advance(by: .seconds(60))
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("pay.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("pay.test"))
         #expect(try await fixture.resolve("pay.test").source == .system, "so is the system's")
         fixture.time.advance(by: .seconds(60))
         try fixture.system.say(
             .failure(SystemResolverError(code: .failed, message: "down")),
-            about: HostName("pay.test")
+            about: HTTPDNSName("pay.test")
         )
 
         let resolution = try await fixture.resolve("pay.test")

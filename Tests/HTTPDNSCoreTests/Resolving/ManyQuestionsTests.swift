@@ -26,7 +26,7 @@ struct ManyQuestionsTests {
         for (name, life) in [("a.test", 7), ("b.test", 3), ("c.test", 20)] as [(String, Int64)] {
             for index in 0..<2 { try fixture.say(["203.0.113.1"], timeToLive: .seconds(life), about: name, at: index) }
         }
-        let names = try ["a.test", "b.test", "c.test", "gone.test", "bad.test"].map { try HostName($0) }
+        let names = try ["a.test", "b.test", "c.test", "gone.test", "bad.test"].map { try HTTPDNSName($0) }
         for provider in fixture.providers { provider.say(.failure(.unavailable), about: names[4]) }
         var tally = Tally()
         for round in 0..<50 {
@@ -75,7 +75,7 @@ struct ManyQuestionsTests {
         let resolver = fixture.resolver
         try fixture.say(["203.0.113.1"], about: "img.test")
         fixture.provider.hold()
-        let question = ResolutionQuestion(.name(try HostName("img.test")), port: 443)
+        let question = ResolutionQuestion(.name(try HTTPDNSName("img.test")), port: 443)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<1_000 { group.addTask { try await resolver.resolve(question).isCached } }
             while resolver.counters.misses + resolver.counters.joined < 1_000, !Task.isCancelled { await Task.yield() }
@@ -91,11 +91,11 @@ struct ManyQuestionsTests {
     func slowNames() async throws {
         let fixture = try ResolverFixture()
         let resolver = fixture.resolver
-        let slow = try (0..<200).map { try HostName("slow\($0).test") }
-        let good = try (0..<100).map { try HostName("n\($0).test") }
+        let slow = try (0..<200).map { try HTTPDNSName("slow\($0).test") }
+        let good = try (0..<100).map { try HTTPDNSName("n\($0).test") }
         for host in slow { fixture.provider.hold(host) }
         for host in good { try fixture.say(["203.0.113.1"], about: host.description) }
-        func ask(_ host: HostName) -> Task<[String], any Error> {
+        func ask(_ host: HTTPDNSName) -> Task<[String], any Error> {
             Task { try await resolver.resolve(ResolutionQuestion(.name(host), port: 443)).addresses }
         }
         let lost = slow.map(ask)
@@ -120,8 +120,8 @@ struct ManyQuestionsTests {
         try fixture.say(["203.0.113.9"], about: "hot.test")
         _ = try await fixture.resolve("hot.test")
         fixture.provider.hold()
-        let names = try (0..<5_000).map { try HostName("n\($0).test") }
-        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
+        let names = try (0..<5_000).map { try HTTPDNSName("n\($0).test") }
+        let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         for name in names { fixture.provider.say(.answer(answer), about: name) }
         let resolved = try await withThrowingTaskGroup(of: Resolution.self) { group in
             for name in names {

@@ -74,10 +74,10 @@ struct NegativeAnswerTests {
             try fixture.say(["203.0.113.\(index)"], timeToLive: .seconds(5), about: "img.test", at: index)
         }
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.0"])
-        fixture.providers[0].say(nil, about: try HostName("img.test"))
+        fixture.providers[0].say(nil, about: try HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
-        fixture.providers[1].say(nil, about: try HostName("img.test"))
+        fixture.providers[1].say(nil, about: try HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
@@ -86,7 +86,7 @@ struct NegativeAnswerTests {
     @Test("The negative answer of a route's only provider is final, and the system resolver is not asked")
     func onlyProvider() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
         #expect(fixture.system.questions.isEmpty && queries(fixture, 0) == 1)
@@ -95,11 +95,11 @@ struct NegativeAnswerTests {
     @Test("A negative answer that no other provider can confirm serves for five seconds")
     func unconfirmed() async throws {
         let fixture = try ResolverFixture(providers: ["denier", "broken"])
-        let denial = ProviderAnswer(
+        let denial = HTTPDNSProviderAnswer(
             v4: .nameError(timeToLive: .seconds(300)),
             v6: .nameError(timeToLive: .seconds(300))
         )
-        let host = try HostName("img.test")
+        let host = try HTTPDNSName("img.test")
         fixture.providers[0].say(.answer(denial), about: host)
         fixture.providers[1].say(.failure(.unavailable), about: host)
         await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
@@ -118,8 +118,8 @@ struct NegativeAnswerTests {
         #expect(try await fixture.resolve("img.test").provider == "first")
         fixture.time.advance(by: .seconds(60))
         #expect(try await fixture.resolve("known.test").provider == "first")
-        let host = try HostName("img.test")
-        let denial = ProviderAnswer(
+        let host = try HTTPDNSName("img.test")
+        let denial = HTTPDNSProviderAnswer(
             v4: .nameError(timeToLive: .seconds(300)),
             v6: .nameError(timeToLive: .seconds(300))
         )
@@ -140,7 +140,7 @@ struct NegativeAnswerTests {
             _ = try await fixture.resolve("known.test")
         }
         let before = queries(fixture, 0)
-        let names = try names(1_000, "unknown").map { try HostName($0) }
+        let names = try names(1_000, "unknown").map { try HTTPDNSName($0) }
         let failures = await fixture.resolver.preresolve(names)
         #expect(failures.count == 1_000 && failures.values.allSatisfy { $0.code == .nameNotFound })
         #expect(queries(fixture, 0) - before == 200 && fixture.providers[0].batches.count == 200)
@@ -150,7 +150,7 @@ struct NegativeAnswerTests {
     @Test("A batch's unconfirmed negative answers serve for five seconds")
     func batchUnconfirmed() async throws {
         let fixture = try ResolverFixture(providers: ["denier", "broken"], batchLimit: 5)
-        let names = try names(5).map { try HostName($0) }
+        let names = try names(5).map { try HTTPDNSName($0) }
         for name in names { fixture.providers[1].say(.failure(.unavailable), about: name) }
         #expect(await fixture.resolver.preresolve(names).count == 5)
         for name in names { try fixture.say(["203.0.113.1"], about: name.description, at: 1) }
@@ -163,6 +163,6 @@ struct NegativeAnswerTests {
         let fixture = try ResolverFixture(providers: ["denier", "healthy"], batchLimit: 5)
         let names = names(5)
         for name in names { try fixture.say(["203.0.113.1"], about: name, at: 1) }
-        #expect(await fixture.resolver.preresolve(try names.map { try HostName($0) }).isEmpty)
+        #expect(await fixture.resolver.preresolve(try names.map { try HTTPDNSName($0) }).isEmpty)
     }
 }

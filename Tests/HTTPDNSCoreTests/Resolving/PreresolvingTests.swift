@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Resolving before anybody asks", .timeLimit(.minutes(10)))
 struct PreresolvingTests {
-    private func names(_ count: Int) throws -> [HostName] { try (0..<count).map { try HostName("n\($0).test") } }
+    private func names(_ count: Int) throws -> [HTTPDNSName] { try (0..<count).map { try HTTPDNSName("n\($0).test") } }
 
     @Test("twenty names at a provider that takes five at once are four queries, and first requests add none")
     func batches() async throws {
@@ -36,11 +36,13 @@ struct PreresolvingTests {
     @Test("names without a route are asked of the system, and of no provider")
     func bypassed() async throws {
         let fixture = try ResolverFixture(batchLimit: 5) {
-            $0.routes = [Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none))]
+            $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none))]
         }
-        let names = try ["a.shop.test", "b.shop.test", "c.test", "db"].map { try HostName($0) }
+        let names = try ["a.shop.test", "b.shop.test", "c.test", "db"].map { try HTTPDNSName($0) }
         for name in names.prefix(2) { try fixture.say(["203.0.113.1"], about: name.description) }
-        for name in names.dropFirst(2) { fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: name) }
+        for name in names.dropFirst(2) {
+            fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: name)
+        }
         #expect(await fixture.resolver.preresolve(names).isEmpty)
         #expect(fixture.provider.batches.count == 1)
         #expect(Set(fixture.system.questions) == Set(names.dropFirst(2)))
@@ -64,12 +66,12 @@ struct PreresolvingTests {
     }
 
     /// A batch at a provider that keeps silent, on a route with `fallback: system`; the system knows the names.
-    private func silentBatch() throws -> (ResolverFixture, [HostName]) {
+    private func silentBatch() throws -> (ResolverFixture, [HTTPDNSName]) {
         let fixture = try ResolverFixture(batchLimit: 5, fallback: .system)
         let names = try names(5)
         for name in names {
             fixture.provider.say(.silence, about: name)
-            fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: name)
+            fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: name)
         }
         return (fixture, names)
     }
@@ -99,8 +101,8 @@ struct PreresolvingTests {
         let (fixture, names) = try silentBatch()
         async let failures = fixture.resolver.preresolve(names)
         await fixture.provider.queries(atLeast: 1)
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("other.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HostName("other.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("other.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("other.test"))
         #expect(try await fixture.resolve("other.test").source == .system)
         let resolution = try await fixture.resolve("n3.test")
         #expect(resolution.source == .system && resolution.elapsed == .zero)

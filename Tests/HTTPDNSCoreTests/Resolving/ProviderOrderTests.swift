@@ -8,7 +8,7 @@ struct ProviderOrderTests {
     @Test("the next provider is asked when one fails, and the answer says who failed")
     func goesOn() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        try fixture.providers[0].say(.failure(.unavailable), about: HostName("pay.test"))
+        try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
         try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.provider == "backup")
@@ -37,7 +37,7 @@ struct ProviderOrderTests {
     @Test("when all fail without a fallback the request fails closed, with each failure")
     func failsClosed() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HostName("pay.test")) }
+        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test")) }
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.provider) == ["ali", "backup"])
@@ -49,8 +49,8 @@ struct ProviderOrderTests {
     @Test("with fallback the system answers until the providers may be asked again")
     func fallsBack() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.provider.say(.failure(.unavailable), about: HostName("pay.test"))
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("pay.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("pay.test"))
         let resolution = try await fixture.resolve("pay.test")
         #expect(resolution.source == .system)
         #expect(resolution.failedAttempts.map(\.provider) == ["doh"])
@@ -72,7 +72,7 @@ struct ProviderOrderTests {
     @Test("the system's \"unknown\" behind failed providers is a failure, not an answer")
     func fallbackUnknown() async throws {
         let fixture = try ResolverFixture(fallback: .system)
-        try fixture.provider.say(.failure(.unavailable), about: HostName("pay.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
@@ -81,7 +81,7 @@ struct ProviderOrderTests {
     @Test("a dead provider costs the hedge delay, and no more")
     func hedges() async throws {
         let fixture = try ResolverFixture(providers: ["dead", "alive"], fallback: .system)
-        try fixture.providers[0].say(.silence, about: HostName("pay.test"))
+        try fixture.providers[0].say(.silence, about: HTTPDNSName("pay.test"))
         try fixture.say(["203.0.113.30"], about: "pay.test", at: 1)
         async let pending = fixture.resolve("pay.test")
         // The query's limit, and the moment of the hedge.
@@ -99,7 +99,7 @@ struct ProviderOrderTests {
     @Test("a query takes the limit of one attempt, and all the time there is when nobody else can be asked")
     func limitsAttempts() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
-        try fixture.providers[0].say(.failure(.unavailable), about: HostName("pay.test"))
+        try fixture.providers[0].say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
         _ = try? await fixture.resolve("pay.test")
         #expect(fixture.providers.map { $0.queries.map(\.timeLimit) } == [[.seconds(1)], [.seconds(1)]])
         let alone = try ResolverFixture(providers: ["ali"])
@@ -110,7 +110,7 @@ struct ProviderOrderTests {
     @Test("a provider that listens to nothing is left behind at the limit")
     func leavesStubborn() async throws {
         let fixture = try ResolverFixture(isStubborn: true)
-        try fixture.provider.say(.silence, about: HostName("pay.test"))
+        try fixture.provider.say(.silence, about: HTTPDNSName("pay.test"))
         let pending = Task { try await fixture.resolve("pay.test") }
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .seconds(3))
@@ -141,11 +141,11 @@ struct ProviderOrderTests {
     @Test("what a provider throws becomes one line, whatever it holds")
     func escapesFailures() async throws {
         let fixture = try ResolverFixture()
-        let hostile = ProviderError(
+        let hostile = HTTPDNSProviderError(
             code: .badResponse,
             message: "a\r\nb\u{1b}[2J" + String(repeating: "x", count: 9_999)
         )
-        try fixture.provider.say(.failure(hostile), about: HostName("pay.test"))
+        try fixture.provider.say(.failure(hostile), about: HTTPDNSName("pay.test"))
         let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
         #expect(error?.message.contains("doh: a\\r\\nb\\u{1b}[2Jxxx") == true)
         #expect((error?.message.count ?? .max) < 400)
@@ -154,14 +154,14 @@ struct ProviderOrderTests {
     @Test("a canonical name is passed on when it differs")
     func canonicalName() async throws {
         let fixture = try ResolverFixture()
-        let address = IPAddress(v4: 203, 0, 113, 1)
+        let address = HTTPDNSAddress(v4: 203, 0, 113, 1)
         for (host, canonical) in [("alias.test", "edge.test"), ("same.test", "same.test")] {
-            let answer = ProviderAnswer.addresses(
+            let answer = HTTPDNSProviderAnswer.addresses(
                 [address],
                 timeToLive: .seconds(9),
-                canonicalName: try HostName(canonical)
+                canonicalName: try HTTPDNSName(canonical)
             )
-            try fixture.provider.say(.answer(answer), about: HostName(host))
+            try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
         }
         #expect(try await fixture.resolve("alias.test").canonicalName?.description == "edge.test")
         #expect(try await fixture.resolve("same.test").canonicalName == nil)

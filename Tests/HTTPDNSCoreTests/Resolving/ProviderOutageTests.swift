@@ -23,7 +23,7 @@ struct ProviderOutageTests {
         case dropped
     }
 
-    private static let systemAddress = IPAddress(v4: 127, 0, 0, 9)
+    private static let systemAddress = HTTPDNSAddress(v4: 127, 0, 0, 9)
 
     /// A system resolver whose lookups take so long and find every name.
     private func system(_ microseconds: UInt32) -> SystemResolver {
@@ -40,17 +40,21 @@ struct ProviderOutageTests {
     }
 
     /// Runs `body` with a resolver whose only provider has the outage.
-    private func during(_ outage: Outage, _ body: (Resolver) async throws -> Void) async throws {
+    private func during(_ outage: Outage, _ body: (HTTPDNSResolver) async throws -> Void) async throws {
         let rig = try await ServerRig.start()
         let hole = try BlackHole()
         let url = outage == .silent ? rig.dohURL : "http://127.0.0.1:\(hole.port)/dns-query"
-        var service = DoHProvider.Configuration(name: "only", url: url, bootstrap: [IPAddress(v4: 127, 0, 0, 1)])
+        var service = HTTPDNSDoHProvider.Configuration(
+            name: "only",
+            url: url,
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 1)]
+        )
         service.trustRoots = .file(rig.certificateAuthorityFile)
         service.answers = .loopback
         var configuration = ResolverConfiguration()
-        configuration.providers = [try DoHProvider(service)]
-        configuration.routes = [Route(.any, .providers(["only"], fallback: .system))]
-        let resolver = try Resolver(configuration, systemResolver: system(2_000))
+        configuration.providers = [try HTTPDNSDoHProvider(service)]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["only"], fallback: .system))]
+        let resolver = try HTTPDNSResolver(configuration, systemResolver: system(2_000))
         if outage == .silent {
             // The outage begins under a provider that was well.
             try await rig.setRecords("well.wild.test", timeToLive: 60, ["127.0.0.2"])
@@ -67,7 +71,7 @@ struct ProviderOutageTests {
     }
 
     private func question(_ name: String, limit: Duration? = nil) throws -> ResolutionQuestion {
-        var question = ResolutionQuestion(.name(try HostName(name)), port: 443)
+        var question = ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
         question.timeLimit = limit
         return question
     }
@@ -110,10 +114,10 @@ struct ProviderOutageTests {
         let provider = AnyNameProvider()
         var configuration = ResolverConfiguration()
         configuration.providers = [provider]
-        configuration.routes = [Route(.any, .providers([provider.name], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers([provider.name], fallback: .none))]
         configuration.cache.entries = 4 * count
         configuration.cache.bytes = .mebibytes(64)
-        let resolver = try Resolver(configuration, systemResolver: system(20_000))
+        let resolver = try HTTPDNSResolver(configuration, systemResolver: system(20_000))
         let questions = try (0..<count).map { try question("n\($0).wild.test") }
         for question in questions { #expect(try await resolver.resolve(question).source == .provider) }
         resolver.killSwitch.turnOff()
@@ -136,13 +140,13 @@ struct ProviderOutageTests {
 }
 
 /// A provider that has one address for every name.
-private struct AnyNameProvider: Provider {
+private struct AnyNameProvider: HTTPDNSProvider {
     let name = "any"
     let answerScope = AddressScope.loopback
 
-    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-        ProviderAnswer(
-            v4: .addresses([IPAddress(v4: 127, 0, 0, 8)], timeToLive: .seconds(600), canonicalName: nil)
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        HTTPDNSProviderAnswer(
+            v4: .addresses([HTTPDNSAddress(v4: 127, 0, 0, 8)], timeToLive: .seconds(600), canonicalName: nil)
         )
     }
 

@@ -26,11 +26,11 @@ struct QueryCostTests {
     )
     func absentFamily(timeToLive: Int64, expected: ClosedRange<Int>) async throws {
         let fixture = try ResolverFixture(ticket: 1000)
-        let answer = ProviderAnswer(
-            v4: .addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(timeToLive), canonicalName: nil),
+        let answer = HTTPDNSProviderAnswer(
+            v4: .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(timeToLive), canonicalName: nil),
             v6: .noData(timeToLive: .seconds(60))
         )
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         try await use("img.test", for: .seconds(3600), fixture)
         #expect(expected.contains(fixture.provider.queries.count), "\(fixture.provider.queries.count)")
@@ -39,9 +39,9 @@ struct QueryCostTests {
     @Test("a family that failed is asked for alone, and each time after a longer pause")
     func failedFamily() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
-        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
+        var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
         answer.v6 = .failed(.unavailable)
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         try await use("img.test", for: .seconds(520), fixture)
         // After 10, 20, 40, 80, 160 and 320 s.
@@ -54,12 +54,12 @@ struct QueryCostTests {
     @Test("the absence of a family that failed before is not asked about again")
     func failedThenAbsent() async throws {
         let fixture = try ResolverFixture(ticket: 1000)
-        var answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
+        var answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(600))
         answer.v6 = .failed(.unavailable)
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         _ = try await fixture.resolve("img.test")
         answer.v6 = .noData(timeToLive: .seconds(60))
-        try fixture.provider.say(.answer(answer), about: HostName("img.test"))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName("img.test"))
         try await use("img.test", for: .seconds(530), fixture)
         #expect(fixture.provider.queries.map(\.families) == [.both, .v6])
         #expect(try fixture.immediate("img.test")?.addresses == ["203.0.113.1"])
@@ -71,7 +71,11 @@ struct QueryCostTests {
         let fixture = try ResolverFixture {
             $0.hasIPv6Route = { hasRoute.withLock { $0 } }
             $0.routes.append(
-                Route(.exact(try HostName("both.test")), .providers(["doh"], fallback: .none), families: .both)
+                HTTPDNSRoute(
+                    .exact(try HTTPDNSName("both.test")),
+                    .providers(["doh"], fallback: .none),
+                    families: .both
+                )
             )
         }
         for name in ["img.test", "both.test", "later.test"] {
@@ -102,7 +106,7 @@ struct QueryCostTests {
             $0.hasIPv6Route = { false }
             $0.routes = []
         }
-        try fixture.system.say(.success([IPAddress("::1")!]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress("::1")!]), about: HTTPDNSName("img.test"))
         #expect(try await fixture.resolve("img.test").addresses == ["::1"])
     }
 }

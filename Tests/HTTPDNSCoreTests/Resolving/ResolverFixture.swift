@@ -7,7 +7,7 @@ struct ResolverFixture {
     let time = FakeTimeSource()
     let system = ScriptedSystemResolver()
     let providers: [ScriptedProvider]
-    let resolver: Resolver
+    let resolver: HTTPDNSResolver
     /// The settings that it was made from.
     let settings: ResolverConfiguration
 
@@ -19,9 +19,9 @@ struct ResolverFixture {
         scope: AddressScope = .public,
         isStubborn: Bool = false,
         batchLimit: Int = 1,
-        fallback: Route.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .none,
         ticket: UInt64 = 0,
-        maximumFlights: Int = Resolver.maximumFlights,
+        maximumFlights: Int = HTTPDNSResolver.maximumFlights,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
@@ -36,12 +36,12 @@ struct ResolverFixture {
         }
         var configuration = ResolverConfiguration()
         configuration.providers = providers
-        configuration.routes = [Route(.any, .providers(names, fallback: fallback))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(names, fallback: fallback))]
         configuration.timeSource = time
         configuration.hasIPv6Route = { true }
         try change(&configuration)
         settings = configuration
-        resolver = try Resolver(
+        resolver = try HTTPDNSResolver(
             configuration,
             systemResolver: system,
             maximumFlights: maximumFlights,
@@ -72,7 +72,7 @@ struct ResolverFixture {
         port: UInt16,
         _ change: (inout ResolutionQuestion) throws -> Void
     ) throws -> ResolutionQuestion {
-        let host = try IPAddress(host).map(Host.address) ?? .name(HostName(host))
+        let host = try HTTPDNSAddress(host).map(HTTPDNSHost.address) ?? .name(HTTPDNSName(host))
         var question = ResolutionQuestion(host, port: port)
         try change(&question)
         return question
@@ -80,12 +80,15 @@ struct ResolverFixture {
 
     /// Scripts addresses for a name at a provider.
     func say(_ addresses: [String], timeToLive: Duration = .seconds(60), about host: String, at index: Int = 0) throws {
-        let answer = ProviderAnswer.addresses(addresses.compactMap { IPAddress($0) }, timeToLive: timeToLive)
-        try providers[index].say(.answer(answer), about: HostName(host))
+        let answer = HTTPDNSProviderAnswer.addresses(
+            addresses.compactMap { HTTPDNSAddress($0) },
+            timeToLive: timeToLive
+        )
+        try providers[index].say(.answer(answer), about: HTTPDNSName(host))
     }
 }
 
-extension Resolver {
+extension HTTPDNSResolver {
     /// Listens from now on; see ``ResolverEvents/Iterator/wait(for:)``.
     var listener: ResolverEvents.Iterator { events.buffered(upTo: 100_000).makeAsyncIterator() }
 }
@@ -103,6 +106,6 @@ extension Resolution {
     var addresses: [String] { endpoints.map(\.address.description) }
 }
 
-extension ProviderError {
-    static let unavailable = ProviderError(code: .httpStatus, message: "503")
+extension HTTPDNSProviderError {
+    static let unavailable = HTTPDNSProviderError(code: .httpStatus, message: "503")
 }

@@ -32,19 +32,19 @@ struct ResolverStressTests {
         "200 tasks x 50 names, with mappings changed, the cache cleared and callers cancelled all the time: all are answered"
     )
     func everythingAtOnce() async throws {
-        let hosts = try (0..<Self.names).map { try HostName("n\($0).shop.test") }
+        let hosts = try (0..<Self.names).map { try HTTPDNSName("n\($0).shop.test") }
         let provider = ScriptedProvider(name: "doh")
         for (number, host) in hosts.enumerated() {
-            let address = IPAddress(v4: 203, 0, 113, UInt8(number))
+            let address = HTTPDNSAddress(v4: 203, 0, 113, UInt8(number))
             // From a life of nothing to one that outlasts the test.
             let life = Duration.milliseconds([0, 1, 5, 20, 100, 60_000][number % 6])
             provider.say(.answer(.addresses([address], timeToLive: life)), about: host)
         }
         var configuration = ResolverConfiguration()
         configuration.providers = [provider]
-        configuration.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         configuration.cache.entries = 40
-        let resolver = try Resolver(configuration)
+        let resolver = try HTTPDNSResolver(configuration)
         let clock = ContinuousClock()
         let end = clock.now + Self.length
         let answered = Tally()
@@ -81,7 +81,8 @@ struct ResolverStressTests {
                     try resolver.mappings.apply { rules in
                         let key = MappingKey(.exact(host))
                         rules[key] =
-                            rules[key] == nil ? HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, 250))])) : nil
+                            rules[key] == nil
+                            ? HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 250))])) : nil
                     }
                     if round % 16 == 0 { resolver.removeAllCached() }
                     if round % 32 == 0 { await resolver.preresolve(hosts) }

@@ -6,11 +6,11 @@ import Testing
 @Suite("Resolving with a store", .timeLimit(.minutes(10)))
 struct RestoringTests {
     /// A store in memory, as good or bad as a test wants it.
-    private final class MemoryStore: ResolutionStore {
+    private final class MemoryStore: HTTPDNSResolutionStore {
         struct Broken: Error {}
 
         private struct State {
-            var kept: [StoredResolution] = []
+            var kept: [HTTPDNSStoredResolution] = []
             var saves: [MonotonicTime] = []
             var fails = false
         }
@@ -25,7 +25,7 @@ struct RestoringTests {
             self.time = time
         }
 
-        var kept: [StoredResolution] {
+        var kept: [HTTPDNSStoredResolution] {
             get { state.withLock { $0.kept } }
             set { state.withLock { $0.kept = newValue } }
         }
@@ -36,7 +36,7 @@ struct RestoringTests {
         /// Returns once somebody is about to read.
         func isRead() async { await reading.value() }
 
-        func load() async throws -> [StoredResolution] {
+        func load() async throws -> [HTTPDNSStoredResolution] {
             reading.deliver(())
             await gate?.value()
             return try state.withLock { state in
@@ -45,7 +45,7 @@ struct RestoringTests {
             }
         }
 
-        func save(_ resolutions: [StoredResolution]) async throws {
+        func save(_ resolutions: [HTTPDNSStoredResolution]) async throws {
             let now = time()
             try state.withLock { state in
                 state.saves.append(now)
@@ -66,7 +66,7 @@ struct RestoringTests {
     private let calendar = Calendar()
 
     private func fixture(
-        _ store: any ResolutionStore,
+        _ store: any HTTPDNSResolutionStore,
         providers: [String] = ["doh"],
         scope: AddressScope = .public,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
@@ -115,7 +115,7 @@ struct RestoringTests {
         calendar.move(by: milliseconds)
         let fixture = try fixture(store) { $0.cache.staleLimit = .seconds(60) }
         await fixture.resolver.start()
-        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
         let resolution = try? await fixture.resolve("img.test")
         #expect(resolution.map { $0.isStale ? "stale" : "fresh" } ?? "none" == expected)
     }
@@ -130,7 +130,7 @@ struct RestoringTests {
         let fixture = try fixture(store)
         await fixture.resolver.start()
         #expect(try fixture.immediate("img.test") == nil)
-        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
         let resolution = try? await fixture.resolve("img.test")
         // A day ahead it is older than the hour of the stale limit; from the future it can only be called stale.
         #expect(resolution?.isStale == (milliseconds > 0 ? nil : true))
@@ -140,13 +140,13 @@ struct RestoringTests {
     func otherSettings() async throws {
         let store = try await filled()
         for change in [
-            { $0.routes = [Route(.suffix(try HostName("test")), .providers(["doh"], fallback: .none))] },
-            { $0.routes = [Route(.any, .providers(["other"], fallback: .none))] },
-            { $0.routes = [Route(.any, .bypass)] },
+            { $0.routes = [HTTPDNSRoute(.suffix(try HTTPDNSName("test")), .providers(["doh"], fallback: .none))] },
+            { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .none))] },
+            { $0.routes = [HTTPDNSRoute(.any, .bypass)] },
             { $0.families = .v4 },
         ] as [(inout ResolverConfiguration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
-                $0.routes = [Route(.any, .providers(["doh"], fallback: .none))]
+                $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
                 try change(&$0)
             }
             await fixture.resolver.start()
@@ -162,7 +162,7 @@ struct RestoringTests {
             calendar.move(by: age)
             let today = try fixture(store)
             await today.resolver.start()
-            try today.provider.say(.failure(.unavailable), about: HostName("img.test"))
+            try today.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
             let resolution = try await today.resolve("img.test")
             #expect(resolution.isStale == (age > 0))
             #expect(resolution.addresses == ["203.0.113.1"])
@@ -212,7 +212,7 @@ struct RestoringTests {
         arguments: [true, false]
     )
     func resolvesAhead(starts: Bool) async throws {
-        let fixture = try ResolverFixture { $0.preresolve = [try HostName("img.test")] }
+        let fixture = try ResolverFixture { $0.preresolve = [try HTTPDNSName("img.test")] }
         try fixture.say(["203.0.113.1"], about: "img.test")
         if starts { await fixture.resolver.start() } else { _ = try? await fixture.resolve("other.test") }
         await fixture.provider.queries(atLeast: starts ? 1 : 2)
@@ -236,7 +236,7 @@ struct RestoringTests {
             $0.cache.staleLimit = .seconds(Int64.max)
             $0.cache.maximumTimeToLive = .seconds(Int64.max)
         }
-        try fixture.provider.say(.failure(.unavailable), about: HostName("img.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("img.test"))
         for _ in 0..<2 {
             let answer = try? await fixture.resolve("img.test")
             #expect((answer?.age ?? .zero) >= .zero)
@@ -268,10 +268,10 @@ struct RestoringTests {
     func keepsProvidersAnswers() async throws {
         let store = MemoryStore()
         let fixture = try fixture(store) {
-            $0.routes.append(Route(.exact(try HostName("system.test")), .bypass))
+            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("system.test")), .bypass))
         }
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("system.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HostName("bad.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("system.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("bad.test"))
         try fixture.say(["203.0.113.1"], about: "img.test")
         for name in ["img.test", "system.test", "gone.test", "bad.test"] { _ = try? await fixture.resolve(name) }
         await fixture.resolver.shutdown()
@@ -392,7 +392,9 @@ struct RestoringTests {
     @Test("of a stored answer with too many addresses, or with repeated ones, as many are used as of any other answer")
     func tooManyAddresses() async throws {
         let store = try await filled()
-        store.kept[0].addresses = (1...40).flatMap { [IPAddress(v4: 203, 0, 113, $0), IPAddress(v4: 203, 0, 113, $0)] }
+        store.kept[0].addresses = (1...40).flatMap {
+            [HTTPDNSAddress(v4: 203, 0, 113, $0), HTTPDNSAddress(v4: 203, 0, 113, $0)]
+        }
         let fixture = try fixture(store)
         await fixture.resolver.start()
         let expected = (1...16).map { "203.0.113.\($0)" }

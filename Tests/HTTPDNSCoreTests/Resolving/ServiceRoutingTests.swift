@@ -21,11 +21,11 @@ struct ServiceRoutingTests {
     ) throws {
         let v4: FamilyAnswer =
             last.map {
-                .addresses([IPAddress(v4: 203, 0, 113, $0)], timeToLive: .seconds(60), canonicalName: nil)
+                .addresses([HTTPDNSAddress(v4: 203, 0, 113, $0)], timeToLive: .seconds(60), canonicalName: nil)
             } ?? .noData(timeToLive: .seconds(60))
-        var answer = ProviderAnswer(v4: v4)
+        var answer = HTTPDNSProviderAnswer(v4: v4)
         answer.services = services
-        try fixture.provider.say(.answer(answer), about: HostName(host))
+        try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
     }
 
     private func texts(_ resolution: Resolution?) -> [String] { resolution?.endpoints.map(\.description) ?? [] }
@@ -49,7 +49,7 @@ struct ServiceRoutingTests {
     @Test("an alias and a target lead to another name's addresses, and the identity stays", arguments: [true, false])
     func elsewhere(isAlias: Bool) async throws {
         let fixture = try fixture()
-        let edge = try HostName("edge.test")
+        let edge = try HTTPDNSName("edge.test")
         let services: ServiceAnswer =
             isAlias
             ? .alias(edge, timeToLive: .seconds(30))
@@ -66,8 +66,8 @@ struct ServiceRoutingTests {
     @Test("(13) aliases in a circle leave the name its own addresses")
     func circle() async throws {
         let fixture = try fixture()
-        try say(.alias(try HostName("two.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
-        try say(.alias(try HostName("one.test"), timeToLive: .seconds(30)), 2, about: "two.test", in: fixture)
+        try say(.alias(try HTTPDNSName("two.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try say(.alias(try HTTPDNSName("one.test"), timeToLive: .seconds(30)), 2, about: "two.test", in: fixture)
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
     }
 
@@ -91,13 +91,13 @@ struct ServiceRoutingTests {
     )
     func hints(hint: String, only: [String], allowed: [String]) async throws {
         let fixture = try fixture {
-            $0.routes[0].only = only.compactMap { AddressBlock($0) }
-            $0.routes[0].allowed = allowed.compactMap { AddressBlock($0) }
+            $0.routes[0].only = only.compactMap { HTTPDNSAddressBlock($0) }
+            $0.routes[0].allowed = allowed.compactMap { HTTPDNSAddressBlock($0) }
         }
-        var binding = ServiceBinding(priority: 1, target: try HostName("edge.test"))
-        binding.v4Hints = [try #require(IPAddress(hint)), IPAddress(v4: 203, 0, 113, 8)]
+        var binding = ServiceBinding(priority: 1, target: try HTTPDNSName("edge.test"))
+        binding.v4Hints = [try #require(HTTPDNSAddress(hint)), HTTPDNSAddress(v4: 203, 0, 113, 8)]
         try say(.bindings([binding], timeToLive: .seconds(30)), about: "one.test", in: fixture)
-        try fixture.provider.say(.failure(.unavailable), about: HostName("edge.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("edge.test"))
         let expected = (allowed.isEmpty ? [] : [hint]) + ["203.0.113.8", "203.0.113.1"]
         #expect(try await fixture.resolve("one.test").addresses == expected)
         #expect(try fixture.immediate("one.test")?.addresses == expected)
@@ -148,12 +148,12 @@ struct ServiceRoutingTests {
     @Test("HTTPS records have the whole limit when the system resolver has no answer")
     func afterSystem() async throws {
         let fixture = try fixture { $0.routes[0].action = .providers(["doh"], fallback: .system) }
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("first.test"))
-        try fixture.provider.say(.failure(.unavailable), about: HostName("first.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("first.test"))
+        try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("first.test"))
         #expect(try await fixture.resolve("first.test").source == .system)
-        try say(.alias(try HostName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
+        try say(.alias(try HTTPDNSName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
         try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
-        fixture.provider.hold(try HostName("one.test"))
+        fixture.provider.hold(try HTTPDNSName("one.test"))
         async let waiting = fixture.resolve("one.test")
         await fixture.provider.queries(atLeast: 2)
         fixture.time.advance(by: .seconds(2))

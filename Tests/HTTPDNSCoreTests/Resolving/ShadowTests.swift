@@ -7,14 +7,14 @@ import Testing
 @Suite("Shadow mode", .timeLimit(.minutes(10)))
 struct ShadowTests {
     private func fixture(
-        system: Result<[IPAddress], SystemResolverError>? = .success([IPAddress(v4: 203, 0, 113, 99)]),
+        system: Result<[HTTPDNSAddress], SystemResolverError>? = .success([HTTPDNSAddress(v4: 203, 0, 113, 99)]),
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(fallback: .system) {
             $0.routes[0].mode = .shadow
             try change(&$0)
         }
-        if let system { try fixture.system.say(system, about: HostName("img.test")) }
+        if let system { try fixture.system.say(system, about: HTTPDNSName("img.test")) }
         return fixture
     }
 
@@ -38,7 +38,7 @@ struct ShadowTests {
     func verdicts(system: [String]?, providers: [String]?, verdict: String) {
         func word(_ texts: [String]?) -> ShadowWord {
             guard let texts else { return .failed }
-            return texts.isEmpty ? .nothing : .addresses(Set(texts.compactMap { IPAddress($0) }))
+            return texts.isEmpty ? .nothing : .addresses(Set(texts.compactMap { HTTPDNSAddress($0) }))
         }
         #expect("\(ShadowWord.verdict(system: word(system), providers: word(providers)))" == verdict)
     }
@@ -76,7 +76,7 @@ struct ShadowTests {
     @Test("a provider that fails is counted as failed, also while it is left alone")
     func failed() async throws {
         let fixture = try fixture()
-        fixture.provider.say(.failure(.unavailable), about: try HostName("img.test"))
+        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("img.test"))
         for _ in 0..<3 { #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.99"]) }
         #expect(await counted(fixture) == [0, 0, 3])
         #expect(fixture.system.questions.count == 1, "the fallback is not asked for the comparison")
@@ -108,8 +108,8 @@ struct ShadowTests {
         for _ in 0..<3 { _ = try await fixture.resolve("img.test") }
         #expect(await counted(fixture) == [0, 3, 0])
         let event = await listener.wait(for: .shadowDiffered)
-        #expect(event?.addresses == [IPAddress(v4: 203, 0, 113, 1)])
-        #expect(event?.previousAddresses == [IPAddress(v4: 203, 0, 113, 99)])
+        #expect(event?.addresses == [HTTPDNSAddress(v4: 203, 0, 113, 1)])
+        #expect(event?.previousAddresses == [HTTPDNSAddress(v4: 203, 0, 113, 99)])
         await fixture.resolver.shutdown()
         #expect(await listener.wait(for: .shadowDiffered) == nil)
     }

@@ -11,7 +11,7 @@ struct SharedFlightTests {
         try fixture.say(["203.0.113.1"], about: "img.test")
         fixture.provider.hold()
         let resolver = fixture.resolver
-        let host = Host.name(try HostName("img.test"))
+        let host = HTTPDNSHost.name(try HTTPDNSName("img.test"))
         let answered = try await withThrowingTaskGroup(of: Resolution.self) { group in
             for number in 0..<1_000 {
                 group.addTask { try await resolver.resolve(ResolutionQuestion(host, port: UInt16(1 + number))) }
@@ -31,7 +31,7 @@ struct SharedFlightTests {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
         let resolver = fixture.resolver
-        let question = ResolutionQuestion(.name(try HostName("img.test")), port: 443)
+        let question = ResolutionQuestion(.name(try HTTPDNSName("img.test")), port: 443)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { _ = try? await resolver.resolve(question) } }
         }
@@ -99,7 +99,7 @@ struct SharedFlightTests {
     @Test("(34) a flight that fails frees the key, and all who waited hear of it")
     func failureFreesKey() async throws {
         let fixture = try ResolverFixture()
-        let host = try HostName("img.test")
+        let host = try HTTPDNSName("img.test")
         fixture.provider.say(.failure(.unavailable), about: host)
         fixture.provider.hold()
         let tasks = (0..<10).map { _ in Task { try await fixture.resolve("img.test") } }
@@ -185,7 +185,7 @@ struct SharedFlightTests {
     func keepsApart() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "img.test")
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 9)]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))
         fixture.provider.hold()
         async let both = fixture.resolve("img.test")
         async let v6 = fixture.resolve("img.test") { $0.families = .v6 }

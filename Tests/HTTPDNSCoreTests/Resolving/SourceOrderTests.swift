@@ -8,7 +8,7 @@ struct SourceOrderTests {
     @Test("the request's own endpoints win over mappings and providers, and need no waiting")
     func pinned() throws {
         let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): .addresses(["203.0.113.1"])] }
-        let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 9), port: 8443)
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 9), port: 8443)
         let resolution = try #require(try fixture.immediate("img.test") { $0.pinnedTo = [endpoint] })
         #expect(resolution.endpoints == [endpoint])
         #expect(resolution.source == .request)
@@ -70,28 +70,28 @@ struct SourceOrderTests {
 
     @Test("a rule's own time to live is passed on")
     func mappingLife() throws {
-        let mapping = HostMapping(.addresses([.init(IPAddress(v4: 203, 0, 113, 8))]), timeToLive: .seconds(30))
+        let mapping = HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 8))]), timeToLive: .seconds(30))
         let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): mapping] }
         #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(30))
     }
 
     @Test("Weights decide the order by chance, equal ones too; without weights the order given is kept")
     func weights() throws {
-        func order(_ ticket: UInt64, _ mapping: HostMapping) throws -> [String]? {
+        func order(_ ticket: UInt64, _ mapping: HTTPDNSMapping) throws -> [String]? {
             let fixture = try ResolverFixture(ticket: ticket) {
                 $0.mappings = [try MappingKey("img.test"): mapping]
             }
             return try fixture.immediate("img.test")?.addresses
         }
-        let shares = HostMapping.weighted(["203.0.113.1": 95, "203.0.113.2": 4, "203.0.113.3": 1])
+        let shares = HTTPDNSMapping.weighted(["203.0.113.1": 95, "203.0.113.2": 4, "203.0.113.3": 1])
         #expect(try order(0, shares) == ["203.0.113.1", "203.0.113.2", "203.0.113.3"])
         #expect(try order(94, shares) == ["203.0.113.1", "203.0.113.3", "203.0.113.2"])
         #expect(try order(95, shares) == ["203.0.113.2", "203.0.113.3", "203.0.113.1"])
         #expect(try order(99, shares) == ["203.0.113.3", "203.0.113.2", "203.0.113.1"])
-        let equal = HostMapping.weighted(["203.0.113.9": 7, "203.0.113.2": 7])
+        let equal = HTTPDNSMapping.weighted(["203.0.113.9": 7, "203.0.113.2": 7])
         #expect(try order(6, equal) == ["203.0.113.9", "203.0.113.2"])
         #expect(try order(7, equal) == ["203.0.113.2", "203.0.113.9"])
-        let three = HostMapping.weighted(["203.0.113.1": 5, "203.0.113.2": 5, "203.0.113.3": 5])
+        let three = HTTPDNSMapping.weighted(["203.0.113.1": 5, "203.0.113.2": 5, "203.0.113.3": 5])
         #expect(try order(4, three)?.first == "203.0.113.1")
         #expect(try order(5, three)?.first == "203.0.113.2")
         #expect(try order(14, three)?.first == "203.0.113.3")
@@ -140,11 +140,11 @@ struct SourceOrderTests {
 
     @Test("the identity goes over to another name only while every rule on the way says so")
     func identity() throws {
-        let taken = HostMapping(.via(try HostName("b.test"), takesIdentity: true))
-        let kept = HostMapping(.via(try HostName("b.test"), takesIdentity: false))
-        let second = HostMapping(.via(try HostName("c.test"), takesIdentity: true))
-        let last = HostMapping.addresses(["203.0.113.5"])
-        func identity(_ first: HostMapping, _ second: HostMapping) throws -> String? {
+        let taken = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: true))
+        let kept = HTTPDNSMapping(.via(try HTTPDNSName("b.test"), takesIdentity: false))
+        let second = HTTPDNSMapping(.via(try HTTPDNSName("c.test"), takesIdentity: true))
+        let last = HTTPDNSMapping.addresses(["203.0.113.5"])
+        func identity(_ first: HTTPDNSMapping, _ second: HTTPDNSMapping) throws -> String? {
             let fixture = try ResolverFixture {
                 $0.mappings = [
                     try MappingKey("a.test"): first, try MappingKey("b.test"): second, try MappingKey("c.test"): last,
@@ -173,12 +173,12 @@ struct SourceOrderTests {
                 try MappingKey("mapped.test"): .bypass, try MappingKey("pinned.test"): .addresses(["203.0.113.1"]),
             ]
             $0.routes = [
-                Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none)),
-                Route(.exact(try HostName("routed.shop.test")), .bypass),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
+                HTTPDNSRoute(.exact(try HTTPDNSName("routed.shop.test")), .bypass),
             ]
         }
         for name in ["mapped.test", "pinned.test", "routed.shop.test", "img.shop.test", "other.test", "db"] {
-            try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName(name))
+            try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName(name))
         }
         for (name, bypass) in [
             ("mapped.test", false), ("pinned.test", true), ("routed.shop.test", false), ("img.shop.test", true),
@@ -202,7 +202,7 @@ struct SourceOrderTests {
     @Test("internal names go to a provider only by a route that names them exactly")
     func internalNames() async throws {
         let fixture = try ResolverFixture {
-            $0.routes.append(Route(.exact(try HostName("intranet")), .providers(["doh"], fallback: .none)))
+            $0.routes.append(HTTPDNSRoute(.exact(try HTTPDNSName("intranet")), .providers(["doh"], fallback: .none)))
         }
         try fixture.say(["203.0.113.1"], about: "intranet")
         #expect(try await fixture.resolve("intranet").source == .provider)

@@ -8,7 +8,7 @@ struct StaleAnswerTests {
     /// A resolver that knows `img.test` since a moment ago, for 10 s; then its providers fail or keep silent.
     private func warm(
         providers: [String] = ["doh"],
-        fallback: Route.Fallback = .none,
+        fallback: HTTPDNSRoute.Fallback = .none,
         _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
     ) async throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers, fallback: fallback) {
@@ -21,7 +21,7 @@ struct StaleAnswerTests {
     }
 
     private func fail(_ fixture: ResolverFixture, _ name: String = "img.test") throws {
-        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HostName(name)) }
+        for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName(name)) }
     }
 
     @Test("invariant 7: while a provider keeps silent a question waits 300 ms, then a stale answer serves, flagged")
@@ -171,7 +171,10 @@ struct StaleAnswerTests {
         let fixture = try ResolverFixture()
         let outcome: FamilyAnswer =
             isNameError ? .nameError(timeToLive: .seconds(10)) : .noData(timeToLive: .seconds(10))
-        try fixture.provider.say(.answer(ProviderAnswer(v4: outcome, v6: outcome)), about: HostName("img.test"))
+        try fixture.provider.say(
+            .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
+            about: HTTPDNSName("img.test")
+        )
         _ = try? await fixture.resolve("img.test")
         fixture.time.advance(by: .seconds(10))
         try fail(fixture)
@@ -183,7 +186,7 @@ struct StaleAnswerTests {
     @Test("a stale answer goes before the system resolver, which is asked once it is too old")
     func beforeSystem() async throws {
         let fixture = try await warm(fallback: .system) { $0.cache.staleLimit = .seconds(60) }
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
         try fail(fixture)
         fixture.time.advance(by: .seconds(69))
         let stale = try await fixture.resolve("img.test")
@@ -198,13 +201,16 @@ struct StaleAnswerTests {
         "(36), invariant 6: a definite newer answer removes the stale one, whatever may be stored of it",
         arguments: [
             FamilyAnswer.nameError(timeToLive: .zero), .noData(timeToLive: nil),
-            .addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
+            .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
         ]
     )
     func contradicted(outcome: FamilyAnswer) async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
-        try fixture.provider.say(.answer(ProviderAnswer(v4: outcome, v6: outcome)), about: HostName("img.test"))
+        try fixture.provider.say(
+            .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
+            about: HTTPDNSName("img.test")
+        )
         _ = try? await fixture.resolve("img.test")
         try fail(fixture)
         fixture.time.advance(by: .seconds(10))
@@ -216,16 +222,19 @@ struct StaleAnswerTests {
     @Test(
         "invariant 5: what is transient replaces no answer, neither a fresh nor a stale one",
         arguments: [
-            ProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
+            HTTPDNSProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
             .rateLimited,
         ]
     )
-    func transient(code: ProviderError.Code) async throws {
+    func transient(code: HTTPDNSProviderError.Code) async throws {
         let fixture = try ResolverFixture(ticket: 1000)
         var listener = fixture.resolver.listener
         try fixture.say(["203.0.113.1", "2001:db8::1"], timeToLive: .seconds(10), about: "img.test")
         _ = try await fixture.resolve("img.test")
-        try fixture.provider.say(.failure(ProviderError(code: code, message: "no")), about: HostName("img.test"))
+        try fixture.provider.say(
+            .failure(HTTPDNSProviderError(code: code, message: "no")),
+            about: HTTPDNSName("img.test")
+        )
         fixture.time.advance(by: .seconds(8))
         _ = try fixture.immediate("img.test")
         await listener.wait(for: .refreshFailed)

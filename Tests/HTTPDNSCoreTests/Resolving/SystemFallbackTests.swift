@@ -7,13 +7,13 @@ import Testing
 /// Routes with `fallback: system` while their providers fail, on a clock that stands still unless a test moves it.
 @Suite("The system resolver as fallback", .timeLimit(.minutes(1)))
 struct SystemFallbackTests {
-    private static let address = IPAddress(v4: 203, 0, 113, 99)
+    private static let address = HTTPDNSAddress(v4: 203, 0, 113, 99)
 
     /// The system knows `a.test` to `f.test`; the provider is healthy and silent about them.
     private func fixture() throws -> ResolverFixture {
         let fixture = try ResolverFixture(fallback: .system)
         for name in ["a", "b", "c", "d", "e", "f"] {
-            let host = try HostName("\(name).test")
+            let host = try HTTPDNSName("\(name).test")
             fixture.system.say(.success([Self.address]), about: host)
             fixture.provider.say(.silence, about: host)
         }
@@ -22,7 +22,7 @@ struct SystemFallbackTests {
 
     /// Brings the provider into quarantine.
     private func quarantine(_ fixture: ResolverFixture) async throws {
-        fixture.provider.say(.failure(.unavailable), about: try HostName("a.test"))
+        fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("a.test"))
         #expect(try await fixture.resolve("a.test").source == .system)
         #expect(!fixture.resolver.providerHealth[0].isHealthy)
     }
@@ -119,7 +119,7 @@ struct SystemFallbackTests {
     @Test("A machine that is busy says nothing about the name, and the next question asks again")
     func busy() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
-        let host = try HostName("a.test")
+        let host = try HTTPDNSName("a.test")
         fixture.system.say(.failure(SystemResolverError(code: .overloaded, message: "no thread")), about: host)
         await #expect(throws: ResolutionError.self) { try await fixture.resolve("a.test") }
         fixture.system.say(.success([Self.address]), about: host)

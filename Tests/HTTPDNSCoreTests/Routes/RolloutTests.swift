@@ -21,7 +21,7 @@ struct RolloutTests {
     private func resolver(_ rollout: Rollout?, place: UInt64 = 0) throws -> ResolverFixture {
         let fixture = try ResolverFixture(ticket: place) { $0.routes[0].rollout = rollout }
         try fixture.say(["203.0.113.1"], about: "img.test")
-        try fixture.system.say(.success([IPAddress(v4: 203, 0, 113, 99)]), about: HostName("img.test"))
+        try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
         return fixture
     }
 

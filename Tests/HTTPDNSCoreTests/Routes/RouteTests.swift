@@ -5,15 +5,15 @@ import Testing
 
 @Suite("Routes")
 struct RouteTests {
-    private func resolver(_ routes: [Route], providers: [String] = ["a", "b"]) throws -> Resolver {
+    private func resolver(_ routes: [HTTPDNSRoute], providers: [String] = ["a", "b"]) throws -> HTTPDNSResolver {
         var configuration = ResolverConfiguration()
         configuration.providers = providers.map { ScriptedProvider(name: $0) }
         configuration.routes = routes
-        return try Resolver(configuration, systemResolver: ScriptedSystemResolver())
+        return try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver())
     }
 
-    private func route(_ pattern: String, _ providers: String...) throws -> Route {
-        Route(try HostPattern(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
+    private func route(_ pattern: String, _ providers: String...) throws -> HTTPDNSRoute {
+        HTTPDNSRoute(try HostPattern(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
     }
 
     @Test(
@@ -31,23 +31,23 @@ struct RouteTests {
             route("*.b.shop.example", "b"),
             route("exact.internal", "a"), route("intranet", "a"), route("*.svc.cluster.local"),
         ])
-        #expect(try resolver.route(for: HostName(host))?.pattern.description == pattern)
+        #expect(try resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
 
     @Test("without \"*\" a name that no route covers is bypassed")
     func bypasses() throws {
-        #expect(try resolver([route("*.shop.example", "a")]).route(for: HostName("other.test")) == nil)
+        #expect(try resolver([route("*.shop.example", "a")]).route(for: HTTPDNSName("other.test")) == nil)
     }
 
     @Test("routes that cannot work are refused, with place and reason")
     func refuses() throws {
-        let cases: [([Route], String)] = [
+        let cases: [([HTTPDNSRoute], String)] = [
             ([try route("a.test", "c")], "there is no provider \"c\"; defined are a, b"),
             ([try route("a.test", "a"), try route("A.test.", "b")], "stands there twice"),
             ([try route("*.a.test", "a"), try route("*.a.test")], "stands there twice"),
             ([try route("*", "a"), try route("*", "b")], "stands there twice"),
             ([try route("a.test", "a", "a")], "the provider \"a\" twice"),
-            ([Route(try HostPattern("a.test"), .providers([], fallback: .none))], "names no provider"),
+            ([HTTPDNSRoute(try HostPattern("a.test"), .providers([], fallback: .none))], "names no provider"),
             ([try route("*.svc.cluster.local", "a")], "are internal"),
             ([try route("*.internal", "a")], "are internal"),
             ([try route("*.home.arpa", "a")], "are internal"),
@@ -57,12 +57,12 @@ struct RouteTests {
         ]
         for (routes, reason) in cases {
             var routes = routes
-            routes[routes.count - 1].location = SourceLocation(file: "httpdns.yaml", line: 3)
+            routes[routes.count - 1].location = HTTPDNSSourceLocation(file: "httpdns.yaml", line: 3)
             let error = #expect(throws: ResolverConfigurationError.self) { try resolver(routes) }
             #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
             #expect(error?.description.hasPrefix("httpdns.yaml:3: route ") == true)
         }
-        _ = try resolver([Route(HostPattern("a.test"), .providers([], fallback: .system)), route("*.com", "a")])
+        _ = try resolver([HTTPDNSRoute(HostPattern("a.test"), .providers([], fallback: .system)), route("*.com", "a")])
     }
 
     @Test("settings that contradict themselves are refused")
@@ -85,7 +85,7 @@ struct RouteTests {
             var configuration = ResolverConfiguration()
             try change(&configuration)
             let error = #expect(throws: ResolverConfigurationError.self) {
-                try Resolver(configuration, systemResolver: ScriptedSystemResolver())
+                try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver())
             }
             #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
         }
@@ -94,8 +94,8 @@ struct RouteTests {
     @Test("a pattern is a name, \"*.\" and a name, or \"*\"")
     func readsPatterns() throws {
         #expect(try HostPattern("*") == .any)
-        #expect(try HostPattern("*.Shop.example.") == .suffix(HostName("shop.example")))
-        #expect(try HostPattern("Shop.example") == .exact(HostName("shop.example")))
+        #expect(try HostPattern("*.Shop.example.") == .suffix(HTTPDNSName("shop.example")))
+        #expect(try HostPattern("Shop.example") == .exact(HTTPDNSName("shop.example")))
         let error = #expect(throws: HostNameError.self) { try HostPattern("*.a b") }
         #expect(error?.text == "*.a b")
         for text in ["**", "*.", "*.*", "a.*", "*a.test", ""] {

@@ -5,17 +5,19 @@ import Testing
 
 @Suite("Where services lead")
 struct ServiceSelectionTests {
-    private static let host = HostName(canonical: "shop.test")
-    private static let edge = HostName(canonical: "edge.test")
-    private static let pool = HostName(canonical: "pool.test")
-    private static let error = ProviderError(code: .timedOut, message: "late")
+    private static let host = HTTPDNSName(canonical: "shop.test")
+    private static let edge = HTTPDNSName(canonical: "edge.test")
+    private static let pool = HTTPDNSName(canonical: "pool.test")
+    private static let error = HTTPDNSProviderError(code: .timedOut, message: "late")
 
     private var generator = SeededGenerator()
 
-    private static func v4(_ last: UInt8) -> IPAddress { IPAddress(v4: 203, 0, 113, last) }
-    private static func v6(_ last: UInt64) -> IPAddress { IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: last) }
+    private static func v4(_ last: UInt8) -> HTTPDNSAddress { HTTPDNSAddress(v4: 203, 0, 113, last) }
+    private static func v6(_ last: UInt64) -> HTTPDNSAddress {
+        HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: last)
+    }
 
-    private static func found(_ last: UInt8, _ seconds: Int = 60, canonicalName: HostName? = nil) -> FamilyAnswer {
+    private static func found(_ last: UInt8, _ seconds: Int = 60, canonicalName: HTTPDNSName? = nil) -> FamilyAnswer {
         .addresses([v4(last)], timeToLive: .seconds(seconds), canonicalName: canonicalName)
     }
 
@@ -23,8 +25,8 @@ struct ServiceSelectionTests {
         _ v4: FamilyAnswer? = nil,
         _ v6: FamilyAnswer? = nil,
         services: ServiceAnswer? = nil
-    ) -> ProviderAnswer {
-        var answer = ProviderAnswer(v4: v4, v6: v6)
+    ) -> HTTPDNSProviderAnswer {
+        var answer = HTTPDNSProviderAnswer(v4: v4, v6: v6)
         answer.services = services
         return answer
     }
@@ -121,9 +123,9 @@ struct ServiceSelectionTests {
             (nil, nil, [v4(8), v6(9)]),
             (.noData(timeToLive: nil), .failed(error), [v6(9)]),
             (.nameError(timeToLive: nil), .nameError(timeToLive: nil), []),
-        ] as [(FamilyAnswer?, FamilyAnswer?, [IPAddress])]
+        ] as [(FamilyAnswer?, FamilyAnswer?, [HTTPDNSAddress])]
     )
-    mutating func hints(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: [IPAddress]) {
+    mutating func hints(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: [HTTPDNSAddress]) {
         var selection = ServiceSelection(host: Self.host, families: .both)
         let binding = ServiceBinding(
             priority: 1,
@@ -204,7 +206,7 @@ struct ServiceSelectionTests {
     @Test("at most four targets are asked about, each once; records that lead to more are left out")
     mutating func targets() throws {
         var selection = ServiceSelection(host: Self.host, families: .v4)
-        let names = try (0..<6).map { try HostName("n\($0 % 5).test") }
+        let names = try (0..<6).map { try HTTPDNSName("n\($0 % 5).test") }
         let records = names.enumerated().map { ServiceBinding(priority: UInt16($0.offset + 1), target: $0.element) }
         let actions = selection.received(
             Self.answer(Self.found(1), services: .bindings(records, timeToLive: .seconds(60))),
@@ -286,7 +288,7 @@ struct ServiceSelectionTests {
         var name = Self.host
         var actions: [ServiceSelection.Action] = []
         for index in 1...length {
-            let next = try HostName("n\(index).test")
+            let next = try HTTPDNSName("n\(index).test")
             let answer = Self.answer(Self.found(1), services: .alias(next, timeToLive: .seconds(60)))
             actions = selection.received(answer, about: name, using: &generator)
             guard index < 9 else { break }

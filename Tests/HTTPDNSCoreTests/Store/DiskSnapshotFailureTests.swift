@@ -12,9 +12,9 @@ struct DiskSnapshotFailureTests {
     init() throws { folder = try StoreFolder() }
 
     /// As many answers about names of their own as make a file of several pages.
-    private static func answers(_ count: Int, by provider: String) throws -> [StoredResolution] {
+    private static func answers(_ count: Int, by provider: String) throws -> [HTTPDNSStoredResolution] {
         try (0..<count).map { index in
-            var answer = try StoredResolution.sample("host\(index).test", receivedAt: Int64(-index))
+            var answer = try HTTPDNSStoredResolution.sample("host\(index).test", receivedAt: Int64(-index))
             answer.provider = provider
             return answer
         }
@@ -22,15 +22,17 @@ struct DiskSnapshotFailureTests {
 
     @Test("a folder that may not be written is told so, and what was saved stays")
     func unwritableFolder() async throws {
-        let store = DiskSnapshot(path: folder.file)
+        let store = HTTPDNSDiskStore(path: folder.file)
         try await store.save([])
         let before = try folder.contents
         #expect(chmod(folder.path, 0o555) == 0)
         await #expect(processExitsWith: .success) { [path = folder.file as String] in
             // Nothing is forbidden to root.
             if geteuid() == 0, chown(path, 65_534, 65_534) != 0 || setuid(65_534) != 0 { exit(3) }
-            let store = DiskSnapshot(path: path)
-            let error = await #expect(throws: ResolutionStoreError.self) { try await store.save([try .sample()]) }
+            let store = HTTPDNSDiskStore(path: path)
+            let error = await #expect(throws: HTTPDNSResolutionStoreError.self) {
+                try await store.save([try .sample()])
+            }
             #expect(error?.code == .notWritable)
             #expect(error?.message.contains("Permission denied; the process's user needs the right") == true)
             let left = try await store.load()
@@ -43,15 +45,15 @@ struct DiskSnapshotFailureTests {
 
     @Test("a disk with no room left is told so, the process lives, and what was saved stays")
     func fullDisk() async throws {
-        try await DiskSnapshot(path: folder.file).save([try .sample()])
+        try await HTTPDNSDiskStore(path: folder.file).save([try .sample()])
         let before = try folder.contents
         await #expect(processExitsWith: .success) { [path = folder.file as String] in
             // The one kind of "no room" that needs no file system of its own; by default it also sends a deadly SIGXFSZ.
             var limit = rlimit(rlim_cur: 4096, rlim_max: 4096)
             guard setrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else { exit(3) }
-            let store = DiskSnapshot(path: path)
+            let store = HTTPDNSDiskStore(path: path)
             let many = try Self.answers(1000, by: "backup")
-            let error = await #expect(throws: ResolutionStoreError.self) { try await store.save(many) }
+            let error = await #expect(throws: HTTPDNSResolutionStoreError.self) { try await store.save(many) }
             #expect(error?.code == .notWritable)
             #expect(error?.message.contains("writing: File too large") == true, "\(error?.message ?? "")")
             let left = try await store.load()
@@ -65,11 +67,11 @@ struct DiskSnapshotFailureTests {
     func killed() async throws {
         let old = try Self.answers(2000, by: "old")
         let new = try Self.answers(3000, by: "new")
-        let store = DiskSnapshot(path: folder.file)
+        let store = HTTPDNSDiskStore(path: folder.file)
         for saves in [0, 1, 3] {
             try await store.save(old)
             await #expect(processExitsWith: .signal(SIGKILL)) { [path = folder.file as String, saves = saves as Int] in
-                let store = DiskSnapshot(path: path)
+                let store = HTTPDNSDiskStore(path: path)
                 let answers = try Self.answers(3000, by: "new")
                 for _ in 0..<saves { try await store.save(answers) }
                 async let last: Void = store.save(answers)
@@ -94,17 +96,17 @@ struct DiskSnapshotFailureTests {
         let everything = try folder.names
         let now = WallClock.system.now()
 
-        let soon = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 300_000 })
+        let soon = HTTPDNSDiskStore(path: folder.file, wallClock: WallClock { now + 300_000 })
         try await soon.save([])
         #expect(try folder.names == (everything + ["answers.snapshot"]).sorted())
-        let later = DiskSnapshot(path: folder.file, wallClock: WallClock { now + 610_000 })
+        let later = HTTPDNSDiskStore(path: folder.file, wallClock: WallClock { now + 610_000 })
         try await later.save([])
         #expect(try folder.names == (kept + [directory, "answers.snapshot"]).sorted())
     }
 
     @Test("two processes that save at once leave one's file or the other's at every moment")
     func twoWriters() async throws {
-        let reader = DiskSnapshot(path: folder.file)
+        let reader = HTTPDNSDiskStore(path: folder.file)
         let done = Counter()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { [path = folder.file] in
@@ -143,7 +145,7 @@ struct DiskSnapshotFailureTests {
     }
 
     private static func saveOften(_ provider: String, _ path: String) async throws {
-        let store = DiskSnapshot(path: path)
+        let store = HTTPDNSDiskStore(path: path)
         let answers = try answers(provider == "one" ? 500 : 700, by: provider)
         for _ in 0..<40 { try await store.save(answers) }
     }

@@ -7,19 +7,19 @@ import Testing
 @Suite("Snapshot on disk")
 struct DiskSnapshotTests {
     private let folder: StoreFolder
-    private let store: DiskSnapshot
+    private let store: HTTPDNSDiskStore
 
     init() throws {
         folder = try StoreFolder()
-        store = DiskSnapshot(path: folder.file)
+        store = HTTPDNSDiskStore(path: folder.file)
     }
 
     @Test("what is saved is loaded, by another value too, newest in front")
     func roundTrip() async throws {
-        let resolutions = try StoredResolution.variety()
+        let resolutions = try HTTPDNSStoredResolution.variety()
         try await store.save(resolutions.reversed())
         #expect(try await store.load() == resolutions)
-        #expect(try await DiskSnapshot(path: folder.file).load() == resolutions)
+        #expect(try await HTTPDNSDiskStore(path: folder.file).load() == resolutions)
         try await store.save([])
         #expect(try await store.load() == [])
     }
@@ -27,7 +27,7 @@ struct DiskSnapshotTests {
     @Test("no file and no folder are no error: nothing was saved yet")
     func nothingThere() async throws {
         #expect(try await store.load() == [])
-        #expect(try await DiskSnapshot(path: "\(folder.path)/none/answers.snapshot").load() == [])
+        #expect(try await HTTPDNSDiskStore(path: "\(folder.path)/none/answers.snapshot").load() == [])
         #expect(try folder.names == [])
     }
 
@@ -41,7 +41,7 @@ struct DiskSnapshotTests {
         #expect(try folder.names == ["answers.snapshot"])
         await #expect(processExitsWith: .success) { [path = folder.file as String] in
             umask(0o777)
-            try await DiskSnapshot(path: path).save([])
+            try await HTTPDNSDiskStore(path: path).save([])
             var status = stat()
             guard stat(path, &status) == 0, status.st_mode & 0o7777 == 0o600 else { exit(3) }
         }
@@ -51,25 +51,25 @@ struct DiskSnapshotTests {
     func relative() async throws {
         await #expect(processExitsWith: .success) { [path = folder.path as String] in
             guard chdir(path) == 0 else { exit(3) }
-            let answers = [try StoredResolution.sample()]
-            try await DiskSnapshot(path: "plain").save(answers)
-            guard try await DiskSnapshot(path: "./plain").load() == answers else { exit(4) }
+            let answers = [try HTTPDNSStoredResolution.sample()]
+            try await HTTPDNSDiskStore(path: "plain").save(answers)
+            guard try await HTTPDNSDiskStore(path: "./plain").load() == answers else { exit(4) }
         }
         #expect(try folder.names == ["plain"])
     }
 
     @Test("of more answers than the limits allow those received last are kept")
     func limits() async throws {
-        let all = try (0..<1000).map { try StoredResolution.sample("host\($0).test", receivedAt: Int64($0)) }
+        let all = try (0..<1000).map { try HTTPDNSStoredResolution.sample("host\($0).test", receivedAt: Int64($0)) }
         let newestFirst = Array(all.reversed())
-        let few = DiskSnapshot(path: folder.file, maximumEntries: 3)
+        let few = HTTPDNSDiskStore(path: folder.file, maximumEntries: 3)
         try await few.save(all)
         #expect(try await few.load() == Array(newestFirst.prefix(3)))
         // The reader's limit holds for what a process with a higher one has written.
         try await store.save(all)
         #expect(try await few.load() == Array(newestFirst.prefix(3)))
 
-        let small = DiskSnapshot(path: folder.file, maximumBytes: .bytes(1))
+        let small = HTTPDNSDiskStore(path: folder.file, maximumBytes: .bytes(1))
         try await small.save(all)
         let size = try folder.contents.count
         #expect((65_536 - 100...65_536).contains(size), "64 KiB is the least limit")
@@ -84,14 +84,14 @@ struct DiskSnapshotTests {
         flipped[good.count / 2] ^= 0x10
         var newer = good
         newer[11] = 99
-        let cases: [(contents: [UInt8], code: ResolutionStoreError.Code, words: String)] = [
+        let cases: [(contents: [UInt8], code: HTTPDNSResolutionStoreError.Code, words: String)] = [
             (good.dropLast(), .corrupt, "bytes belong behind the header"), ([], .corrupt, "the header is cut off"),
             (flipped, .corrupt, "checksum"), (newer, .unsupportedVersion, "version 99"),
             ([UInt8](repeating: 0, count: good.count), .corrupt, "something else than a snapshot"),
         ]
         for (contents, code, words) in cases {
             try folder.write(contents)
-            let error = await #expect(throws: ResolutionStoreError.self) { try await store.load() }
+            let error = await #expect(throws: HTTPDNSResolutionStoreError.self) { try await store.load() }
             #expect(error?.code == code)
             #expect(error?.path == folder.file)
             #expect(error?.message.hasPrefix("the snapshot \"\(folder.file)\" is not used: ") == true)
@@ -125,13 +125,13 @@ struct DiskSnapshotTests {
         let fifo = "\(folder.path)/fifo"
         #expect(mkfifo(fifo, 0o600) == 0)
         for path in [folder.path, fifo] {
-            let store = DiskSnapshot(path: path)
+            let store = HTTPDNSDiskStore(path: path)
             await expect(.notReadable, "no regular file") { try await store.load() }
             await expect(.notWritable, "no regular file") { try await store.save([]) }
         }
         #expect(try folder.names == ["fifo"])
         // Read only: a mistake here must not cost the machine its device.
-        await expect(.notReadable, "no regular file") { try await DiskSnapshot(path: "/dev/zero").load() }
+        await expect(.notReadable, "no regular file") { try await HTTPDNSDiskStore(path: "/dev/zero").load() }
     }
 
     @Test("a symbolic link is neither followed nor replaced")
@@ -174,7 +174,7 @@ struct DiskSnapshotTests {
             return [Int(status.st_ino), status.st_mtim.tv_sec, status.st_mtim.tv_nsec, Int(status.st_uid)]
         }
         let (contents, before) = (try folder.contents, try facts())
-        let other = DiskSnapshot(
+        let other = HTTPDNSDiskStore(
             path: folder.file,
             user: geteuid() + 1,
             maximumBytes: 65_536,
@@ -195,24 +195,26 @@ struct DiskSnapshotTests {
         ]
     )
     func badPaths(path: String, words: String) async {
-        let store = DiskSnapshot(path: path)
+        let store = HTTPDNSDiskStore(path: path)
         await expect(.notReadable, words) { try await store.load() }
         await expect(.notWritable, words) { try await store.save([]) }
     }
 
     @Test("a folder that is not there is told to be created")
     func noFolder() async {
-        let store = DiskSnapshot(path: "\(folder.path)/none/answers.snapshot")
+        let store = HTTPDNSDiskStore(path: "\(folder.path)/none/answers.snapshot")
         await expect(.notWritable, "No such file or directory; create the folder") { try await store.save([]) }
     }
 
     private func expect(
-        _ code: ResolutionStoreError.Code,
+        _ code: HTTPDNSResolutionStoreError.Code,
         _ words: String,
         at location: Testing.SourceLocation = #_sourceLocation,
         _ body: () async throws -> some Any
     ) async {
-        let error = await #expect(throws: ResolutionStoreError.self, sourceLocation: location) { _ = try await body() }
+        let error = await #expect(throws: HTTPDNSResolutionStoreError.self, sourceLocation: location) {
+            _ = try await body()
+        }
         #expect(error?.code == code, sourceLocation: location)
         let message = error?.message ?? ""
         #expect(message.contains(words), sourceLocation: location)
@@ -220,7 +222,7 @@ struct DiskSnapshotTests {
     }
 
     private func savedOctets() async throws -> [UInt8] {
-        try await store.save(try StoredResolution.variety())
+        try await store.save(try HTTPDNSStoredResolution.variety())
         return try folder.contents
     }
 }

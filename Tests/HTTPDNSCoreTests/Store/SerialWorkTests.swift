@@ -39,8 +39,8 @@ struct SerialWorkTests {
         func add(_ name: String) { names.withLock { _ = $0.insert(name) } }
     }
 
-    private func store(in folder: StoreFolder, _ work: SerialWork) -> DiskSnapshot {
-        DiskSnapshot(
+    private func store(in folder: StoreFolder, _ work: SerialWork) -> HTTPDNSDiskStore {
+        HTTPDNSDiskStore(
             path: folder.file,
             maximumBytes: 1 << 20,
             maximumEntries: 10,
@@ -55,7 +55,7 @@ struct SerialWorkTests {
         let threads = Threads()
         let work = SerialWork(startThread: threads.start)
         let store = store(in: folder, work)
-        let answers = try (0..<8).map { [try StoredResolution.sample("host\($0).test")] }
+        let answers = try (0..<8).map { [try HTTPDNSStoredResolution.sample("host\($0).test")] }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for (index, list) in answers.enumerated() {
                 group.addTask { try await store.save(list) }
@@ -66,14 +66,14 @@ struct SerialWorkTests {
             try await group.waitForAll()
         }
         #expect(threads.count == 0)
-        #expect(try await DiskSnapshot(path: folder.file).load() == answers[7])
+        #expect(try await HTTPDNSDiskStore(path: folder.file).load() == answers[7])
     }
 
     @Test("many saves at once from many tasks leave the file of one of them")
     func storm() async throws {
         let folder = try StoreFolder()
-        let store = DiskSnapshot(path: folder.file)
-        let answers = try (0..<50).map { [try StoredResolution.sample("host\($0).test")] }
+        let store = HTTPDNSDiskStore(path: folder.file)
+        let answers = try (0..<50).map { [try HTTPDNSStoredResolution.sample("host\($0).test")] }
         try await withThrowingTaskGroup(of: Void.self) { group in
             for list in answers {
                 group.addTask { try await store.save(list) }
@@ -129,10 +129,10 @@ struct SerialWorkTests {
         let work = SerialWork(startThread: supply.start)
         let store = store(in: folder, work)
         for (code, call) in [
-            (ResolutionStoreError.Code.notReadable, { _ = try await store.load() }),
+            (HTTPDNSResolutionStoreError.Code.notReadable, { _ = try await store.load() }),
             (.notWritable, { try await store.save([]) }),
-        ] as [(ResolutionStoreError.Code, () async throws -> Void)] {
-            let error = await #expect(throws: ResolutionStoreError.self) { try await call() }
+        ] as [(HTTPDNSResolutionStoreError.Code, () async throws -> Void)] {
+            let error = await #expect(throws: HTTPDNSResolutionStoreError.self) { try await call() }
             #expect(error?.code == code)
             #expect(error?.message.contains("no thread") == true)
         }

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("Format of snapshots")
 struct SnapshotCodecTests {
-    private static func encode(_ resolutions: [StoredResolution]) -> [UInt8] {
+    private static func encode(_ resolutions: [HTTPDNSStoredResolution]) -> [UInt8] {
         SnapshotEncoder.encode(resolutions, maximumBytes: 1 << 20)
     }
 
@@ -23,14 +23,14 @@ struct SnapshotCodecTests {
 
     @Test("every field comes back as it was written")
     func roundTrip() throws {
-        let resolutions = try StoredResolution.variety()
+        let resolutions = try HTTPDNSStoredResolution.variety()
         #expect(try SnapshotDecoder.decode(Self.encode(resolutions)) == resolutions)
         #expect(try SnapshotDecoder.decode(Self.encode([])) == [])
     }
 
     @Test("the octets of version 1 are these")
     func golden() throws {
-        var resolution = try StoredResolution.sample(
+        var resolution = try HTTPDNSStoredResolution.sample(
             "a.test",
             receivedAt: 0x0102_0304_0506_0708,
             timeToLive: .seconds(1)
@@ -38,8 +38,8 @@ struct SnapshotCodecTests {
         resolution.route = "r"
         resolution.provider = "pq"
         resolution.providerScope = .private
-        resolution.canonicalName = try HostName("b.test")
-        resolution.clientSubnet = AddressBlock("192.0.2.0/24")
+        resolution.canonicalName = try HTTPDNSName("b.test")
+        resolution.clientSubnet = HTTPDNSAddressBlock("192.0.2.0/24")
         let body: [UInt8] =
             [1, 2, 3, 4, 5, 6, 7, 8] + [0, 0, 0, 0, 0x3b, 0x9a, 0xca, 0] + [1, 2]
             + [6] + Array("a.test".utf8) + [6] + Array("b.test".utf8) + [0, 1] + Array("r".utf8)
@@ -57,7 +57,7 @@ struct SnapshotCodecTests {
 
     @Test("the least entry has the octets that the reader counts with")
     func minimum() throws {
-        var least = try StoredResolution.sample("a")
+        var least = try HTTPDNSStoredResolution.sample("a")
         least.route = ""
         least.provider = ""
         let one = Self.encode([least])
@@ -67,7 +67,7 @@ struct SnapshotCodecTests {
 
     @Test("a file cut off anywhere, or with an octet more, is refused")
     func truncations() throws {
-        let file = Self.encode(try StoredResolution.variety())
+        let file = Self.encode(try HTTPDNSStoredResolution.variety())
         var notCorrupt: [Int] = []
         for count in 0..<file.count {
             do throws(SnapshotFault) {
@@ -86,7 +86,7 @@ struct SnapshotCodecTests {
 
     @Test("a file with any one bit flipped is refused")
     func bitFlips() throws {
-        var file = Self.encode(try StoredResolution.variety())
+        var file = Self.encode(try HTTPDNSStoredResolution.variety())
         var accepted: [Int] = []
         for bit in 0..<8 * file.count {
             file[bit / 8] ^= 1 << (bit % 8)
@@ -99,7 +99,7 @@ struct SnapshotCodecTests {
 
     @Test("with the checksum made right, a changed octet gives answers in canonical form or a fault, and never traps")
     func mendedChanges() throws {
-        let good = Self.encode(try StoredResolution.variety())
+        let good = Self.encode(try HTTPDNSStoredResolution.variety())
         var read = 0
         for offset in SnapshotFormat.headerOctets..<good.count {
             for value in [0, 1, 4, 6, 0x2e, 0x7f, 0x80, 0xff] as [UInt8] {
@@ -115,7 +115,7 @@ struct SnapshotCodecTests {
 
     @Test("with length and checksum made right, a file cut off inside its entries is refused")
     func mendedTruncations() throws {
-        let file = Self.encode(try StoredResolution.variety())
+        let file = Self.encode(try HTTPDNSStoredResolution.variety())
         let accepted = (SnapshotFormat.headerOctets..<file.count).filter { count in
             (try? SnapshotDecoder.decode(Self.mended(Array(file.prefix(count))))) != nil
         }
@@ -124,7 +124,7 @@ struct SnapshotCodecTests {
 
     @Test("a count of entries that cannot be there is refused before room is made for them", arguments: [0, 6, .max])
     func counts(count: UInt32) throws {
-        let file = Self.encode(try StoredResolution.variety())
+        let file = Self.encode(try HTTPDNSStoredResolution.variety())
         let fault = #expect(throws: SnapshotFault.self) { try SnapshotDecoder.decode(Self.mended(file, count: count)) }
         guard case .corrupt = fault else {
             Issue.record("\(String(describing: fault))")
@@ -134,7 +134,7 @@ struct SnapshotCodecTests {
 
     @Test("another format is told apart from another file")
     func otherFiles() throws {
-        var file = Self.encode(try StoredResolution.variety())
+        var file = Self.encode(try HTTPDNSStoredResolution.variety())
         file[11] = 99
         #expect(throws: SnapshotFault.unsupportedVersion(99)) { try SnapshotDecoder.decode(file) }
         #expect(throws: SnapshotFault.foreign) { try SnapshotDecoder.decode(Array("127.0.0.1 localhost\n".utf8)) }
@@ -171,11 +171,11 @@ struct SnapshotCodecTests {
         ]
     )
     func nonsense(_ nonsense: Nonsense) throws {
-        var resolution = try StoredResolution.sample("a.test")
+        var resolution = try HTTPDNSStoredResolution.sample("a.test")
         resolution.route = "r"
         resolution.provider = "pq"
-        resolution.canonicalName = try HostName("b.test")
-        resolution.clientSubnet = AddressBlock("192.0.8.0/24")
+        resolution.canonicalName = try HTTPDNSName("b.test")
+        resolution.clientSubnet = HTTPDNSAddressBlock("192.0.8.0/24")
         var file = Self.encode([resolution])
         #expect(try SnapshotDecoder.decode(Self.mended(file)) == [resolution])
         file[SnapshotFormat.headerOctets + nonsense.offset] = nonsense.value
@@ -188,17 +188,17 @@ struct SnapshotCodecTests {
 
     @Test("answers that no snapshot may hold are left out, and the others are written")
     func leftOut() throws {
-        let good = try StoredResolution.sample("good.test")
+        let good = try HTTPDNSStoredResolution.sample("good.test")
         var others = [
-            try StoredResolution.sample("no-address.test", addresses: []),
-            try StoredResolution.sample("no-family.test", families: []),
-            try StoredResolution.sample("third-family.test", families: AddressFamilies(rawValue: 5)),
-            try StoredResolution.sample("other-family.test", families: .v6),
-            try StoredResolution.sample(
+            try HTTPDNSStoredResolution.sample("no-address.test", addresses: []),
+            try HTTPDNSStoredResolution.sample("no-family.test", families: []),
+            try HTTPDNSStoredResolution.sample("third-family.test", families: AddressFamilies(rawValue: 5)),
+            try HTTPDNSStoredResolution.sample("other-family.test", families: .v6),
+            try HTTPDNSStoredResolution.sample(
                 "many.test",
-                addresses: Array(repeating: IPAddress(v4: 192, 0, 2, 1), count: 65_536)
+                addresses: Array(repeating: HTTPDNSAddress(v4: 192, 0, 2, 1), count: 65_536)
             ),
-            try StoredResolution.sample("route.test"), try StoredResolution.sample("provider.test"),
+            try HTTPDNSStoredResolution.sample("route.test"), try HTTPDNSStoredResolution.sample("provider.test"),
         ]
         others[5].route = String(repeating: "x", count: 65_536)
         others[6].provider = String(repeating: "x", count: 65_536)
@@ -208,8 +208,8 @@ struct SnapshotCodecTests {
 
     @Test("what does not fit into the limit is left out, and what is smaller still goes in")
     func byteLimit() throws {
-        let small = try (0..<3).map { try StoredResolution.sample("\($0).small.test") }
-        var large = try StoredResolution.sample("large.test")
+        let small = try (0..<3).map { try HTTPDNSStoredResolution.sample("\($0).small.test") }
+        var large = try HTTPDNSStoredResolution.sample("large.test")
         large.route = String(repeating: "x", count: 5000)
         let all = [small[0], large, small[1], small[2]]
         let limit = Self.encode([small[0], small[1]]).count

@@ -14,7 +14,7 @@ struct SnapshotCorpusTests {
     @Test("every input gives answers that are written again as they were, or a typed error of one line")
     func corpus() throws {
         var accepted = 0
-        var codes: Set<ResolutionStoreError.Code> = []
+        var codes: Set<HTTPDNSResolutionStoreError.Code> = []
         for file in try FileManager.default.contentsOfDirectory(at: Self.folder, includingPropertiesForKeys: nil) {
             let octets = [UInt8](try Data(contentsOf: file))
             var inputs = [octets]

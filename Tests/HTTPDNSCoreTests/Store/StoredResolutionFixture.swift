@@ -1,17 +1,17 @@
 import Foundation
 import HTTPDNSCore
 
-extension StoredResolution {
+extension HTTPDNSStoredResolution {
     /// An answer about `host`; everything has a value of its own.
     static func sample(
         _ host: String = "img.shop.test",
         families: AddressFamilies = .v4,
-        addresses: [IPAddress] = [IPAddress(v4: 203, 0, 113, 7)],
+        addresses: [HTTPDNSAddress] = [HTTPDNSAddress(v4: 203, 0, 113, 7)],
         receivedAt: Int64 = 1_800_000_000_000,
         timeToLive: Duration = .seconds(60)
-    ) throws -> StoredResolution {
-        StoredResolution(
-            host: try HostName(host),
+    ) throws -> HTTPDNSStoredResolution {
+        HTTPDNSStoredResolution(
+            host: try HTTPDNSName(host),
             families: families,
             route: "*.shop.test > backup",
             addresses: addresses,
@@ -22,19 +22,19 @@ extension StoredResolution {
     }
 
     /// Answers that together use every field in every form.
-    static func variety() throws -> [StoredResolution] {
+    static func variety() throws -> [HTTPDNSStoredResolution] {
         var full = try sample("a.b.xn--bcher-kva.test", families: .both, receivedAt: 1_800_000_000_900)
         full.addresses = [
-            IPAddress(v4: 203, 0, 113, 8), IPAddress(bytes: [UInt8](1...16))!, IPAddress(v4: 0, 0, 0, 0),
+            HTTPDNSAddress(v4: 203, 0, 113, 8), HTTPDNSAddress(bytes: [UInt8](1...16))!, HTTPDNSAddress(v4: 0, 0, 0, 0),
         ]
-        full.clientSubnet = AddressBlock("2001:db8::/33")
+        full.clientSubnet = HTTPDNSAddressBlock("2001:db8::/33")
         full.providerScope = .loopback
-        full.canonicalName = try HostName("edge.cdn.test")
+        full.canonicalName = try HTTPDNSName("edge.cdn.test")
         full.route = "b\u{fc}cher \u{1f600}"
         full.timeToLive = .nanoseconds(1_234_567_891)
         var v6 = try sample("_service.shop.test", families: .v6, receivedAt: 1_800_000_000_800)
-        v6.addresses = [IPAddress(bytes: [UInt8](repeating: 255, count: 16))!]
-        v6.clientSubnet = AddressBlock("0.0.0.0/0")
+        v6.addresses = [HTTPDNSAddress(bytes: [UInt8](repeating: 255, count: 16))!]
+        v6.clientSubnet = HTTPDNSAddressBlock("0.0.0.0/0")
         v6.providerScope = .public
         v6.route = ""
         v6.provider = ""

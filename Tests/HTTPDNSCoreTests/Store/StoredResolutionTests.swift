@@ -108,7 +108,7 @@ struct StoredResolutionTests {
     func restored(_ example: Case) throws {
         let wallNow: Int64 = 1_800_000_000_000
         let now = MonotonicTime(nanoseconds: 5_000_000_000)
-        let resolution = try StoredResolution.sample(
+        let resolution = try HTTPDNSStoredResolution.sample(
             receivedAt: wallNow - example.passed,
             timeToLive: example.timeToLive
         )
@@ -134,13 +134,16 @@ struct StoredResolutionTests {
                 for monotonic in moments.map(MonotonicTime.init(nanoseconds:)) {
                     for timeToLive in durations {
                         for staleLimit in durations {
-                            let life = try StoredResolution.sample(receivedAt: receivedAt, timeToLive: timeToLive)
-                                .restored(
-                                    wallNow: wallNow,
-                                    monotonicNow: monotonic,
-                                    staleLimit: staleLimit,
-                                    maximumTimeToLive: .seconds(3600)
-                                )
+                            let life = try HTTPDNSStoredResolution.sample(
+                                receivedAt: receivedAt,
+                                timeToLive: timeToLive
+                            )
+                            .restored(
+                                wallNow: wallNow,
+                                monotonicNow: monotonic,
+                                staleLimit: staleLimit,
+                                maximumTimeToLive: .seconds(3600)
+                            )
                             guard let life else { continue }
                             guard life.sentAt <= monotonic, life.expiresAt <= monotonic + .seconds(3600) else {
                                 Issue.record(
@@ -153,7 +156,7 @@ struct StoredResolutionTests {
                 }
             }
         }
-        let far = try StoredResolution.sample(receivedAt: .max)
+        let far = try HTTPDNSStoredResolution.sample(receivedAt: .max)
         let now = MonotonicTime(nanoseconds: 0)
         let life = far.restored(
             wallNow: .min,
@@ -166,15 +169,18 @@ struct StoredResolutionTests {
 
     @Test("of several answers about one thing the newest counts, and what differs in any part of the key stays apart")
     func freshest() throws {
-        var answers = try [5, 9, 7].map { try StoredResolution.sample(receivedAt: $0) }
-        answers[0].addresses = [IPAddress(v4: 192, 0, 2, 1)]
-        var subnet = try StoredResolution.sample(receivedAt: 3)
-        subnet.clientSubnet = AddressBlock("192.0.2.0/24")
-        var route = try StoredResolution.sample(receivedAt: 2)
+        var answers = try [5, 9, 7].map { try HTTPDNSStoredResolution.sample(receivedAt: $0) }
+        answers[0].addresses = [HTTPDNSAddress(v4: 192, 0, 2, 1)]
+        var subnet = try HTTPDNSStoredResolution.sample(receivedAt: 3)
+        subnet.clientSubnet = HTTPDNSAddressBlock("192.0.2.0/24")
+        var route = try HTTPDNSStoredResolution.sample(receivedAt: 2)
         route.route = "other"
-        let v6 = try StoredResolution.sample(families: .both, receivedAt: 1)
+        let v6 = try HTTPDNSStoredResolution.sample(families: .both, receivedAt: 1)
         let expected = [answers[1], subnet, route, v6]
-        #expect(StoredResolution.freshest(of: [v6, route] + answers + [subnet], limit: 10) == expected)
-        #expect(StoredResolution.freshest(of: [v6, route] + answers + [subnet], limit: 2) == Array(expected.prefix(2)))
+        #expect(HTTPDNSStoredResolution.freshest(of: [v6, route] + answers + [subnet], limit: 10) == expected)
+        #expect(
+            HTTPDNSStoredResolution.freshest(of: [v6, route] + answers + [subnet], limit: 2)
+                == Array(expected.prefix(2))
+        )
     }
 }

@@ -82,7 +82,7 @@ struct KillSwitchTests {
     func patterns(row: Case) throws {
         let killSwitch = KillSwitch(timeSource: FakeTimeSource())
         for text in row.off { killSwitch.turnOff(try pattern(text)) }
-        let off = killSwitch.off(for: try HostName(row.host), decidedBy: try row.route.map { try HostPattern($0) })
+        let off = killSwitch.off(for: try HTTPDNSName(row.host), decidedBy: try row.route.map { try HostPattern($0) })
         #expect((off != nil) == row.isOff)
     }
 

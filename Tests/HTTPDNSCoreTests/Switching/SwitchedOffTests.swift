@@ -5,7 +5,7 @@ import Testing
 
 @Suite("A resolver that is switched off", .timeLimit(.minutes(10)))
 struct SwitchedOffTests {
-    private static let systemAddress = IPAddress(v4: 203, 0, 113, 99)
+    private static let systemAddress = HTTPDNSAddress(v4: 203, 0, 113, 99)
 
     /// `img.shop.test` at the provider, `map.shop.test` mapped; the system knows both at 203.0.113.99.
     private func fixture(
@@ -17,14 +17,14 @@ struct SwitchedOffTests {
                 try MappingKey("alias.test"): .via("img.shop.test"),
             ]
             $0.routes = [
-                Route(.suffix(try HostName("shop.test")), .providers(["doh"], fallback: .none)),
-                Route(.exact(try HostName("pay.shop.test")), .providers(["doh"], fallback: .none)),
+                HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
+                HTTPDNSRoute(.exact(try HTTPDNSName("pay.shop.test")), .providers(["doh"], fallback: .none)),
             ]
             try change(&$0)
         }
         for name in ["img.shop.test", "pay.shop.test"] { try fixture.say(["203.0.113.1"], about: name) }
         for name in ["img.shop.test", "map.shop.test", "pay.shop.test"] {
-            try fixture.system.say(.success([Self.systemAddress]), about: HostName(name))
+            try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName(name))
         }
         return fixture
     }
@@ -43,7 +43,7 @@ struct SwitchedOffTests {
         }
         #expect(try fixture.immediate("img.shop.test")?.bypass == .switchedOff, "out of the cache too")
         #expect(try fixture.immediate("203.0.113.5")?.source == .literal)
-        let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 9), port: 1)
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 9), port: 1)
         #expect(try fixture.immediate("img.shop.test") { $0.pinnedTo = [endpoint] }?.source == .request)
         #expect(fixture.provider.queries.count == 1)
         #expect(fixture.resolver.counters.switchedOff == 3)
@@ -141,7 +141,7 @@ struct SwitchedOffTests {
         let fixture = try ResolverFixture()
         for number in 0..<200 {
             try fixture.say(["203.0.113.1"], about: "n\(number).test")
-            try fixture.system.say(.success([Self.systemAddress]), about: HostName("n\(number).test"))
+            try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("n\(number).test"))
             _ = try await fixture.resolve("n\(number).test")
         }
         fixture.system.hold()
@@ -199,7 +199,7 @@ struct SwitchedOffTests {
     @Test("A name switched off moves the questions of its via rules, and no others", .timeLimit(.minutes(1)))
     func viaWhileWaiting() async throws {
         let fixture = try fixture()
-        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
         fixture.provider.hold()
         async let alias = fixture.resolve("alias.test")
         await fixture.provider.queries(atLeast: 1)
@@ -215,7 +215,7 @@ struct SwitchedOffTests {
     @Test("The names of via rules are looked up ahead when they are switched off", .timeLimit(.minutes(1)))
     func viaLookedUpAhead() async throws {
         let fixture = try fixture()
-        try fixture.system.say(.success([Self.systemAddress]), about: HostName("alias.test"))
+        try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
         _ = try await fixture.resolve("alias.test")
         fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
         await fixture.system.questions(atLeast: 1)

@@ -22,7 +22,7 @@ struct AddressInfoErrorTests {
         ] as [(Int32, SystemResolverError.Code, String)]
     )
     func meaning(status: Int32, code: SystemResolverError.Code, advice: String) throws {
-        let error = AddressInfoError.error(status: status, systemError: EMFILE, host: try HostName("one.test"))
+        let error = AddressInfoError.error(status: status, systemError: EMFILE, host: try HTTPDNSName("one.test"))
         #expect(error.code == code)
         #expect(error.message.hasPrefix("the system resolver has no address for one.test: "))
         #expect(error.message.contains(advice))

@@ -3,14 +3,14 @@ import HTTPDNSCore
 import HTTPDNSPrimitives
 import Testing
 
-private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
 @Suite("System resolver", .timeLimit(.minutes(10)))
 struct SystemResolverTests {
-    private let host: HostName
+    private let host: HTTPDNSName
     private let time = StoppedTime()
 
-    init() throws { host = try HostName("one.test") }
+    init() throws { host = try HTTPDNSName("one.test") }
 
     private func resolver(
         threads: Int = 1,
@@ -29,7 +29,7 @@ struct SystemResolverTests {
 
     private func code(
         _ resolver: SystemResolver,
-        _ host: HostName,
+        _ host: HTTPDNSName,
         _ families: AddressFamilies = .both
     ) async -> SystemResolverError.Code? {
         do {
@@ -42,7 +42,7 @@ struct SystemResolverTests {
 
     @Test("the addresses come back in their order, and the threads end")
     func addresses() async throws {
-        let expected = [IPAddress(family: .v6, high: 0, low: 1), loopback2, IPAddress(v4: 127, 0, 0, 1)]
+        let expected = [HTTPDNSAddress(family: .v6, high: 0, low: 1), loopback2, HTTPDNSAddress(v4: 127, 0, 0, 1)]
         let resolver = resolver { _, _ in .success(expected) }
         let addresses = try await resolver.resolve(host, families: .both, timeLimit: .seconds(1))
         #expect(addresses == expected)
@@ -66,7 +66,7 @@ struct SystemResolverTests {
     @Test("a hanging look-up is left behind at the deadline, and the next one gets a thread of its own")
     func deadline() async throws {
         let gate = ThreadGate()
-        let hanging = try HostName("hanging.test")
+        let hanging = try HTTPDNSName("hanging.test")
         let resolver = resolver { host, _ in
             if host == hanging { gate.wait() }
             return .success([loopback2])
@@ -229,17 +229,17 @@ struct AddressInfoTests {
     @Test("localhost is found in the hosts file, each address once")
     func localhost() async throws {
         let addresses = try await SystemResolver().resolve(
-            try HostName("localhost"),
+            try HTTPDNSName("localhost"),
             families: .v4,
             timeLimit: .seconds(30)
         )
-        #expect(addresses == [IPAddress(v4: 127, 0, 0, 1)])
+        #expect(addresses == [HTTPDNSAddress(v4: 127, 0, 0, 1)])
     }
 
     @Test("a name that cannot be is an error that names it, and says what to do")
     func unknownName() async throws {
         // .invalid never resolves (RFC 6761 section 6.4); without a name server it cannot be asked for.
-        let host = try HostName("nothing.invalid")
+        let host = try HTTPDNSName("nothing.invalid")
         let error = await #expect(throws: SystemResolverError.self) {
             try await SystemResolver().resolve(host, families: .both, timeLimit: .seconds(30))
         }

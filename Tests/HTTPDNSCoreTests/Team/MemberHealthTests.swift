@@ -34,7 +34,7 @@ struct MemberHealthTests {
 
         mutating func fail(
             _ query: (id: UInt64, at: MonotonicTime),
-            _ code: ProviderError.Code = .httpStatus,
+            _ code: HTTPDNSProviderError.Code = .httpStatus,
             about host: String = "img.test",
             retryAfter: Duration? = nil,
             limit: Duration = .seconds(1),
@@ -42,8 +42,8 @@ struct MemberHealthTests {
         ) throws {
             health.failed(
                 query.id,
-                ProviderError(code: code, message: "why", retryAfter: retryAfter),
-                about: try HostName(host),
+                HTTPDNSProviderError(code: code, message: "why", retryAfter: retryAfter),
+                about: try HTTPDNSName(host),
                 sentAt: query.at,
                 limit: limit,
                 jitter: jitter,
@@ -210,9 +210,9 @@ struct MemberHealthTests {
 
     @Test(
         "a server failure is about the name, until three different names had one in a row",
-        arguments: [ProviderError.Code.serverFailure, .refused]
+        arguments: [HTTPDNSProviderError.Code.serverFailure, .refused]
     )
-    func serverFailures(_ code: ProviderError.Code) throws {
+    func serverFailures(_ code: HTTPDNSProviderError.Code) throws {
         var subject = Subject()
         for host in ["a.test", "a.test", "b.test", "a.test", "b.test"] {
             try subject.fail(subject.send(), code, about: host)

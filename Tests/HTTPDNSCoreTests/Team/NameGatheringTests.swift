@@ -8,17 +8,17 @@ import Testing
 struct NameGatheringTests {
     private let time = FakeTimeSource()
 
-    private func hosts(_ count: Int) throws -> [HostName] {
-        try (0..<count).map { try HostName("n\($0).test") }
+    private func hosts(_ count: Int) throws -> [HTTPDNSName] {
+        try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
-    private func provider(_ limit: Int, known hosts: [HostName]) -> ScriptedProvider {
+    private func provider(_ limit: Int, known hosts: [HTTPDNSName]) -> ScriptedProvider {
         let provider = ScriptedProvider(name: "ali", batchLimit: limit, timeSource: FakeTimeSource())
         for host in hosts { provider.say(.known, about: host) }
         return provider
     }
 
-    private func team(_ provider: any Provider, perSecond: Double? = nil) -> ProviderTeam {
+    private func team(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderTeam {
         ProviderTeam(
             [ProviderLease(provider)],
             limits: ["ali": ProviderLimits(queriesPerSecond: perSecond)],
@@ -31,7 +31,7 @@ struct NameGatheringTests {
     }
 
     private func begin(
-        _ hosts: [HostName],
+        _ hosts: [HTTPDNSName],
         at team: ProviderTeam,
         families: AddressFamilies = .v4
     ) -> [ProviderTeam.Question] {
@@ -39,7 +39,7 @@ struct NameGatheringTests {
             team.begin(
                 ProviderTeam.Assignment(
                     providers: ["ali"],
-                    query: ProviderQuery(host: host, families: families, timeLimit: .zero),
+                    query: HTTPDNSProviderQuery(host: host, families: families, timeLimit: .zero),
                     deadline: FakeTimeSource().now() + .seconds(3)
                 )
             )
@@ -111,17 +111,19 @@ struct NameGatheringTests {
 
     @Test("one name that the service refuses does not fail the others of its query")
     func refusedName() async throws {
-        struct Picky: Provider {
+        struct Picky: HTTPDNSProvider {
             let inner: ScriptedProvider
-            let bad: HostName
+            let bad: HTTPDNSName
             var name: String { inner.name }
             var batchLimit: Int { inner.batchLimit }
-            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-                if query.host == bad { throw ProviderError(code: .refused, message: "no such name here") }
+            func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+                if query.host == bad { throw HTTPDNSProviderError(code: .refused, message: "no such name here") }
                 return try await inner.resolve(query)
             }
-            func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
-                if batch.contains(bad) { throw ProviderError(code: .refused, message: "no such name here") }
+            func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+                HTTPDNSProviderAnswer]
+            {
+                if batch.contains(bad) { throw HTTPDNSProviderError(code: .refused, message: "no such name here") }
                 return try await inner.resolve(query, batch: batch)
             }
         }

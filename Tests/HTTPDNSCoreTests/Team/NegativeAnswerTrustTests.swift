@@ -7,7 +7,7 @@ import Testing
 struct NegativeAnswerTrustTests {
     private typealias Simulation = TeamSimulation
 
-    private func host(_ number: Int) throws -> HostName { try HostName("n\(number).test") }
+    private func host(_ number: Int) throws -> HTTPDNSName { try HTTPDNSName("n\(number).test") }
 
     @Test("Nothing is earned before the first answer, and an unconfirmed one earns nothing")
     func start() throws {

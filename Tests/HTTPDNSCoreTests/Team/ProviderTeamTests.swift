@@ -64,7 +64,7 @@ struct ProviderTeamTests {
     @Test("five thousand cold names at once: eight at a time, each asked once, all answered")
     func manyNames() async throws {
         let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 8)])
-        let names = try (0..<5000).map { try HostName("n\($0).test") }
+        let names = try (0..<5000).map { try HTTPDNSName("n\($0).test") }
         for name in names { fixture.providers[0].say(.known, about: name) }
         fixture.providers[0].hold()
         let answered = await withTaskGroup(of: String.self) { group in
@@ -170,16 +170,20 @@ struct ProviderTeamTests {
     @Test("an answer with one family missing is definite, and kept as it is")
     func partial() async throws {
         let fixture = TeamFixture()
-        let failure = FamilyAnswer.failed(ProviderError(code: .timedOut, message: "no answer"))
-        let v4 = FamilyAnswer.addresses([IPAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60), canonicalName: nil)
-        try fixture.say(.answer(ProviderAnswer(v4: v4, v6: failure)), at: 0)
+        let failure = FamilyAnswer.failed(HTTPDNSProviderError(code: .timedOut, message: "no answer"))
+        let v4 = FamilyAnswer.addresses(
+            [HTTPDNSAddress(v4: 203, 0, 113, 7)],
+            timeToLive: .seconds(60),
+            canonicalName: nil
+        )
+        try fixture.say(.answer(HTTPDNSProviderAnswer(v4: v4, v6: failure)), at: 0)
         var assignment = try fixture.assignment()
         assignment.query.families = .both
         guard case .answered(let answer) = await fixture.team.ask(assignment) else {
             Issue.record("not answered")
             return
         }
-        #expect(answer.answer == ProviderAnswer(v4: v4, v6: failure))
+        #expect(answer.answer == HTTPDNSProviderAnswer(v4: v4, v6: failure))
         guard case .addresses(_, _, _, let missing?) = answer.reading else {
             Issue.record("nothing is missing")
             return
@@ -191,7 +195,7 @@ struct ProviderTeamTests {
     @Test("real time, many tasks, cancellations, failures and silences: every question returns, nothing is left")
     func storm() async throws {
         let names = ["a", "b", "c"]
-        let hosts = try (0..<40).map { try HostName("n\($0).test") }
+        let hosts = try (0..<40).map { try HTTPDNSName("n\($0).test") }
         var random = SplitMix(seed: 42)
         let providers = names.map { ScriptedProvider(name: $0) }
         for provider in providers {
@@ -199,7 +203,7 @@ struct ProviderTeamTests {
             for host in hosts {
                 let scripts: [ScriptedProvider.Script?] = [
                     .known, .known, .silence, nil, .failure(.unavailable),
-                    .failure(ProviderError(code: .serverFailure, message: "SERVFAIL")),
+                    .failure(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")),
                 ]
                 provider.say(scripts.randomElement(using: &random) ?? nil, about: host)
             }
@@ -222,7 +226,7 @@ struct ProviderTeamTests {
                         providers: names,
                         order: number.isMultiple(of: 2) ? .given : .fastest,
                         wantsSecondOpinion: number.isMultiple(of: 3),
-                        query: ProviderQuery(host: hosts[number % hosts.count], families: .v4, timeLimit: .zero),
+                        query: HTTPDNSProviderQuery(host: hosts[number % hosts.count], families: .v4, timeLimit: .zero),
                         deadline: SystemTimeSource().now() + .milliseconds(100)
                     )
                     let task = Task { await team.ask(assignment) }

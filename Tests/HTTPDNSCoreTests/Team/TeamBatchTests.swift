@@ -6,8 +6,8 @@ import Testing
 
 @Suite("A team asked about many names", .timeLimit(.minutes(10)))
 struct TeamBatchTests {
-    private func hosts(_ count: Int) throws -> [HostName] {
-        try (0..<count).map { try HostName("n\($0).test") }
+    private func hosts(_ count: Int) throws -> [HTTPDNSName] {
+        try (0..<count).map { try HTTPDNSName("n\($0).test") }
     }
 
     @Test("names go in batches of the provider's size, each once, and each has its own outcome")

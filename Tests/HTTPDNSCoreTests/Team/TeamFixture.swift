@@ -42,7 +42,7 @@ struct TeamFixture {
     var reports: [AttemptReport] { journal.reports.withLock { $0 } }
 
     func say(_ script: ScriptedProvider.Script?, about host: String = "img.test", at index: Int) throws {
-        try providers[index].say(script, about: HostName(host))
+        try providers[index].say(script, about: HTTPDNSName(host))
     }
 
     func assignment(
@@ -53,7 +53,7 @@ struct TeamFixture {
         ProviderTeam.Assignment(
             providers: providers.map(\.name),
             wantsSecondOpinion: secondOpinion,
-            query: ProviderQuery(host: try HostName(host), families: .v4, timeLimit: .zero),
+            query: HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero),
             deadline: time.now() + limit
         )
     }
@@ -61,7 +61,7 @@ struct TeamFixture {
 
 extension ScriptedProvider.Script {
     static let known = ScriptedProvider.Script.answer(
-        .addresses([IPAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60))
+        .addresses([HTTPDNSAddress(v4: 203, 0, 113, 7)], timeToLive: .seconds(60))
     )
 }
 

@@ -94,12 +94,12 @@ struct TeamHedgingTests {
     @Test(
         "no transient failure is an answer",
         arguments: [
-            ProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
+            HTTPDNSProviderError.Code.timedOut, .unreachable, .httpStatus, .badResponse, .serverFailure, .refused,
             .rateLimited,
             .shutDown,
         ]
     )
-    func transient(_ code: ProviderError.Code) throws {
+    func transient(_ code: HTTPDNSProviderError.Code) throws {
         var team = TeamSimulation([
             ("ali", Simulation.failing(code)), ("backup", Simulation.negative(after: .milliseconds(1))),
         ])
@@ -172,7 +172,8 @@ struct TeamHedgingTests {
             team.run(for: .milliseconds(100))
             #expect(team.text(id).hasPrefix("alive"))
         }
-        // Silent until 1 s, then 1 s of quarantine; tried at 2, 5 and 10 s, each time for 1 s, and left alone for twice as long.
+        // Silent until 1 s, then 1 s of quarantine; tried at 2, 5 and 10 s, each time for 1 s, and left alone for twice as
+        // long.
         let asked = team.sent.filter { $0.provider == "dead" }
         #expect(asked.map(\.at) == [.zero, .milliseconds(2000), .milliseconds(5000), .milliseconds(10000)])
         #expect(asked.map(\.isProbe) == [false, true, true, true])

@@ -161,7 +161,7 @@ struct TeamLimitsTests {
             #expect(await fixture.team.ask(try fixture.assignment("n\(number).test")).text == "ali: addresses")
         }
         while fixture.time.sleeperCount > 0 { await Task.yield() }
-        let slow = try (0..<4).map { try HostName("slow\($0).test") }
+        let slow = try (0..<4).map { try HTTPDNSName("slow\($0).test") }
         for host in slow { provider.hold(host) }
         var held = try slow.prefix(3).map { fixture.team.begin(try fixture.assignment($0.description)) }
         // One alarm for each question, and one timer for each query.
@@ -191,7 +191,7 @@ struct TeamLimitsTests {
         let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 2)])
         let provider = fixture.providers[0]
         try fixture.say(.known, about: "img.test", at: 0)
-        let slow = try (0..<2).map { try HostName("slow\($0).test") }
+        let slow = try (0..<2).map { try HTTPDNSName("slow\($0).test") }
         for host in slow { provider.hold(host) }
         let held = try slow.map { fixture.team.begin(try fixture.assignment($0.description)) }
         let waiting = fixture.team.begin(try fixture.assignment())
@@ -216,7 +216,7 @@ struct TeamLimitsTests {
         var random = SplitMix(seed: seed)
         func behaviour(_ random: inout SplitMix) -> TeamSimulation.Behaviour {
             let latency = Duration.milliseconds(Int.random(in: 0...300, using: &random))
-            let codes: [ProviderError.Code] = [.serverFailure, .httpStatus, .timedOut, .refused, .unreachable]
+            let codes: [HTTPDNSProviderError.Code] = [.serverFailure, .httpStatus, .timedOut, .refused, .unreachable]
             switch Int.random(in: 0..<8, using: &random) {
             case 0: return Simulation.blackHole
             case 1: return Simulation.failing(codes.randomElement(using: &random) ?? .refused, after: latency)
@@ -293,8 +293,8 @@ struct SplitMix: RandomNumberGenerator {
     }
 }
 
-extension ProviderError {
-    fileprivate static let overBudget = ProviderError(
+extension HTTPDNSProviderError {
+    fileprivate static let overBudget = HTTPDNSProviderError(
         code: .rateLimited,
         message: "over its budget of 20 queries a second"
     )

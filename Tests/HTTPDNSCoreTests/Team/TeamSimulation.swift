@@ -6,7 +6,7 @@ import HTTPDNSTesting
 /// A team on simulated providers and simulated time: what the machine tells to be done happens, in order, without tasks.
 struct TeamSimulation {
     /// How a provider answers a query that is sent at a moment; nil means never.
-    typealias Behaviour = @Sendable (ProviderQuery, MonotonicTime) -> (after: Duration, TeamQuery.Result)?
+    typealias Behaviour = @Sendable (HTTPDNSProviderQuery, MonotonicTime) -> (after: Duration, TeamQuery.Result)?
 
     private enum Event {
         case returned(TeamQuery.ID, TeamQuery.Result)
@@ -66,12 +66,12 @@ struct TeamSimulation {
     mutating func ask(
         _ providers: [String]? = nil,
         host: String = "img.test",
-        order: Route.Order = .given,
+        order: HTTPDNSRoute.Order = .given,
         secondOpinion: Bool = false,
         explores: Bool = false,
         limit: Duration = .seconds(3)
     ) throws -> TeamAsk.ID {
-        let query = ProviderQuery(host: try HostName(host), families: .v4, timeLimit: .zero)
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName(host), families: .v4, timeLimit: .zero)
         let assignment = ProviderTeam.Assignment(
             providers: providers ?? names,
             order: order,
@@ -172,22 +172,22 @@ struct TeamSimulation {
 
     static func answering(after latency: Duration) -> Behaviour {
         { _, _ in
-            let addresses = [IPAddress(v4: 203, 0, 113, 7)]
+            let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 7)]
             return (latency, .answered(.addresses(addresses, timeToLive: .seconds(60))))
         }
     }
 
     static func negative(after latency: Duration) -> Behaviour {
-        { _, _ in (latency, .answered(ProviderAnswer(v4: .nameError(timeToLive: nil)))) }
+        { _, _ in (latency, .answered(HTTPDNSProviderAnswer(v4: .nameError(timeToLive: nil)))) }
     }
 
     static func failing(
-        _ code: ProviderError.Code = .httpStatus,
+        _ code: HTTPDNSProviderError.Code = .httpStatus,
         after latency: Duration = .zero,
         retryAfter: Duration? = nil
     ) -> Behaviour {
         { _, _ in
-            (latency, .failed(ProviderError(code: code, message: "503", retryAfter: retryAfter)))
+            (latency, .failed(HTTPDNSProviderError(code: code, message: "503", retryAfter: retryAfter)))
         }
     }
 

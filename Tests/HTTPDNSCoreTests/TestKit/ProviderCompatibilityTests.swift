@@ -6,40 +6,51 @@ import Testing
 
 @Suite("The suite that every provider must pass", .timeLimit(.minutes(10)))
 struct ProviderCompatibilityTests {
-    private let dual = try? HostName("dual.test")
+    private let dual = try? HTTPDNSName("dual.test")
     private let addresses = [
-        IPAddress(v4: 203, 0, 113, 1), IPAddress(v4: 203, 0, 113, 2), IPAddress(family: .v6, high: 1, low: 1),
+        HTTPDNSAddress(v4: 203, 0, 113, 1), HTTPDNSAddress(v4: 203, 0, 113, 2),
+        HTTPDNSAddress(family: .v6, high: 1, low: 1),
     ]
 
     /// A provider that keeps the contract but for what `bend` changes about it.
-    private struct BentProvider: Provider {
+    private struct BentProvider: HTTPDNSProvider {
         let inner: ScriptedProvider
         var name: String { inner.name }
         var answerScope: AddressScope { inner.answerScope }
-        let bend: @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer
+        let bend: @Sendable (ScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
         /// Nil leaves batches to the default.
         var bendBatch:
-            (@Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer])?
+            (
+                @Sendable (ScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
+                    HTTPDNSProviderAnswer]
+            )?
         var batchLimit: Int { bendBatch == nil ? 1 : inner.batchLimit }
-        func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+        func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+            HTTPDNSProviderAnswer]
+        {
             if let bendBatch { return try await bendBatch(inner, query, batch) }
             return try await DefaultBatches(provider: self).resolve(query, batch: batch)
         }
-        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await bend(inner, query) }
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            try await bend(inner, query)
+        }
         func shutdown() async { await inner.shutdown() }
     }
 
     /// Has nothing but the default for batches.
-    private struct DefaultBatches: Provider {
+    private struct DefaultBatches: HTTPDNSProvider {
         let provider: BentProvider
         var name: String { provider.name }
         var answerScope: AddressScope { provider.answerScope }
-        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await provider.resolve(query) }
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            try await provider.resolve(query)
+        }
         func shutdown() async {}
     }
 
     private typealias BatchBend =
-        @Sendable (ScriptedProvider, ProviderQuery, [HostName]) async throws -> [HostName: ProviderAnswer]
+        @Sendable (ScriptedProvider, HTTPDNSProviderQuery, [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
 
     private func violations(
         isStubborn: Bool = false,
@@ -47,20 +58,20 @@ struct ProviderCompatibilityTests {
         batchLimit: Int = 1,
         keepsTimeLimits: Bool = true,
         patience: Duration? = nil,
-        bend: @escaping @Sendable (ScriptedProvider, ProviderQuery) async throws -> ProviderAnswer = {
+        bend: @escaping @Sendable (ScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer = {
             try await $0.resolve($1)
         },
         bendBatch: BatchBend? = nil
     ) async throws -> [String] {
-        let silent = try HostName("silent.test")
-        let dual = try HostName("dual.test")
-        let single = try HostName("v4.test")
+        let silent = try HTTPDNSName("silent.test")
+        let dual = try HTTPDNSName("dual.test")
+        let single = try HTTPDNSName("v4.test")
         let addresses = addresses
         var fixture = ProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: addresses,
             v4OnlyName: single,
-            unknownName: try HostName("unknown.test"),
+            unknownName: try HTTPDNSName("unknown.test"),
             silentName: silent
         ) {
             let inner = ScriptedProvider(
@@ -89,25 +100,25 @@ struct ProviderCompatibilityTests {
     }
 
     /// A static table as a provider: what a conforming type needs at least.
-    private struct Table: Provider {
+    private struct Table: HTTPDNSProvider {
         let name = "table"
-        let addresses: [HostName: [IPAddress]]
+        let addresses: [HTTPDNSName: [HTTPDNSAddress]]
 
-        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
-            ProviderAnswer(addresses[query.host], timeToLive: .seconds(60), to: query)
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+            HTTPDNSProviderAnswer(addresses[query.host], timeToLive: .seconds(60), to: query)
         }
     }
 
     @Test("a table of ten lines passes, without a word about time limits and shutdown")
     func table() async throws {
-        let dual = try HostName("dual.test")
-        let single = try HostName("v4.test")
+        let dual = try HTTPDNSName("dual.test")
+        let single = try HTTPDNSName("v4.test")
         let table = [dual: addresses, single: [addresses[0]]]
         let fixture = ProviderCompatibility.Fixture(
             dualStackName: dual,
             dualStackAddresses: addresses,
             v4OnlyName: single,
-            unknownName: try HostName("unknown.test"),
+            unknownName: try HTTPDNSName("unknown.test"),
             silentName: nil
         ) { Table(addresses: table) }
         #expect(await ProviderCompatibility(fixture).violations().isEmpty)
@@ -131,20 +142,20 @@ struct ProviderCompatibilityTests {
 
     @Test("the resolver ends a query at its limit whose provider keeps none")
     func limitOfResolver() async throws {
-        struct Sleeper: Provider {
+        struct Sleeper: HTTPDNSProvider {
             let name = "sleeper"
-            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+            func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
                 try await Task.sleep(for: .seconds(600))
-                return ProviderAnswer()
+                return HTTPDNSProviderAnswer()
             }
         }
         var configuration = ResolverConfiguration()
         configuration.providers = [Sleeper()]
-        configuration.routes = [Route(.any, .providers(["sleeper"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["sleeper"], fallback: .none))]
         configuration.timeLimit = .milliseconds(50)
-        let resolver = try Resolver(configuration)
+        let resolver = try HTTPDNSResolver(configuration)
         let error = await #expect(throws: ResolutionError.self) {
-            try await resolver.resolve(ResolutionQuestion(.name(HostName("img.test")), port: 443))
+            try await resolver.resolve(ResolutionQuestion(.name(HTTPDNSName("img.test")), port: 443))
         }
         #expect(error?.code == .timedOut)
         await resolver.shutdown()
@@ -183,10 +194,10 @@ struct ProviderCompatibilityTests {
 
     @Test("a provider that calls an unknown name empty is found out")
     func findsEmptyForUnknown() async throws {
-        let unknown = try HostName("unknown.test")
+        let unknown = try HTTPDNSName("unknown.test")
         let found = try await violations { inner, query in
             guard query.host == unknown else { return try await inner.resolve(query) }
-            return ProviderAnswer(v4: .noData(timeToLive: nil), v6: .noData(timeToLive: nil))
+            return HTTPDNSProviderAnswer(v4: .noData(timeToLive: nil), v6: .noData(timeToLive: nil))
         }
         #expect(found == ["a name that does not exist is a name error"])
     }
@@ -211,7 +222,7 @@ struct ProviderCompatibilityTests {
             do {
                 return try await inner.resolve(query)
             } catch is CancellationError {
-                throw ProviderError(code: .unreachable, message: "cancelled")
+                throw HTTPDNSProviderError(code: .unreachable, message: "cancelled")
             }
         }
         #expect(found == ["a cancelled query ends with CancellationError"])
@@ -219,7 +230,7 @@ struct ProviderCompatibilityTests {
 
     @Test("a provider that answers after its shutdown is found out")
     func findsUndead() async throws {
-        let dual = try HostName("dual.test")
+        let dual = try HTTPDNSName("dual.test")
         let addresses = addresses
         let found = try await violations { inner, query in
             if inner.isShutDown, query.host == dual { return .addresses(addresses, timeToLive: .seconds(1)) }
@@ -240,16 +251,20 @@ struct ProviderCompatibilityTests {
 
     @Test("a provider that loses a name of a batch, or changes its answer, or answers about another, is found out")
     func findsBrokenBatches() async throws {
-        let stranger = try HostName("stranger.test")
+        let stranger = try HTTPDNSName("stranger.test")
         let rule = "a batch answers about its names what single queries do, and about no others"
-        let breaks: [@Sendable ([HostName: ProviderAnswer], [HostName]) -> [HostName: ProviderAnswer]] = [
-            { answers, batch in answers.filter { $0.key != batch.last || batch.count < 3 } },
-            { answers, batch in
-                guard batch.count > 1, let last = batch.last else { return answers }
-                return answers.merging([last: answers[batch[0]] ?? ProviderAnswer()]) { $1 }
-            },
-            { answers, batch in answers.merging(batch.count > 2 ? [stranger: ProviderAnswer()] : [:]) { $1 } },
-        ]
+        let breaks:
+            [@Sendable ([HTTPDNSName: HTTPDNSProviderAnswer], [HTTPDNSName]) -> [HTTPDNSName: HTTPDNSProviderAnswer]] =
+                [
+                    { answers, batch in answers.filter { $0.key != batch.last || batch.count < 3 } },
+                    { answers, batch in
+                        guard batch.count > 1, let last = batch.last else { return answers }
+                        return answers.merging([last: answers[batch[0]] ?? HTTPDNSProviderAnswer()]) { $1 }
+                    },
+                    { answers, batch in
+                        answers.merging(batch.count > 2 ? [stranger: HTTPDNSProviderAnswer()] : [:]) { $1 }
+                    },
+                ]
         for broken in breaks {
             let found = try await violations(
                 batchLimit: 10,
@@ -261,8 +276,8 @@ struct ProviderCompatibilityTests {
 
     @Test("a provider whose batches pass over families, time limit or shutdown is found out")
     func findsCarelessBatches() async throws {
-        let dual = try HostName("dual.test")
-        let silent = try HostName("silent.test")
+        let dual = try HTTPDNSName("dual.test")
+        let silent = try HTTPDNSName("silent.test")
         let families = try await violations(
             batchLimit: 10,
             bendBatch: { inner, query, batch in
@@ -275,7 +290,7 @@ struct ProviderCompatibilityTests {
         let limit = try await violations(
             batchLimit: 10,
             bendBatch: { inner, query, batch in
-                if batch.contains(silent) { return [silent: ProviderAnswer(v4: .nameError(timeToLive: nil))] }
+                if batch.contains(silent) { return [silent: HTTPDNSProviderAnswer(v4: .nameError(timeToLive: nil))] }
                 return try await inner.resolve(query, batch: batch)
             }
         )
@@ -283,7 +298,7 @@ struct ProviderCompatibilityTests {
         let undead = try await violations(
             batchLimit: 10,
             bendBatch: { inner, query, batch in
-                if inner.isShutDown { return [dual: ProviderAnswer()] }
+                if inner.isShutDown { return [dual: HTTPDNSProviderAnswer()] }
                 return try await inner.resolve(query, batch: batch)
             }
         )
@@ -292,15 +307,17 @@ struct ProviderCompatibilityTests {
 
     @Test("a provider that allows no name in a batch is found out")
     func findsEmptyBatches() async throws {
-        struct Empty: Provider {
+        struct Empty: HTTPDNSProvider {
             let inner: ScriptedProvider
             var name: String { inner.name }
             var answerScope: AddressScope { inner.answerScope }
             var batchLimit: Int { 0 }
-            func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer { try await inner.resolve(query) }
+            func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+                try await inner.resolve(query)
+            }
             func shutdown() async { await inner.shutdown() }
         }
-        let name = try HostName("dual.test")
+        let name = try HTTPDNSName("dual.test")
         let fixture = ProviderCompatibility.Fixture(
             dualStackName: name,
             dualStackAddresses: [],

@@ -6,11 +6,11 @@ import Testing
 @Suite("Connection pools")
 struct ConnectionPoolsTests {
     private func key(_ number: Int) -> PinKey {
-        let address = IPAddress(v4: 10, 0, UInt8(number >> 8 & 255), UInt8(number & 255))
+        let address = HTTPDNSAddress(v4: 10, 0, UInt8(number >> 8 & 255), UInt8(number & 255))
         return PinKey(
             host: .name("one.test"),
             port: 443,
-            endpoint: Endpoint(address: address, port: 443),
+            endpoint: HTTPDNSEndpoint(address: address, port: 443),
             versions: .automatic
         )
     }

@@ -8,7 +8,7 @@ struct ConnectionTests {
     private let key = PinKey(
         host: .name("one.test"),
         port: 443,
-        endpoint: Endpoint(address: IPAddress(v4: 10, 0, 0, 1), port: 443),
+        endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 10, 0, 0, 1), port: 443),
         versions: .automatic
     )
 

@@ -29,7 +29,7 @@ struct DeadConnectionTests {
                 change
             )
             if both {
-                request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: good.port))
+                request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
             }
             return request
         }
@@ -254,7 +254,7 @@ struct DeadConnectionTests {
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(hedged), .hang)
         var request = try pair.request(both: false)
         try await pair.fetch(request)
-        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(30)
         let task = Task { [request] in try await pair.fetch(request) }
         await hedged.passage()
@@ -297,7 +297,7 @@ struct DeadConnectionTests {
         var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
             $0.firstByte = .seconds(2)
         }
-        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(50)
         var configuration = TransportConfiguration()
         configuration.driver = driver
@@ -317,7 +317,7 @@ struct DeadConnectionTests {
         let second = try RawServer(address: "127.0.0.3", .readHead, .open(reached), .hang)
         var request = try pair.request(both: false)
         try await pair.fetch(request)
-        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: second.port))
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: second.port))
         request.hedgeAfter = .milliseconds(10)
         let task = Task { [request] in try await pair.fetch(request) }
         await reached.passage()

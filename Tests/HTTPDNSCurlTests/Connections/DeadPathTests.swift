@@ -4,8 +4,8 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Packets of open connections that are dropped without a word, for requests that the transport must not send twice or has nowhere
-/// else to send to.
+/// Packets of open connections that are dropped without a word, for requests that the transport must not send twice or has
+/// nowhere else to send to.
 @Suite("Dead paths", .timeLimit(.minutes(10)))
 struct DeadPathTests {
     typealias Driver = TransportConfiguration.Driver
@@ -54,7 +54,7 @@ struct DeadPathTests {
         }
         try await fixture.fetch(request)
         try await server.swallow(.all)
-        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: hole.port))
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: hole.port))
         let failure = try await failure(of: request, fixture)
         #expect(failure.requestMayHaveBeenSent && failure.attempts.count >= 2)
         #expect(failure.elapsed >= .seconds(1.9) && failure.elapsed < .seconds(8))
@@ -67,7 +67,8 @@ struct DeadPathTests {
 struct SlowReaderTests {
     typealias Driver = TransportConfiguration.Driver
 
-    /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the default of `unacknowledged`.
+    /// The time in which the server does not read. With `HTTPDNS_TEST_LONG=1` (`make endurance`) that is more than the
+    /// default of `unacknowledged`.
     private static let pause: Duration = ServerRig.hasTime ? .seconds(40) : .seconds(5)
 
     @Test("An upload to a server that stops reading for a while is answered", arguments: Driver.allCases)

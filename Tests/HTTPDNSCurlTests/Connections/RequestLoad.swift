@@ -86,7 +86,7 @@ struct RequestLoad {
             method: method,
             url: try ParsedURL("\(scheme)://one.test:\(origin.port)/"),
             body: method == .post || method == .put ? .bytes(Array("body of \(number)".utf8)) : .none,
-            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: origin.port)],
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: origin.port)],
             versions: versions
         )
         request.headerFields[HTTPField.Name("X-Number")!] = "\(number)"

@@ -141,7 +141,7 @@ struct RetiredConnectionTests {
         var request = try TransportFixture.request("http://one.test:\(silent.port)/", at: "127.0.0.2") {
             $0.firstByte = .seconds(2)
         }
-        request.endpoints.append(Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: good.port))
+        request.endpoints.append(HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: good.port))
         try await fetch(transport, request)
         let failure = try #require(await #expect(throws: TransferFailure.self) { try await fetch(transport, request) })
         #expect(failure.code == .timedOut && failure.phase == .firstByte && failure.requestMayHaveBeenSent)

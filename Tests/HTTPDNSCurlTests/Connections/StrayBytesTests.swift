@@ -5,8 +5,8 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Bytes that a server sends over HTTP/1.1 on a connection that carries no request. Serialized, for each case over TLS has a process of
-/// its own: started together they would hold up the suites beside them.
+/// Bytes that a server sends over HTTP/1.1 on a connection that carries no request. Serialized, for each case over TLS has a
+/// process of its own: started together they would hold up the suites beside them.
 @Suite(
     "Stray bytes",
     .serialized,
@@ -202,7 +202,7 @@ struct StrayBytesTests {
         let fixture = TransportFixture(.platformDefault)
         var request = TransferRequest(
             url: try ParsedURL("http://one.test/"),
-            endpoints: [Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 80)]
+            endpoints: [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80)]
         )
         request.passage = Passage(unixSocket: path)
         let kept = request

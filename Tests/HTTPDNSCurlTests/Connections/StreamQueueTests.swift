@@ -23,7 +23,7 @@ struct StreamQueueTests {
                 PinKey(
                     host: .name("one.test"),
                     port: 443,
-                    endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 443),
+                    endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 443),
                     versions: .automatic
                 )
             )
@@ -128,7 +128,7 @@ struct StreamQueueTests {
             PinKey(
                 host: .name("one.test"),
                 port: 443,
-                endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 443),
+                endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 443),
                 versions: .automatic
             )
         )
@@ -146,7 +146,7 @@ struct StreamQueueTests {
         let key = PinKey(
             host: .name("one.test"),
             port: 443,
-            endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 443),
+            endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 443),
             versions: .automatic
         )
         let pin = table.acquire(key)

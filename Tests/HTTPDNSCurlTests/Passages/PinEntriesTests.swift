@@ -14,8 +14,8 @@ struct PinEntriesTests {
         var testDescription: String { "\(kind) \(isLocal ? "with addresses" : "with names")" }
     }
 
-    private static let origin = Endpoint(address: IPAddress(v4: 192, 0, 2, 7), port: 443)
-    private static let proxy = Endpoint(address: IPAddress(v4: 192, 0, 2, 9), port: 3128)
+    private static let origin = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 7), port: 443)
+    private static let proxy = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 9), port: 3128)
 
     @Test(
         "CONNECT_TO and RESOLVE for each kind of proxy",

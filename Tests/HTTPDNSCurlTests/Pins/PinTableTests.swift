@@ -7,11 +7,11 @@ import Testing
 @Suite("PinTable")
 struct PinTableTests {
     private func key(_ number: Int, port: UInt16 = 443) -> PinKey {
-        let address = IPAddress(v4: 10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))
+        let address = HTTPDNSAddress(v4: 10, UInt8(number >> 16 & 255), UInt8(number >> 8 & 255), UInt8(number & 255))
         return PinKey(
             host: .name("one.test"),
             port: port,
-            endpoint: Endpoint(address: address, port: port),
+            endpoint: HTTPDNSEndpoint(address: address, port: port),
             versions: .automatic
         )
     }
@@ -46,9 +46,9 @@ struct PinTableTests {
     func lists() throws {
         let pin = Pin(
             PinKey(
-                host: .address(IPAddress("::1")!),
+                host: .address(HTTPDNSAddress("::1")!),
                 port: 443,
-                endpoint: Endpoint(address: IPAddress("2001:db8::7")!, port: 8443),
+                endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress("2001:db8::7")!, port: 8443),
                 versions: .automatic
             ),
             slot: 0,

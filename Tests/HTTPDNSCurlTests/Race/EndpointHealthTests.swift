@@ -5,9 +5,9 @@ import Testing
 
 @Suite("EndpointHealth")
 struct EndpointHealthTests {
-    private let one = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
-    private let two = Endpoint(address: IPAddress(v4: 192, 0, 2, 2), port: 443)
-    private let three = Endpoint(address: IPAddress(v4: 192, 0, 2, 3), port: 443)
+    private let one = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
+    private let two = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443)
+    private let three = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 3), port: 443)
     private let host = ParsedURL.Host.name("one.test")
     private let other = ParsedURL.Host.name("two.test")
 
@@ -92,7 +92,7 @@ struct EndpointHealthTests {
     func bound() {
         var health = EndpointHealth(limit: 4)
         for number in UInt8(0)..<100 {
-            let endpoint = Endpoint(address: IPAddress(v4: 192, 0, 2, number), port: 1)
+            let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, number), port: 1)
             health.failed(endpoint, for: host, inTLS: false, at: at(0), random: 0)
         }
         #expect(health.records(at: at(0)).count == 4 && health.troubles == 4)

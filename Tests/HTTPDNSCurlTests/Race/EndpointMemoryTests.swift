@@ -5,7 +5,7 @@ import Testing
 
 @Suite("EndpointMemory")
 struct EndpointMemoryTests {
-    private let endpoints = (1...3).map { Endpoint(address: IPAddress(v4: 192, 0, 2, $0), port: 443) }
+    private let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, $0), port: 443) }
     private let origin = RaceOrigin(host: .name("one.test"), port: 443)
     private let other = RaceOrigin(host: .name("two.test"), port: 443)
     private static let second: Int64 = 1_000_000_000
@@ -13,7 +13,7 @@ struct EndpointMemoryTests {
     @Test("by turns: the one that began a request longest ago, for each host by itself; a new one at once")
     func turns() {
         var memory = EndpointMemory()
-        var used: [Endpoint] = []
+        var used: [HTTPDNSEndpoint] = []
         for _ in 0..<6 {
             let first = memory.byTurns(Array(endpoints.reversed()), for: origin)[0]
             memory.begins(first, origin, .roundRobin, at: 0)
@@ -21,7 +21,7 @@ struct EndpointMemoryTests {
         }
         #expect(used == endpoints.reversed() + endpoints.reversed())
         #expect(memory.byTurns(endpoints, for: other) == endpoints)
-        let new = Endpoint(address: IPAddress(v4: 192, 0, 2, 9), port: 443)
+        let new = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 9), port: 443)
         #expect(memory.byTurns(endpoints + [new], for: origin)[0] == new)
         #expect(memory.byTurns([endpoints[0], endpoints[1]], for: origin)[0] == endpoints[1])
     }
@@ -48,7 +48,7 @@ struct EndpointMemoryTests {
         for (endpoint, time) in zip(endpoints, [1, 3, 40] as [Int64]) {
             memory.answered(endpoint, origin, in: time * 1_000_000, at: 0)
         }
-        func first(after seconds: Int64) -> Endpoint {
+        func first(after seconds: Int64) -> HTTPDNSEndpoint {
             memory.answered(endpoints[0], origin, in: 1_000_000, at: seconds * Self.second)
             return memory.byPace(endpoints, for: origin, at: seconds * Self.second)[0]
         }
@@ -107,7 +107,7 @@ struct EndpointMemoryTests {
         var numbers = [0.99, 0.99]
         #expect(EndpointOrder.shuffled(endpoints) { numbers.removeFirst() } == endpoints)
         #expect(EndpointOrder.shuffled(endpoints) { 0 } == [endpoints[1], endpoints[2], endpoints[0]])
-        var firsts: [Endpoint: Int] = [:]
+        var firsts: [HTTPDNSEndpoint: Int] = [:]
         var generator = SystemRandomNumberGenerator()
         for _ in 0..<3000 {
             let order = EndpointOrder.shuffled(endpoints) { Double.random(in: 0..<1, using: &generator) }

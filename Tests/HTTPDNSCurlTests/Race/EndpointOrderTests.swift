@@ -5,19 +5,21 @@ import Testing
 
 @Suite("EndpointOrder")
 struct EndpointOrderTests {
-    private func endpoints(_ text: String) throws -> [Endpoint] {
-        try text.split(separator: " ").map { Endpoint(address: try #require(IPAddress(String($0))), port: 443) }
+    private func endpoints(_ text: String) throws -> [HTTPDNSEndpoint] {
+        try text.split(separator: " ").map {
+            HTTPDNSEndpoint(address: try #require(HTTPDNSAddress(String($0))), port: 443)
+        }
     }
 
     @Test(
         "families take turns, each in its own order",
         arguments: [
-            ("10.0.0.1 10.0.0.2 10.0.0.3 ::1 ::2", IPAddress.Family.v6, "::1 10.0.0.1 ::2 10.0.0.2 10.0.0.3"),
+            ("10.0.0.1 10.0.0.2 10.0.0.3 ::1 ::2", HTTPDNSAddress.Family.v6, "::1 10.0.0.1 ::2 10.0.0.2 10.0.0.3"),
             ("10.0.0.1 10.0.0.2 ::1", .v4, "10.0.0.1 ::1 10.0.0.2"),
             ("10.0.0.1 10.0.0.2", .v6, "10.0.0.1 10.0.0.2"),
         ]
     )
-    func interleaving(given: String, first: IPAddress.Family, result: String) throws {
+    func interleaving(given: String, first: HTTPDNSAddress.Family, result: String) throws {
         #expect(EndpointOrder.interleaved(try endpoints(given), first: first) == (try endpoints(result)))
     }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite("OutlierTable")
 struct OutlierTableTests {
     private let key = EndpointHealth.Key(
-        endpoint: Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443),
+        endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443),
         host: .name("one.test")
     )
     private let settings: OutlierEjection = {
@@ -50,7 +50,7 @@ struct OutlierTableTests {
         var table = OutlierTable(limit: 2)
         let keys = (1...3).map { number in
             EndpointHealth.Key(
-                endpoint: Endpoint(address: IPAddress(v4: 192, 0, 2, UInt8(number)), port: 443),
+                endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, UInt8(number)), port: 443),
                 host: .name("one.test")
             )
         }
@@ -61,7 +61,7 @@ struct OutlierTableTests {
 
     @Test("an ejected endpoint goes behind healthy ones and suspects, and before those that cannot be connected to")
     func order() {
-        let endpoints = (1...4).map { Endpoint(address: IPAddress(v4: 192, 0, 2, $0), port: 443) }
+        let endpoints = (1...4).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, $0), port: 443) }
         let host = ParsedURL.Host.name("one.test")
         var health = EndpointHealth()
         health.failed(endpoints[0], for: host, inTLS: false, at: at(0), random: 0)

@@ -17,7 +17,7 @@ struct ProbeScheduleTests {
     private func request(_ count: Int, host: String = "one.test") throws -> TransferRequest {
         TransferRequest(
             url: try ParsedURL("https://\(host)/"),
-            endpoints: (1...count).map { Endpoint(address: IPAddress(v4: 192, 0, 2, UInt8($0)), port: 443) }
+            endpoints: (1...count).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, UInt8($0)), port: 443) }
         )
     }
 

@@ -12,7 +12,7 @@ struct ProbeTests {
 
     private func configuration(_ rig: ServerRig, _ kind: Kind) -> TransportConfiguration {
         var configuration = TransportConfiguration()
-        configuration.trust = TrustSettings(roots: .file(rig.certificateFile("tenant-ca-a.pem")))
+        configuration.trust = HTTPDNSTrust(roots: .file(rig.certificateFile("tenant-ca-a.pem")))
         configuration.attemptDelay = .seconds(60)
         if kind == .scheduled {
             configuration.activeProbing = ActiveProbing()
@@ -21,7 +21,7 @@ struct ProbeTests {
         return configuration
     }
 
-    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> Endpoint {
+    private func fetch(_ transport: Transport, _ request: TransferRequest) async throws -> HTTPDNSEndpoint {
         let response = try await transport.execute(request)
         for try await _ in response.body {}
         return response.endpoint
@@ -37,8 +37,8 @@ struct ProbeTests {
         )
         let transport = Transport(configuration)
         // nginx answers; nobody listens at the other address, until the server of this test does.
-        let good = Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
-        let other = Endpoint(address: try #require(IPAddress(address)), port: rig.tlsPort)
+        let good = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
+        let other = HTTPDNSEndpoint(address: try #require(HTTPDNSAddress(address)), port: rig.tlsPort)
         var request = TransferRequest(
             url: try ParsedURL("https://tenant.test:\(rig.tlsPort)/health"),
             endpoints: kind == .resting ? [other, good] : [good, other]
@@ -80,8 +80,8 @@ struct ProbeTests {
         var configuration = configuration(rig, kind)
         let silent = try RawServer(.hang)
         let (first, second) = (
-            Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: silent.port),
-            Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
+            HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port),
+            HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
         )
         var request = TransferRequest(
             url: try ParsedURL("https://tenant.test:\(rig.tlsPort)/health"),

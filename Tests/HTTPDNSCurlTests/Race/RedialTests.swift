@@ -28,7 +28,7 @@ struct RedialTests {
         configuration.driver = driver
         configuration.attemptDelay = .milliseconds(250)
         let fixture = TransportFixture(Transport(configuration))
-        let second = Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: old.port)
+        let second = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: old.port)
         var request = try TransportFixture.request("http://one.test:\(slow.port)/", at: "127.0.0.2") {
             $0.connect = .seconds(120)
         }

@@ -31,7 +31,7 @@ struct RouteProbeTests {
         let table = (try? String(contentsOfFile: "/proc/net/if_inet6", encoding: .utf8)) ?? ""
         let addresses = table.split(separator: "\n").compactMap { $0.split(separator: " ").first }
         let hasAddress = addresses.contains { !$0.hasPrefix("fe8") && !$0.allSatisfy { "01".contains($0) } }
-        let internet = try #require(IPAddress(Self.internet))
+        let internet = try #require(HTTPDNSAddress(Self.internet))
         #expect(RouteProbe.systemHasIPv6() == (hasAddress || RouteProbe.systemHasRoute(to: internet)))
     }
     #endif
@@ -40,7 +40,7 @@ struct RouteProbeTests {
     private static let seconds: Int64 = 1_000_000_000
 
     private func reachable(_ probe: inout RouteProbe, _ text: String, at now: Int64 = 0) throws -> String {
-        try text.split(separator: " ").filter { probe.hasRoute(to: try #require(IPAddress(String($0))), at: now) }
+        try text.split(separator: " ").filter { probe.hasRoute(to: try #require(HTTPDNSAddress(String($0))), at: now) }
             .joined(separator: " ")
     }
 
@@ -94,6 +94,6 @@ struct RouteProbeTests {
 
     @Test("the kernel has a route to this machine")
     func system() throws {
-        #expect(RouteProbe.systemHasRoute(to: try #require(IPAddress("::1"))))
+        #expect(RouteProbe.systemHasRoute(to: try #require(HTTPDNSAddress("::1"))))
     }
 }

@@ -16,8 +16,8 @@ struct SelectionTests {
         var request: TransferRequest
         let transport: Transport
 
-        func fetch(_ count: Int) async throws -> [Endpoint] {
-            var endpoints: [Endpoint] = []
+        func fetch(_ count: Int) async throws -> [HTTPDNSEndpoint] {
+            var endpoints: [HTTPDNSEndpoint] = []
             for _ in 0..<count {
                 let response = try await transport.execute(request)
                 for try await _ in response.body {}
@@ -59,7 +59,9 @@ struct SelectionTests {
         change(&configuration)
         var request = TransferRequest(
             url: try ParsedURL("http://one.test/"),
-            endpoints: try servers.map { Endpoint(address: try #require(IPAddress($0.address)), port: $0.port) }
+            endpoints: try servers.map {
+                HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.address)), port: $0.port)
+            }
         )
         request.order = order
         return Three(servers: servers, request: request, transport: Transport(configuration))

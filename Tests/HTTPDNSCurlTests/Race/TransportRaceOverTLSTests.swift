@@ -22,8 +22,8 @@ struct TransportRaceOverTLSTests {
         return response
     }
 
-    private func request(_ rig: ServerRig, _ others: [Endpoint]) throws -> TransferRequest {
-        let good = Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
+    private func request(_ rig: ServerRig, _ others: [HTTPDNSEndpoint]) throws -> TransferRequest {
+        let good = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: rig.tlsPort)
         return TransferRequest(
             url: try ParsedURL("https://img.shop.test:\(rig.tlsPort)/a.jpg"),
             endpoints: others + [good]
@@ -36,7 +36,7 @@ struct TransportRaceOverTLSTests {
     )
     func wrongCertificate(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
-        let wrong = Endpoint(address: IPAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
+        let wrong = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 5), port: rig.tlsPort)
         let transport = transport(rig, driver, delay: .seconds(60))
         let request = try request(rig, [wrong])
         let response = try await fetch(transport, request)
@@ -52,7 +52,7 @@ struct TransportRaceOverTLSTests {
     func silentTLS(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)
-        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: silent.port)
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port)
         let request = try request(rig, [endpoint])
         #expect(try await fetch(transport(rig, driver), request).endpoint == request.endpoints[1])
     }
@@ -64,10 +64,10 @@ struct TransportRaceOverTLSTests {
     func together(driver: Driver) async throws {
         let rig = try await ServerRig.shared()
         let silent = try RawServer(.hang)
-        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: silent.port)
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: silent.port)
         let request = try request(rig, [endpoint])
         let transport = transport(rig, driver)
-        try await withThrowingTaskGroup(of: Endpoint.self) { group in
+        try await withThrowingTaskGroup(of: HTTPDNSEndpoint.self) { group in
             for _ in 0..<64 { group.addTask { try await fetch(transport, request).endpoint } }
             for try await answered in group { #expect(answered == request.endpoints[1]) }
         }

@@ -27,7 +27,7 @@ struct TransportRaceTests {
             method: method,
             url: try ParsedURL("http://one.test/"),
             body: body,
-            endpoints: try endpoints.map { Endpoint(address: try #require(IPAddress($0.0)), port: $0.1) }
+            endpoints: try endpoints.map { HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.0)), port: $0.1) }
         )
         request.order = order
         change(&request.limits)

@@ -21,7 +21,7 @@ struct TransportRouteTests {
     ) throws -> TransferRequest {
         var request = TransferRequest(
             url: try ParsedURL("http://one.test/"),
-            endpoints: try endpoints.map { Endpoint(address: try #require(IPAddress($0.0)), port: $0.1) }
+            endpoints: try endpoints.map { HTTPDNSEndpoint(address: try #require(HTTPDNSAddress($0.0)), port: $0.1) }
         )
         request.order = order
         request.limits.connect = connect
@@ -43,7 +43,7 @@ struct TransportRouteTests {
         let four = try server("127.0.0.2")
         let six = try server("::1")
         for (hasRoute, first, port) in [
-            (true, nil, six.port), (false, nil, four.port), (true, IPAddress.Family.v4, four.port),
+            (true, nil, six.port), (false, nil, four.port), (true, HTTPDNSAddress.Family.v4, four.port),
         ] {
             var configuration = TransportConfiguration()
             configuration.driver = driver
@@ -90,7 +90,7 @@ struct TransportRouteTests {
         let holder = try server("127.0.0.2")
         var configuration = TransportConfiguration()
         configuration.driver = driver
-        let neighbour = try #require(IPAddress("2001:db8::2"))
+        let neighbour = try #require(HTTPDNSAddress("2001:db8::2"))
         configuration.hasRoute = { $0 == neighbour }
         let transport = Transport(configuration)
         let refusing = [("127.0.0.71", holder.port), ("2001:db8::1", holder.port), ("2001:db8::2", holder.port)]
@@ -114,14 +114,14 @@ struct TransportRouteTests {
         configuration.hasRoute = { _ in false }
         let transport = Transport(configuration)
         var request = try request([("127.0.0.71", 80), ("2001:db8::1", 80)], order: .adaptive(first: .v6))
-        let loopback = IPAddress(v4: 127, 0, 0, 1)
+        let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
         request.passage = Passage(
             proxy: ProxyPassage(
                 kind: .http,
                 host: .address(loopback),
                 port: proxy.port,
                 addresses: [loopback],
-                endpoint: Endpoint(address: loopback, port: proxy.port)
+                endpoint: HTTPDNSEndpoint(address: loopback, port: proxy.port)
             )
         )
         try await fetch(transport, request)

@@ -7,7 +7,7 @@ import Testing
 struct ResponseStateTests {
     private let head = RawHead(
         bytes: [1],
-        endpoint: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 80),
+        endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80),
         reusedConnection: false,
         timings: TransferTimings()
     )

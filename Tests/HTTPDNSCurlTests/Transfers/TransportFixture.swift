@@ -28,12 +28,12 @@ struct TransportFixture {
         _ change: (inout TransferLimits) -> Void = { _ in }
     ) throws -> TransferRequest {
         let parsed = try ParsedURL(url)
-        let address = try #require(IPAddress(address))
+        let address = try #require(HTTPDNSAddress(address))
         var request = TransferRequest(
             method: method,
             url: parsed,
             body: body,
-            endpoints: [Endpoint(address: address, port: parsed.port)],
+            endpoints: [HTTPDNSEndpoint(address: address, port: parsed.port)],
             versions: versions
         )
         change(&request.limits)

@@ -10,7 +10,7 @@ struct TrustSettingsTests {
 
     @Test("a host's pins: the exact name, then the longest suffix, then those of all; a suffix is not itself")
     func precedence() throws {
-        var settings = TrustSettings()
+        var settings = HTTPDNSTrust()
         #expect(settings.pins(for: "a.example").isEmpty && !settings.hasPins)
         settings.pins = [first]
         try settings.pin("*.Shop.example", to: [second])
@@ -29,15 +29,15 @@ struct TrustSettingsTests {
         arguments: ["", "*", "*.", "a.*.b", "a..b", ".a", "a:443", "https://a", "bücher.example", "a b"]
     )
     func patterns(pattern: String) {
-        var settings = TrustSettings()
+        var settings = HTTPDNSTrust()
         #expect(throws: TrustSettingsError.self) { try settings.pin(pattern, to: [first]) }
         #expect(throws: TrustSettingsError.self) { try settings.pin("a.example", to: []) }
-        #expect(settings == TrustSettings())
+        #expect(settings == HTTPDNSTrust())
     }
 
     @Test("settings that differ in anything differ, and a description has paths alone")
     func equality() throws {
-        let changes: [(inout TrustSettings) throws -> Void] = [
+        let changes: [(inout HTTPDNSTrust) throws -> Void] = [
             { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },
             { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .tls13 },
             { $0.verification = .insecurelyAcceptingAnyCertificate },
@@ -51,16 +51,16 @@ struct TrustSettingsTests {
                 )
             },
         ]
-        var all: Set<TrustSettings> = [TrustSettings()]
+        var all: Set<HTTPDNSTrust> = [HTTPDNSTrust()]
         for change in changes {
-            var settings = TrustSettings()
+            var settings = HTTPDNSTrust()
             try change(&settings)
             #expect(all.insert(settings).inserted)
-            var same = TrustSettings()
+            var same = HTTPDNSTrust()
             try change(&same)
             #expect(settings == same)
         }
-        var settings = TrustSettings()
+        var settings = HTTPDNSTrust()
         try changes.last?(&settings)
         #expect(
             settings.description == "roots system; TLS 1.2 or newer; certificate /a.pem, key /a.key, password in the "

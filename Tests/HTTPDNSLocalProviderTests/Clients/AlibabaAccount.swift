@@ -37,8 +37,8 @@ enum AlibabaAccount {
                 version: version,
                 credential: VendorCredential(
                     account: "123456",
-                    secret: isSigned ? Secret { secret } : nil,
-                    encryptionKey: encryption.map { _ in Secret { key } }
+                    secret: isSigned ? HTTPDNSSecret { secret } : nil,
+                    encryptionKey: encryption.map { _ in HTTPDNSSecret { key } }
                 )
             )
             configuration.encryption = encryption

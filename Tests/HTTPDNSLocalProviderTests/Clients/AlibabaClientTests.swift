@@ -31,7 +31,7 @@ extension OverTheNetwork {
                 #expect(v4Only.addresses == ["192.0.2.20"])
                 #expect(v4Only.v6 == .noData(timeToLive: .seconds(60)) || client.version == .v1)
                 let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map {
-                    try HostName($0)
+                    try HTTPDNSName($0)
                 }
                 let batch = try await provider.resolve(Serving.query("both.shop.test"), batch: names)
                 #expect(
@@ -170,12 +170,12 @@ extension OverTheNetwork {
             try await Serving.run(try client.serve()) { serving in
                 let provider = try client.provider(serving.url)
                 var octets = 0
-                var answer: ProviderAnswer?
+                var answer: HTTPDNSProviderAnswer?
                 while answer == nil, octets < 2000 {
                     let fault = try client.serve("hosts: { both.shop.test: { cut: \(octets) } }")
                     try serving.provider.replace(with: ServedFile.text(fault))
                     do { answer = try await provider.resolve(Serving.query("both.shop.test")) } catch let error
-                        as ProviderError
+                        as HTTPDNSProviderError
                     {
                         #expect(error.code == .badResponse, "\(octets): \(error)")
                     }
@@ -190,11 +190,12 @@ extension OverTheNetwork {
         @Test(
             "statuses and words of errors become what the client has for them",
             arguments: [
-                ("503", ProviderError.Code.httpStatus), ("429", .rateLimited), ("InvalidAccount", .accountRefused),
+                ("503", HTTPDNSProviderError.Code.httpStatus), ("429", .rateLimited),
+                ("InvalidAccount", .accountRefused),
                 ("ServiceLevelDeny", .httpStatus), ("InvalidHost", .refused),
             ]
         )
-        func failures(fail: String, code: ProviderError.Code) async throws {
+        func failures(fail: String, code: HTTPDNSProviderError.Code) async throws {
             try await Serving.run("hosts: { \"*\": { fail: \(fail) } }") { serving in
                 let error = try await Client().provider(serving.url).outcome("v4.shop.test").failure
                 #expect(error?.code == code, "\(error as Any)")
@@ -207,11 +208,11 @@ extension OverTheNetwork {
             try await Serving.run(try client.serve()) { serving in
                 var configuration = ResolverConfiguration()
                 configuration.providers = [try client.provider(serving.url)]
-                configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
                 configuration.timeLimit = .seconds(60)
                 configuration.attemptLimit = .seconds(60)
-                let resolver = try Resolver(configuration)
-                let names = try (1...20).map { try HostName("h\($0).wild.test") }
+                let resolver = try HTTPDNSResolver(configuration)
+                let names = try (1...20).map { try HTTPDNSName("h\($0).wild.test") }
                 #expect(await resolver.preresolve(names).isEmpty)
                 #expect(serving.queries.all.map(\.hosts.count) == [5, 5, 5, 5])
                 #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
@@ -233,14 +234,14 @@ extension OverTheNetwork {
                 var configuration = ResolverConfiguration()
                 configuration.providers = [
                     try client.provider(serving.url, secret: "ffff"),
-                    try DoHProvider(DoHProvider.Configuration(name: "healthy", url: url)),
+                    try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "healthy", url: url)),
                 ]
-                configuration.routes = [Route(.any, .providers(["ali", "healthy"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["ali", "healthy"], fallback: .none))]
                 configuration.logger = Logger(label: "test") { _ in WarningHandler(warnings: warnings) }
                 configuration.timeLimit = .seconds(60)
-                let resolver = try Resolver(configuration)
+                let resolver = try HTTPDNSResolver(configuration)
                 for number in 1...20 {
-                    let name = try HostName("h\(number).wild.test")
+                    let name = try HTTPDNSName("h\(number).wild.test")
                     let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
                     #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
                 }
@@ -277,12 +278,12 @@ struct WarningHandler: LogHandler {
     }
 }
 
-extension Result where Success == ProviderAnswer, Failure == ProviderError {
-    var failure: ProviderError? {
+extension Result where Success == HTTPDNSProviderAnswer, Failure == HTTPDNSProviderError {
+    var failure: HTTPDNSProviderError? {
         guard case .failure(let error) = self else { return nil }
         return error
     }
 
-    var answer: ProviderAnswer? { try? get() }
+    var answer: HTTPDNSProviderAnswer? { try? get() }
 }
 #endif

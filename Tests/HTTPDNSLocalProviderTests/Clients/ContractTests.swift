@@ -12,12 +12,12 @@ extension OverTheNetwork {
         enum Client: String, Sendable, CaseIterable {
             case dohGet, dohPost, google, cloudflare, alidns, alibabaV1, alibabaV2
 
-            func provider(_ url: String) throws -> any Provider {
+            func provider(_ url: String) throws -> any HTTPDNSProvider {
                 switch self {
                 case .dohGet, .dohPost:
-                    var settings = DoHProvider.Configuration(name: "local", url: url + "/dns-query")
+                    var settings = HTTPDNSDoHProvider.Configuration(name: "local", url: url + "/dns-query")
                     settings.method = self == .dohGet ? .get : .post
-                    return try DoHProvider(settings)
+                    return try HTTPDNSDoHProvider(settings)
                 case .google: return try json(.google, url + "/resolve")
                 case .cloudflare: return try json(.cloudflare, url + "/dns-query")
                 case .alidns: return try json(.alidns, url + "/alidns/resolve")
@@ -32,8 +32,8 @@ extension OverTheNetwork {
                 }
             }
 
-            private func json(_ service: JSONDNSProvider.Service, _ url: String) throws -> any Provider {
-                try JSONDNSProvider(JSONDNSProvider.Configuration(name: "local", service: service, url: url))
+            private func json(_ service: HTTPDNSJSONProvider.Service, _ url: String) throws -> any HTTPDNSProvider {
+                try HTTPDNSJSONProvider(HTTPDNSJSONProvider.Configuration(name: "local", service: service, url: url))
             }
 
             var protocolName: String {
@@ -54,11 +54,11 @@ extension OverTheNetwork {
                 ServedFile.mappings + "  silent.test: 192.0.2.50\nserve: { hosts: { silent.test: { delay: 60s } } }\n"
             try await Serving.run(text: text) { serving in
                 var fixture = ProviderCompatibility.Fixture(
-                    dualStackName: try HostName("both.shop.test"),
-                    dualStackAddresses: ["192.0.2.10", "192.0.2.11", "2001:db8::10"].compactMap { IPAddress($0) },
-                    v4OnlyName: try HostName("v4.shop.test"),
-                    unknownName: try HostName("gone.test"),
-                    silentName: try HostName("silent.test")
+                    dualStackName: try HTTPDNSName("both.shop.test"),
+                    dualStackAddresses: ["192.0.2.10", "192.0.2.11", "2001:db8::10"].compactMap { HTTPDNSAddress($0) },
+                    v4OnlyName: try HTTPDNSName("v4.shop.test"),
+                    unknownName: try HTTPDNSName("gone.test"),
+                    silentName: try HTTPDNSName("silent.test")
                 ) { try client.provider(serving.url) }
                 // Version 1 has no word for a name that does not exist.
                 fixture.tellsNameErrors = client != .alibabaV1
@@ -78,9 +78,9 @@ extension OverTheNetwork {
             try await Serving.run { serving in
                 let answer = try await client.provider(serving.url).outcome("alias.shop.test", .v4)
                 let expected = FamilyAnswer.addresses(
-                    [IPAddress(v4: 192, 0, 2, 10), IPAddress(v4: 192, 0, 2, 11)],
+                    [HTTPDNSAddress(v4: 192, 0, 2, 10), HTTPDNSAddress(v4: 192, 0, 2, 11)],
                     timeToLive: .seconds(30),
-                    canonicalName: try HostName("both.shop.test")
+                    canonicalName: try HTTPDNSName("both.shop.test")
                 )
                 #expect(try answer.get().v4 == expected)
             }
@@ -99,10 +99,14 @@ extension OverTheNetwork {
         }
 
         #if Signing
-        private static func alidns(_ url: String, secret: String) throws -> JSONDNSProvider {
-            let service = JSONDNSProvider.Service.alidns(account: "9999", accessKey: "test", secret: Secret { secret })
-            return try JSONDNSProvider(
-                JSONDNSProvider.Configuration(name: "ali", service: service, url: url + "/resolve")
+        private static func alidns(_ url: String, secret: String) throws -> HTTPDNSJSONProvider {
+            let service = HTTPDNSJSONProvider.Service.alidns(
+                account: "9999",
+                accessKey: "test",
+                secret: HTTPDNSSecret { secret }
+            )
+            return try HTTPDNSJSONProvider(
+                HTTPDNSJSONProvider.Configuration(name: "ali", service: service, url: url + "/resolve")
             )
         }
 
@@ -122,7 +126,7 @@ extension OverTheNetwork {
     }
 }
 
-extension Result where Success == ProviderAnswer, Failure == ProviderError {
+extension Result where Success == HTTPDNSProviderAnswer, Failure == HTTPDNSProviderError {
     var addresses: [String] { (try? get().addresses) ?? [] }
 }
 #endif

@@ -28,8 +28,8 @@ extension OverTheNetwork {
                 name: "tencent",
                 credential: VendorCredential(
                     account: "77",
-                    secret: isEncrypted ? nil : Secret { token },
-                    encryptionKey: isEncrypted ? Secret { key } : nil
+                    secret: isEncrypted ? nil : HTTPDNSSecret { token },
+                    encryptionKey: isEncrypted ? HTTPDNSSecret { key } : nil
                 )
             )
             configuration.url = url
@@ -53,7 +53,7 @@ extension OverTheNetwork {
                 #expect(try await provider.resolve(Serving.query("both.shop.test", .v6)).addresses == ["2001:db8::10"])
                 #expect(try await provider.resolve(Serving.query("v4.shop.test")).addresses == ["192.0.2.20"])
                 let names = try ["both.shop.test", "v4.shop.test", "v6.shop.test", "gone.test", "a.wild.test"].map {
-                    try HostName($0)
+                    try HTTPDNSName($0)
                 }
                 let batch = try await provider.resolve(Serving.query("both.shop.test"), batch: names)
                 #expect(
@@ -82,7 +82,7 @@ extension OverTheNetwork {
                         $0.encryptsClientSubnet = encrypts
                     }
                     var query = try Serving.query("v4.shop.test", .v4)
-                    query.clientSubnet = AddressBlock("203.0.113.0/24")
+                    query.clientSubnet = HTTPDNSAddressBlock("203.0.113.0/24")
                     #expect(try await provider.resolve(query).addresses == ["192.0.2.20"])
                     await provider.shutdown()
                 }
@@ -136,7 +136,7 @@ extension OverTheNetwork {
                     let text = ServedFile.text(try Self.serve("hosts: { both.shop.test: { cut: \(octets) } }"))
                     try serving.provider.replace(with: text)
                     do { found = try await provider.resolve(Serving.query("both.shop.test")).addresses } catch let error
-                        as ProviderError
+                        as HTTPDNSProviderError
                     {
                         #expect(error.code == .badResponse, "\(octets): \(error)")
                     }
@@ -155,11 +155,11 @@ extension OverTheNetwork {
             try await Serving.run(try Self.serve()) { serving in
                 var configuration = ResolverConfiguration()
                 configuration.providers = [try Self.provider(serving.url, isEncrypted: isEncrypted)]
-                configuration.routes = [Route(.any, .providers(["tencent"], fallback: .none))]
+                configuration.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
                 configuration.timeLimit = .seconds(60)
                 configuration.attemptLimit = .seconds(60)
-                let resolver = try Resolver(configuration)
-                let names = try (1...20).map { try HostName("h\($0).wild.test") }
+                let resolver = try HTTPDNSResolver(configuration)
+                let names = try (1...20).map { try HTTPDNSName("h\($0).wild.test") }
                 #expect(await resolver.preresolve(names).isEmpty)
                 #expect(serving.queries.all.count == 3)
                 #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
@@ -176,7 +176,7 @@ extension OverTheNetwork {
                 await provider.exchange.addresses.settled()
                 #expect(serving.queries.all.filter { $0.protocolName == "tencent-conf" }.map(\.outcome) == ["ok"])
                 let port = serving.listening.port
-                let here = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: port)
+                let here = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: port)
                 #expect(provider.exchange.addresses.attempts() == [here])
                 #expect(try await provider.resolve(query).addresses == ["192.0.2.20"])
                 await provider.shutdown()

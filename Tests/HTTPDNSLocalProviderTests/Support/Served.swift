@@ -54,8 +54,8 @@ struct Served {
                 query: parts.count > 1 ? parts[1] : "",
                 headerFields: fields,
                 body: body,
-                client: IPAddress(v4: 203, 0, 113, 7),
-                service: Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: 8053)
+                client: HTTPDNSAddress(v4: 203, 0, 113, 7),
+                service: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 8053)
             )
         )
     }

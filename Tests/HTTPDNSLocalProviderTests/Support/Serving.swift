@@ -38,26 +38,26 @@ struct Serving: Sendable {
         }
     }
 
-    static func query(_ name: String, _ families: AddressFamilies = .both) throws -> ProviderQuery {
-        ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(30))
+    static func query(_ name: String, _ families: AddressFamilies = .both) throws -> HTTPDNSProviderQuery {
+        HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
     }
 }
 
-extension Provider {
+extension HTTPDNSProvider {
     /// The answer about a name, or the error; the provider is shut down afterwards.
     func outcome(_ name: String, _ families: AddressFamilies = .both) async throws -> Result<
-        ProviderAnswer, ProviderError
+        HTTPDNSProviderAnswer, HTTPDNSProviderError
     > {
         defer { Task { await shutdown() } }
         do {
             return .success(try await resolve(try Serving.query(name, families)))
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return .failure(error)
         }
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     /// The addresses of both families.
     var addresses: [String] {
         [v4, v6].flatMap { family -> [String] in

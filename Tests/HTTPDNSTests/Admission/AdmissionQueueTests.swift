@@ -13,8 +13,8 @@ struct AdmissionQueueTests {
     private let two: HopOrigin
 
     init() throws {
-        one = HopOrigin(host: .name(try HostName("one.test")), port: 443)
-        two = HopOrigin(host: .name(try HostName("two.test")), port: 443)
+        one = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
+        two = HopOrigin(host: .name(try HTTPDNSName("two.test")), port: 443)
     }
 
     private func queue(perHost: Int = .max, total: Int = .max, waiting: Int = .max) -> AdmissionQueue {

@@ -10,8 +10,8 @@ import Testing
 @testable import HTTPDNS
 
 /// Row 55 of the acceptance list: blocking calls from everywhere end, keep their deadline, and burn nothing while they wait.
-/// They take all of the runtime's threads: other tests would stand still, and two of these wait for each other's threads. `make test`
-/// runs them in a process of their own.
+/// They take all of the runtime's threads: other tests would stand still, and two of these wait for each other's threads.
+/// `make test` runs them in a process of their own.
 @Suite(
     "Blocking calls",
     .serialized,
@@ -183,7 +183,7 @@ struct BlockingCallTests {
         let names = (0..<6).map { "n\($0).test" } + ["n5.test"]
         let client = try await client(server.port) { configuration in
             configuration.resolver.providers = [provider]
-            configuration.resolver.routes = [Route(.any, .providers(["slow"], fallback: .none))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["slow"], fallback: .none))]
             configuration.retries = .standard
         }
         let shared = Task { try await client.get("http://n5.test:\(server.port)/").status }
@@ -213,16 +213,16 @@ struct BlockingCallTests {
     }
 
     /// Answers about every name after 50 ms.
-    private final class SlowProvider: Provider {
+    private final class SlowProvider: HTTPDNSProvider {
         let name = "slow"
         let answerScope = AddressScope.loopback
         let queries = Lock(0)
 
-        func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+        func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
             queries.withLock { $0 += 1 }
             let clock = SystemTimeSource()
             try await clock.sleep(until: clock.now() + .milliseconds(50))
-            return .addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(60))
+            return .addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(60))
         }
     }
 

@@ -107,7 +107,7 @@ struct CallbackCallTests {
     func errors() async throws {
         let server = try RawServer(.readHead, .sendText(Self.ok))
         let client = try await client(server.port)
-        func code(_ limit: ByteCount) async -> HTTPDNSClientError.Code? {
+        func code(_ limit: HTTPDNSByteCount) async -> HTTPDNSClientError.Code? {
             await withCheckedContinuation { continuation in
                 client.execute(request, upTo: limit) { result in
                     guard case .failure(let error) = result else { return continuation.resume(returning: nil) }

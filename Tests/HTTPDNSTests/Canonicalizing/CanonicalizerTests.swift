@@ -26,7 +26,7 @@ struct CanonicalizerTests {
     func spellings(text: String) throws {
         let url = try Canonicalizer.canonicalize(text)
         #expect(url.description == "https://one.test/")
-        #expect(url.host == .name(try HostName("one.test")))
+        #expect(url.host == .name(try HTTPDNSName("one.test")))
         #expect(url.authority == "one.test")
         #expect(url.port == 443)
     }
@@ -94,9 +94,9 @@ struct CanonicalizerTests {
     func literals() throws {
         let six = try Canonicalizer.canonicalize("http://[2001:DB8:0:0::7]:8080/x")
         #expect(six.description == "http://[2001:db8::7]:8080/x")
-        #expect(six.host == .address(try #require(IPAddress("2001:db8::7"))))
+        #expect(six.host == .address(try #require(HTTPDNSAddress("2001:db8::7"))))
         let four = try Canonicalizer.canonicalize("https://203.0.113.7")
-        #expect(four.host == .address(IPAddress(v4: 203, 0, 113, 7)))
+        #expect(four.host == .address(HTTPDNSAddress(v4: 203, 0, 113, 7)))
     }
 
     @Test("100,000 generated URLs: same in, same out; twice is once; only scheme and host change")

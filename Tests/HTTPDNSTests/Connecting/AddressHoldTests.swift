@@ -8,11 +8,11 @@ import Testing
 struct AddressHoldTests {
     private let origin: HopOrigin
     private let provider = AddressHold.Provenance(isSystem: false, generation: 1)
-    private let old = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
-    private let new = Endpoint(address: IPAddress(v4: 192, 0, 2, 2), port: 443)
-    private let first = Endpoint(address: IPAddress(v4: 192, 0, 2, 3), port: 443)
+    private let old = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
+    private let new = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 2), port: 443)
+    private let first = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 3), port: 443)
 
-    init() throws { origin = HopOrigin(host: .name(try HostName("one.test")), port: 443) }
+    init() throws { origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443) }
 
     private func at(_ seconds: Double) -> MonotonicTime {
         MonotonicTime(nanoseconds: 0) + .milliseconds(Int64(seconds * 1000))
@@ -27,7 +27,8 @@ struct AddressHoldTests {
         return hold
     }
 
-    private func held(_ hold: inout AddressHold, _ seconds: Double, _ endpoints: [Endpoint]) -> Endpoint? {
+    private func held(_ hold: inout AddressHold, _ seconds: Double, _ endpoints: [HTTPDNSEndpoint]) -> HTTPDNSEndpoint?
+    {
         hold.heldEndpoint(for: origin, among: endpoints, provider, at: at(seconds))
     }
 
@@ -128,7 +129,7 @@ struct AddressHoldTests {
     func tableBound() throws {
         var hold = hold()
         for number in 0..<(2 * AddressHold.maximumEntries) {
-            let host = try HostName("h\(number).test")
+            let host = try HTTPDNSName("h\(number).test")
             let other = HopOrigin(host: .name(host), port: 443)
             hold.answered(by: old, held: nil, for: other, provider, at: at(0))
         }
@@ -139,8 +140,8 @@ struct AddressHoldTests {
 extension AddressHold {
     /// A request was answered before which nothing was forgotten.
     fileprivate mutating func answered(
-        by endpoint: Endpoint,
-        held: Endpoint?,
+        by endpoint: HTTPDNSEndpoint,
+        held: HTTPDNSEndpoint?,
         for origin: HopOrigin,
         _ provenance: Provenance,
         at now: MonotonicTime

@@ -8,8 +8,8 @@ import Testing
 /// The system path for a provider's addresses that cannot be connected to, over a scripted wire.
 @Suite("Connection fallback")
 struct ConnectionFallbackTests {
-    private static let sick = IPAddress(v4: 203, 0, 113, 1)
-    private static let good = IPAddress(v4: 203, 0, 113, 51)
+    private static let sick = HTTPDNSAddress(v4: 203, 0, 113, 1)
+    private static let good = HTTPDNSAddress(v4: 203, 0, 113, 51)
 
     private static func refused(_ request: TransferRequest) -> TransferFailure {
         var failure = TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
@@ -22,9 +22,9 @@ struct ConnectionFallbackTests {
 
     /// A rig whose provider gives an address that refuses, while the system knows another one.
     private func rig(
-        fallback: Route.Fallback = .system,
-        system: [IPAddress] = [good],
-        refuses: @escaping @Sendable (IPAddress, Int) -> Bool = { address, _ in address == sick },
+        fallback: HTTPDNSRoute.Fallback = .system,
+        system: [HTTPDNSAddress] = [good],
+        refuses: @escaping @Sendable (HTTPDNSAddress, Int) -> Bool = { address, _ in address == sick },
         wire: ScriptedWire? = nil
     ) throws -> Rig {
         let scripted = ScriptedWire { request, number in
@@ -32,14 +32,14 @@ struct ConnectionFallbackTests {
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
-            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: fallback))]
+            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: fallback))]
         }
-        rig.system.say(.success(system), about: try HostName("one.test"))
-        rig.system.say(.success([Self.good]), about: try HostName("map.test"))
+        rig.system.say(.success(system), about: try HTTPDNSName("one.test"))
+        rig.system.say(.success([Self.good]), about: try HTTPDNSName("map.test"))
         return rig
     }
 
-    private func first(_ rig: Rig) -> [IPAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
+    private func first(_ rig: Rig) -> [HTTPDNSAddress] { rig.wire.requests.map { $0.endpoints[0].address } }
 
     @Test("the hop goes to those addresses of the system that were not tried; the exchange and the counters say so")
     func fallsBack() async throws {
@@ -107,9 +107,12 @@ struct ConnectionFallbackTests {
 
     @Test(
         "A connection fallback may go no further inside than the providers' answers",
-        arguments: [IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 127, 0, 0, 1), IPAddress(family: .v6, high: 0, low: 1)]
+        arguments: [
+            HTTPDNSAddress(v4: 10, 0, 0, 5), HTTPDNSAddress(v4: 127, 0, 0, 1),
+            HTTPDNSAddress(family: .v6, high: 0, low: 1),
+        ]
     )
-    func staysOutside(inside: IPAddress) async throws {
+    func staysOutside(inside: HTTPDNSAddress) async throws {
         let rig = try rig(system: [inside])
         let error = try #require(await clientError { try await rig.client.get("https://one.test/") })
         #expect(error.code == .connectFailed && error.message.contains("in place of providers"), "\(error)")
@@ -122,15 +125,15 @@ struct ConnectionFallbackTests {
 
     @Test("An address that a bypassed request used is no address of a later fallback")
     func holdIsLimited() async throws {
-        let (old, newer) = (IPAddress(v4: 10, 0, 0, 5), IPAddress(v4: 10, 0, 0, 6))
+        let (old, newer) = (HTTPDNSAddress(v4: 10, 0, 0, 5), HTTPDNSAddress(v4: 10, 0, 0, 6))
         let rig = try rig(system: [newer])
         let bypassed = RequestOptions.bypassed
         for address in [newer, old] {
-            rig.system.say(.success([address]), about: try HostName("one.test"))
+            rig.system.say(.success([address]), about: try HTTPDNSName("one.test"))
             rig.clock.advance(by: .seconds(31))
             _ = try await rig.client.execute(ClientRequest(url: "https://one.test/", options: bypassed))
         }
-        rig.system.say(.success([Self.good]), about: try HostName("one.test"))
+        rig.system.say(.success([Self.good]), about: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(31))
         _ = try await rig.client.get("https://one.test/")
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == [Self.good])
@@ -142,21 +145,24 @@ struct ConnectionFallbackTests {
         _ = try await rig.client.get("https://one.test/")
         func rotate(to last: UInt8, timeToLive: Duration) async throws -> Exchange? {
             rig.provider.say(
-                .answer(.addresses([IPAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
-                about: try HostName("one.test")
+                .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
+                about: try HTTPDNSName("one.test")
             )
             rig.clock.advance(by: .seconds(2))
             return try await rig.client.get("https://one.test/").exchanges.last
         }
         let first = try await rotate(to: 7, timeToLive: .seconds(1))
-        #expect(first?.isHeld == false && first?.remote.address == IPAddress(v4: 203, 0, 113, 7), "one change alone")
+        #expect(
+            first?.isHeld == false && first?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 7),
+            "one change alone"
+        )
         #expect(try await rotate(to: 8, timeToLive: .seconds(3600))?.isHeld == true)
-        let addresses = [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)]
+        let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)]
         #expect(rig.wire.requests.last?.endpoints.map(\.address) == addresses)
         #expect(rig.client.connectionCounters.held == 1)
         try rig.client.mappings.apply { $0["other.test"] = .addresses(["203.0.113.9"]) }
         let moved = try await rig.client.get("https://one.test/")
-        #expect(moved.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 8), "mappings move at once")
+        #expect(moved.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 8), "mappings move at once")
     }
 
     @Test("what was in flight when all connections were retired says nothing of where later requests are to stay")
@@ -178,8 +184,8 @@ struct ConnectionFallbackTests {
         rig.client.retireConnections()
         mayEnd[0].deliver(())
         _ = try await first
-        let moved = IPAddress(v4: 203, 0, 113, 7)
-        rig.provider.say(.answer(.addresses([moved], timeToLive: .seconds(60))), about: try HostName("one.test"))
+        let moved = HTTPDNSAddress(v4: 203, 0, 113, 7)
+        rig.provider.say(.answer(.addresses([moved], timeToLive: .seconds(60))), about: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(2))
         // The first to go there. Others would stay on a warm address meanwhile, and there is none.
         async let ahead = rig.client.get("https://one.test/")

@@ -10,8 +10,8 @@ struct FallbackBreakerTests {
     private let other: HopOrigin
 
     init() throws {
-        origin = HopOrigin(host: .name(try HostName("one.test")), port: 443)
-        other = HopOrigin(host: .name(try HostName("one.test")), port: 8443)
+        origin = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 443)
+        other = HopOrigin(host: .name(try HTTPDNSName("one.test")), port: 8443)
     }
 
     private func at(_ seconds: Int) -> MonotonicTime { MonotonicTime(nanoseconds: 0) + .seconds(seconds) }
@@ -56,11 +56,11 @@ struct FallbackBreakerTests {
     func bound() throws {
         var breaker = FallbackBreaker()
         for number in 0...FallbackBreaker.maximumEntries {
-            let host = try HostName("h\(number).test")
+            let host = try HTTPDNSName("h\(number).test")
             breaker.fellBack(HopOrigin(host: .name(host), port: 443), at: at(number))
         }
         #expect(breaker.count == FallbackBreaker.maximumEntries)
-        let first = HopOrigin(host: .name(try HostName("h0.test")), port: 443)
+        let first = HopOrigin(host: .name(try HTTPDNSName("h0.test")), port: 443)
         #expect(breaker.path(for: first, at: at(1)) == .given)
     }
 }

@@ -27,13 +27,13 @@ struct ReachableNetworksTests {
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nin"
             server = try RawServer(.readHead, .sendText(answer))
             provider = ScriptedProvider(answerScope: .loopback, timeSource: clock)
-            let loopback = IPAddress(v4: 127, 0, 0, 1)
-            provider.say(.answer(.addresses([loopback], timeToLive: .zero)), about: try HostName("provider.test"))
+            let loopback = HTTPDNSAddress(v4: 127, 0, 0, 1)
+            provider.say(.answer(.addresses([loopback], timeToLive: .zero)), about: try HTTPDNSName("provider.test"))
             for name in ["fallback.test", "resort.test"] {
-                provider.say(.failure(.unavailable), about: try HostName(name))
+                provider.say(.failure(.unavailable), about: try HTTPDNSName(name))
             }
             for name in ["fallback.test", "system.test", "free.example"] {
-                system.say(.success([loopback]), about: try HostName(name))
+                system.say(.success([loopback]), about: try HTTPDNSName(name))
             }
             var configuration = HTTPDNSClient.Configuration()
             configuration.environment = { _ in nil }
@@ -42,8 +42,8 @@ struct ReachableNetworksTests {
             configuration.resolver.timeSource = clock
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
-                Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system)),
-                Route(try HostPattern("system.test"), .bypass),
+                HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system)),
+                HTTPDNSRoute(try HostPattern("system.test"), .bypass),
             ]
             configuration.resolver.mappings = [
                 try MappingKey("mapped.test"): .addresses(["127.0.0.1"]),
@@ -52,12 +52,12 @@ struct ReachableNetworksTests {
                 try MappingKey("resort.test"): .lastResort(["127.0.0.1"]),
                 try MappingKey("metadata.test"): .addresses(["169.254.169.254"]),
             ]
-            system.say(.success([loopback]), about: try HostName("past.test"))
+            system.say(.success([loopback]), about: try HTTPDNSName("past.test"))
             try change(&configuration)
             base = try await HTTPDNSClient(configuration: configuration)
             client = HTTPDNSClient(
                 configuration: configuration,
-                resolver: try Resolver(configuration.resolver, systemResolver: system, random: { _ in 0 }),
+                resolver: try HTTPDNSResolver(configuration.resolver, systemResolver: system, random: { _ in 0 }),
                 sender: base.sender
             )
         }
@@ -129,8 +129,10 @@ struct ReachableNetworksTests {
     @Test("Of several addresses only the public ones are tried")
     func mixed() async throws {
         let inside = try await Inside()
-        let name = try HostName("mixed.test")
-        let addresses = [IPAddress(v4: 127, 0, 0, 1), IPAddress(v4: 203, 0, 113, 9), IPAddress(v4: 10, 0, 0, 1)]
+        let name = try HTTPDNSName("mixed.test")
+        let addresses = [
+            HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(v4: 203, 0, 113, 9), HTTPDNSAddress(v4: 10, 0, 0, 1),
+        ]
         inside.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: name)
         let rewritten = try await inside.client.rewrite("http://mixed.test/")
         #expect(rewritten.addresses.map(\.address) == [addresses[1]])
@@ -141,15 +143,15 @@ struct ReachableNetworksTests {
     @Test("A rewritten request that is resolved again is checked again")
     func rebinding() async throws {
         let inside = try await Inside(.any)
-        let name = try HostName("rebound.test")
+        let name = try HTTPDNSName("rebound.test")
         let url = "http://rebound.test:\(inside.server.port)/"
         var options = RequestOptions()
         options.reachableNetworks = .publicInternet
-        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
+        let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
         inside.provider.say(.answer(answer), about: name)
         let rewritten = try await inside.client.rewrite(url, options: options)
         #expect(rewritten.addresses.count == 1)
-        let inner = ProviderAnswer.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .zero)
+        let inner = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .zero)
         inside.provider.say(.answer(inner), about: name)
         inside.clock.advance(by: .seconds(2))
         let error = await clientError { try await inside.client.execute(rewritten) }
@@ -192,10 +194,10 @@ struct ReachableNetworksTests {
     @Test("The fallback of a connection is limited too")
     func connectionFallback() async throws {
         let inside = try await Inside()
-        let name = try HostName("sick.test")
-        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
+        let name = try HTTPDNSName("sick.test")
+        let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
         inside.provider.say(.answer(answer), about: name)
-        inside.system.say(.success([IPAddress(v4: 127, 0, 0, 1)]), about: name)
+        inside.system.say(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), about: name)
         let error = await clientError { try await inside.get("http://sick.test:\(inside.server.port)/") }
         #expect(error?.message.contains("reachable_networks") == true, "\(String(describing: error))")
         #expect(inside.server.connections.isEmpty)
@@ -231,7 +233,7 @@ struct ReachableNetworksTests {
     )
     func resolvingProxy(kind: ProxyKind) async throws {
         let server = try proxy(Self.ok)
-        var proxy = Proxy(kind, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+        var proxy = Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
         let inside = try await Inside { $0.proxy = .through(proxy) }
         let error = try #require(await clientError { try await inside.get("http://provider.test/") })
         #expect(error.code == .policyRefused && error.stage == .policy && error.proxy == "\(proxy)", "\(error)")
@@ -254,12 +256,12 @@ struct ReachableNetworksTests {
     func publicTarget() async throws {
         let server = try proxy(Self.ok, tunnels: true)
         let inside = try await Inside {
-            var proxy = Proxy(.http, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+            var proxy = Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
             proxy.resolvesLocally = true
             $0.proxy = .through(proxy)
         }
-        let name = try HostName("public.test")
-        let answer = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
+        let name = try HTTPDNSName("public.test")
+        let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(60))
         inside.provider.say(.answer(answer), about: name)
         #expect(try await inside.get("http://public.test/").status == .ok)
         #expect(try await inside.get("http://198.51.100.4/").status == .ok)
@@ -280,7 +282,7 @@ struct ReachableNetworksTests {
         }
         for replaces in [false, true] {
             let inside = try await Inside(.any) {
-                var proxy = Proxy(.http, host: .address(IPAddress(v4: 127, 0, 0, 1)), port: server.port)
+                var proxy = Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
                 proxy.resolvesLocally = true
                 $0.proxy = .through(proxy)
                 if replaces { $0.redirectHook = { _ in .change(ClientRequest(url: inner.withLock { $0 })) } }
@@ -321,12 +323,12 @@ struct ReachableNetworksTests {
         ]
     )
     func classification(text: String, isPublic: Bool) throws {
-        let address = try #require(IPAddress(text))
+        let address = try #require(HTTPDNSAddress(text))
         #expect(ReachableNetworks.publicInternet.contains(address) == isPublic)
         #expect(ReachableNetworks.any.contains(address))
     }
 }
 
-extension ProviderError {
-    fileprivate static let unavailable = ProviderError(code: .httpStatus, message: "503")
+extension HTTPDNSProviderError {
+    fileprivate static let unavailable = HTTPDNSProviderError(code: .httpStatus, message: "503")
 }

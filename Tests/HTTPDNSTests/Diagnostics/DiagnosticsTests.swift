@@ -30,7 +30,10 @@ struct DiagnosticsTests {
     func failures() async throws {
         let rig = try Rig()
         _ = try? await rig.client.resolve("nowhere.test")
-        rig.provider.say(.failure(ProviderError(code: .serverFailure, message: "no")), about: try HostName("sick.test"))
+        rig.provider.say(
+            .failure(HTTPDNSProviderError(code: .serverFailure, message: "no")),
+            about: try HTTPDNSName("sick.test")
+        )
         _ = try? await rig.client.resolve("sick.test")
         let answers = rig.client.diagnostics().cache.answers
         #expect(answers.map(\.host) == ["nowhere.test", "sick.test"])
@@ -46,8 +49,8 @@ struct DiagnosticsTests {
             }
         }
         for number in 0..<20 {
-            let addresses = [IPAddress(v4: 203, 0, 113, 1)]
-            let host = try HostName("n\(number).test")
+            let addresses = [HTTPDNSAddress(v4: 203, 0, 113, 1)]
+            let host = try HTTPDNSName("n\(number).test")
             rig.provider.say(.answer(.addresses(addresses, timeToLive: .seconds(60))), about: host)
             _ = try await rig.client.resolve("n\(number).test")
         }
@@ -91,8 +94,8 @@ struct DiagnosticsTests {
     @Test("a provider in quarantine says why, and for how long; the switch says who has what off, and since when")
     func providersAndSwitch() async throws {
         let rig = try Rig()
-        let error = ProviderError(code: .unreachable, message: "connection refused")
-        rig.provider.say(.failure(error), about: try HostName("sick.test"))
+        let error = HTTPDNSProviderError(code: .unreachable, message: "connection refused")
+        rig.provider.say(.failure(error), about: try HTTPDNSName("sick.test"))
         _ = try? await rig.client.resolve("sick.test")
         rig.client.killSwitch.turnOff(.route(try HostPattern("*.test")), by: .socket)
         rig.clock.advance(by: .milliseconds(500))
@@ -114,7 +117,7 @@ struct DiagnosticsTests {
         #expect(rig.client.diagnostics().limits.connectSeconds == 5)
         settings.timeouts.connect = .seconds(2)
         settings.timeouts.total = nil
-        var route = Route(try HostPattern("pay.test"), .providers(["scripted"], fallback: .system))
+        var route = HTTPDNSRoute(try HostPattern("pay.test"), .providers(["scripted"], fallback: .system))
         route.rollout = Rollout(percent: 25, by: .key)
         route.mode = .shadow
         settings.resolver.routes.append(route)

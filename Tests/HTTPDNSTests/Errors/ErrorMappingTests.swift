@@ -10,7 +10,7 @@ struct ErrorMappingTests {
     typealias Code = HTTPDNSClientError.Code
     typealias Stage = HTTPDNSClientError.Stage
 
-    private static let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+    private static let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
 
     private func error(from failure: TransferFailure) async throws -> HTTPDNSClientError {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw failure }) { $0.timeouts.total = .seconds(60) }
@@ -109,10 +109,13 @@ struct ErrorMappingTests {
         let rig = try Rig { configuration in
             configuration.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
         }
-        rig.provider.say(.failure(ProviderError(code: .httpStatus, message: "503")), about: try HostName("down.test"))
         rig.provider.say(
-            .answer(.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(5))),
-            about: try HostName("inside.test")
+            .failure(HTTPDNSProviderError(code: .httpStatus, message: "503")),
+            about: try HTTPDNSName("down.test")
+        )
+        rig.provider.say(
+            .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(5))),
+            about: try HTTPDNSName("inside.test")
         )
         for (host, code, stage) in [
             ("gone.test", Code.resolveFailed, Stage.resolve), ("down.test", .resolveFailed, .resolve),
@@ -130,7 +133,7 @@ struct ErrorMappingTests {
     @Test("a provider that says nothing ends in a time-out of resolving")
     func resolveTimeout() async throws {
         let rig = try Rig()
-        rig.provider.say(.silence, about: try HostName("one.test"))
+        rig.provider.say(.silence, about: try HTTPDNSName("one.test"))
         async let failed = clientError { try await rig.client.get("https://one.test/", deadline: .unlimited) }
         await rig.provider.queries(atLeast: 1)
         await rig.clock.sleepers(atLeast: 1)
@@ -158,7 +161,7 @@ struct ErrorMappingTests {
             { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
             { $0.trust.clientCertificate = ClientCertificate(certificateFile: "/nowhere/client.pem") },
-            { $0.resolver.routes = [Route(.any, .providers(["nobody"], fallback: .none))] },
+            { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))] },
         ] {
             var configuration = HTTPDNSClient.Configuration()
             change(&configuration)

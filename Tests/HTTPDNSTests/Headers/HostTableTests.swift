@@ -18,7 +18,7 @@ struct HostTableTests {
         ] as [(String, Int?)] {
             #expect(table[.name(name)] == value, "\(name)")
         }
-        #expect(table[.address(IPAddress(v4: 127, 0, 0, 1))] == nil)
+        #expect(table[.address(HTTPDNSAddress(v4: 127, 0, 0, 1))] == nil)
         #expect(HostTable<Int>()[.name("a.test")] == nil)
     }
 }

@@ -165,7 +165,9 @@ struct ShutdownTests {
         #expect(throws: ResolverConfigurationError.self) {
             try rig.client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.9"]) }
         }
-        #expect(throws: ResolverConfigurationError.self) { try rig.client.mappings.replaceBase(with: HostMappings()) }
+        #expect(throws: ResolverConfigurationError.self) {
+            try rig.client.mappings.replaceBase(with: HTTPDNSMappings())
+        }
         #expect(rig.client.mappings.generation == generation)
     }
 

@@ -7,7 +7,7 @@ import Testing
 
 struct ProxyExceptionsTests {
     private func contains(_ list: ProxyExceptions, _ host: String, port: UInt16 = 443) throws -> Bool {
-        list.contains(try Rewriter.host(host), port: port)
+        list.contains(try HTTPDNSRewriter.host(host), port: port)
     }
 
     @Test(
@@ -50,7 +50,7 @@ struct ProxyExceptionsTests {
         arguments: NoProxyCase.all.filter { !$0.isAsDocumented }
     )
     func witness(example: NoProxyCase) async throws {
-        let address = IPAddress(example.host)
+        let address = HTTPDNSAddress(example.host)
         let ok: [RawServer.Step] = [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")]
         let direct = try RawServer(address: address?.description ?? "127.0.0.1") { _ in ok }
         let proxy = try RawServer { _ in ok }

@@ -10,7 +10,7 @@ struct ProxyNameTests {
     private static let name = "proxy.corp.test"
 
     private func rig(
-        _ mappings: [String: HostMapping],
+        _ mappings: [String: HTTPDNSMapping],
         wire: ScriptedWire = ScriptedWire(),
         local: Bool = false
     ) throws -> Rig {
@@ -20,8 +20,8 @@ struct ProxyNameTests {
             proxy.resolvesLocally = local
             $0.proxy = .through(proxy)
         }
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 80)]), about: try HostName(Self.name))
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 81)]), about: try HostName("edge.corp.test"))
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 80)]), about: try HTTPDNSName(Self.name))
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 81)]), about: try HTTPDNSName("edge.corp.test"))
         return rig
     }
 
@@ -38,9 +38,9 @@ struct ProxyNameTests {
             ),
             ([name: .via("edge.corp.test"), "edge.corp.test": .addresses(["203.0.113.7"])], "203.0.113.7", []),
             (["*.corp.test": .addresses(["203.0.113.7"])], "203.0.113.7", []),
-        ] as [([String: HostMapping], String, [String])]
+        ] as [([String: HTTPDNSMapping], String, [String])]
     )
-    func asked(mappings: [String: HostMapping], address: String, questions: [String]) async throws {
+    func asked(mappings: [String: HTTPDNSMapping], address: String, questions: [String]) async throws {
         let rig = try rig(mappings)
         _ = try await rig.client.get("http://nobody-knows.test/")
         #expect(rig.provider.queries.isEmpty)
@@ -87,8 +87,8 @@ struct ProxyNameTests {
             return rig.wire.requests.last
         }
         let first = try await send()
-        let both = [IPAddress(v4: 203, 0, 113, 80), IPAddress(v4: 203, 0, 113, 82)]
-        rig.system.say(.success(both), about: try HostName(Self.name))
+        let both = [HTTPDNSAddress(v4: 203, 0, 113, 80), HTTPDNSAddress(v4: 203, 0, 113, 82)]
+        rig.system.say(.success(both), about: try HTTPDNSName(Self.name))
         rig.clock.advance(by: .seconds(3600))
         let second = try await send()
         #expect(rig.system.questions.map(\.description) == [Self.name, Self.name])

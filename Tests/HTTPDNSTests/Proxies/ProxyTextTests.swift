@@ -45,7 +45,7 @@ struct ProxyTextTests {
         #expect(try proxy == proxy && proxy == Proxy(text))
         #expect(try proxy != Proxy("http://me:hunter3@proxy.test:3128") && proxy != Proxy("http://me@proxy.test:3128"))
         var closure = proxy
-        closure.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        closure.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "hunter2" })
         let copy = closure
         #expect(closure == copy && closure != proxy)
         var options = RequestOptions()
@@ -56,7 +56,7 @@ struct ProxyTextTests {
     @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
     func reload() async throws {
         var proxy = try Proxy("http://proxy.test:3128")
-        proxy.credential = ProxyCredential(user: "me", password: Secret { "hunter2" })
+        proxy.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "hunter2" })
         for proxy in [proxy, try Proxy("http://me:hunter2@proxy.test:3128")] {
             let rig = try Rig { $0.proxy = .through(proxy) }
             #expect(try await rig.client.reload(rig.configuration).needsRestart == [])

@@ -47,7 +47,7 @@ struct WaysOutTests {
     func remembered() throws {
         let ways = WaysOut(HTTPDNSClient.Configuration())
         let proxy = try Proxy("https://proxy.test:3")
-        let endpoints = (1...3).map { Endpoint(address: IPAddress(v4: 127, 0, 0, $0), port: 3) }
+        let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 3) }
         #expect(ways.ordered(endpoints, of: proxy) == endpoints)
         ways.prefer(endpoints[1], of: proxy)
         #expect(ways.ordered(endpoints, of: proxy) == [endpoints[1], endpoints[2], endpoints[0]])
@@ -90,7 +90,7 @@ struct WaysOutTests {
         let rig = try Rig()
         var withColon = try Proxy("http://proxy.test:3128")
         withColon.credential = ProxyCredential(user: "me:too", password: nil)
-        let withoutPort = Proxy(.socks5h, host: .address(IPAddress(v4: 192, 0, 2, 1)), port: 0)
+        let withoutPort = Proxy(.socks5h, host: .address(HTTPDNSAddress(v4: 192, 0, 2, 1)), port: 0)
         for (proxy, says) in [(withColon, "colon"), (withoutPort, "port 0")] {
             var request = ClientRequest(url: "https://one.test/")
             request.options.proxy = .through(proxy)

@@ -147,9 +147,9 @@ struct RedirectLimitsTests {
     )
     func metadata(location: String) async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) }) {
-            $0.resolver.routes.append(Route(try HostPattern("metadata.sys.test"), .bypass))
+            $0.resolver.routes.append(HTTPDNSRoute(try HostPattern("metadata.sys.test"), .bypass))
         }
-        rig.system.say(.success([IPAddress(v4: 169, 254, 169, 254)]), about: try HostName("metadata.sys.test"))
+        rig.system.say(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), about: try HTTPDNSName("metadata.sys.test"))
         let error = await clientError { try await rig.client.get("http://one.test/") }
         #expect(error?.code == .policyRefused && error?.stage == .policy, "\(location): \(error as Any)")
         #expect(rig.wire.requests.count == 1)
@@ -170,9 +170,9 @@ struct RedirectLimitsTests {
             let rig = try Rig(wire: wire) {
                 guard isAllowed else { return }
                 $0.resolver.policy.allowed = try ["10.0.0.0/8", "127.0.0.0/8", "::1/128", "fd00::/8"]
-                    .map { try #require(AddressBlock($0)) }
+                    .map { try #require(HTTPDNSAddressBlock($0)) }
             }
-            rig.system.say(.success([IPAddress(v4: 10, 0, 0, 9)]), about: try HostName("sys.test"))
+            rig.system.say(.success([HTTPDNSAddress(v4: 10, 0, 0, 9)]), about: try HTTPDNSName("sys.test"))
             let error = await clientError { try await rig.client.get("http://8.8.8.8/") }
             #expect(error?.code == (isAllowed ? nil : .policyRefused), "\(location): \(error as Any)")
             #expect(rig.wire.requests.count == (isAllowed ? 2 : 1))
@@ -185,23 +185,25 @@ struct RedirectLimitsTests {
     func insideByFallback(isAllowed: Bool) async throws {
         let wire = ScriptedWire { request, _ in
             let address = request.endpoints[0].address
-            if address == IPAddress(v4: 8, 8, 8, 8) { return .redirect(307, to: "http://one.test/", from: request) }
-            guard address == IPAddress(v4: 203, 0, 113, 1) else { return .ok(from: request) }
+            if address == HTTPDNSAddress(v4: 8, 8, 8, 8) {
+                return .redirect(307, to: "http://one.test/", from: request)
+            }
+            guard address == HTTPDNSAddress(v4: 203, 0, 113, 1) else { return .ok(from: request) }
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
         // The fallback has the limit of the provider, which may answer private addresses: the redirect is what is refused.
         let rig = try Rig(wire: wire, timeToLive: .seconds(3600), answerScope: .private) {
-            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
-            if isAllowed { $0.resolver.policy.allowed = [try #require(AddressBlock("10.0.0.0/8"))] }
+            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            if isAllowed { $0.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))] }
         }
-        let inside = IPAddress(v4: 10, 0, 0, 5)
-        rig.system.say(.success([inside]), about: try HostName("one.test"))
+        let inside = HTTPDNSAddress(v4: 10, 0, 0, 5)
+        rig.system.say(.success([inside]), about: try HTTPDNSName("one.test"))
         func isRefused() async -> Bool {
             let before = rig.wire.requests.count
             let error = await clientError { try await rig.client.post("http://8.8.8.8/", body: .text("x")) }
             let addresses = rig.wire.requests.dropFirst(before).flatMap { $0.endpoints.map(\.address) }
             guard let error else { return addresses.last != inside }
-            #expect(!addresses.contains(inside) && addresses.last == IPAddress(v4: 203, 0, 113, 1))
+            #expect(!addresses.contains(inside) && addresses.last == HTTPDNSAddress(v4: 203, 0, 113, 1))
             #expect(error.requestMayHaveBeenSent && error.message.contains("10.0.0.5"), "\(error)")
             return true
         }
@@ -217,22 +219,22 @@ struct RedirectLimitsTests {
     @Test("nor by an address that is held from the caller's own requests")
     func insideByHeldAddress() async throws {
         let wire = ScriptedWire { request, _ in
-            request.endpoints[0].address == IPAddress(v4: 8, 8, 8, 8)
+            request.endpoints[0].address == HTTPDNSAddress(v4: 8, 8, 8, 8)
                 ? .redirect(302, to: "http://sys.test/", from: request) : .ok(from: request)
         }
         let rig = try Rig(wire: wire) {
             $0.resolver.cache.refreshesAhead = false
             $0.connections.addressHold = .seconds(120)
         }
-        let (inside, outside) = (IPAddress(v4: 10, 0, 0, 9), IPAddress(v4: 203, 0, 113, 51))
-        func own(after seconds: Int, known address: IPAddress) async throws -> Exchange? {
-            rig.system.say(.success([address]), about: try HostName("sys.test"))
+        let (inside, outside) = (HTTPDNSAddress(v4: 10, 0, 0, 9), HTTPDNSAddress(v4: 203, 0, 113, 51))
+        func own(after seconds: Int, known address: HTTPDNSAddress) async throws -> Exchange? {
+            rig.system.say(.success([address]), about: try HTTPDNSName("sys.test"))
             rig.clock.advance(by: .seconds(seconds))
             return try await rig.client.get("http://sys.test/").exchanges.last
         }
         // The system's answers live for 30 s: the name moves inside, and out again, and its last address is warm.
-        _ = try await own(after: 0, known: IPAddress(v4: 203, 0, 113, 50))
-        _ = try await own(after: 28, known: IPAddress(v4: 203, 0, 113, 50))
+        _ = try await own(after: 0, known: HTTPDNSAddress(v4: 203, 0, 113, 50))
+        _ = try await own(after: 28, known: HTTPDNSAddress(v4: 203, 0, 113, 50))
         #expect(try await own(after: 3, known: inside)?.remote.address == inside)
         _ = try await own(after: 26, known: inside)
         let held = try await own(after: 4, known: outside)

@@ -16,7 +16,7 @@ struct OutageLogTests {
     private static let expected = ["provider is left alone after failures", "provider answers again"]
 
     private static func answer() -> ScriptedProvider.Script {
-        .answer(.addresses([IPAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30)))
+        .answer(.addresses([HTTPDNSAddress(v4: 127, 0, 0, 1)], timeToLive: .seconds(30)))
     }
 
     @Test("The client's logger alone reports a provider's outage, and its end", arguments: [false, true])
@@ -29,7 +29,7 @@ struct OutageLogTests {
         configuration.logger = log.logger(.info)
         configuration.resolver.timeSource = clock
         configuration.resolver.providers = [provider]
-        configuration.resolver.routes = [Route(.any, .providers(["scripted"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["scripted"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
         if isReloaded {
             configuration.timeouts.total = .seconds(50)
@@ -42,16 +42,19 @@ struct OutageLogTests {
             }
             return successes
         }
-        for name in Self.names { provider.say(Self.answer(), about: try HostName(name)) }
+        for name in Self.names { provider.say(Self.answer(), about: try HTTPDNSName(name)) }
         #expect(try await ask() == Self.names.count)
         #expect(log.lines.filter(Self.expected.contains).isEmpty)
         for name in Self.names {
-            provider.say(.failure(ProviderError(code: .unreachable, message: "out")), about: try HostName(name))
+            provider.say(
+                .failure(HTTPDNSProviderError(code: .unreachable, message: "out")),
+                about: try HTTPDNSName(name)
+            )
         }
         clock.advance(by: .seconds(31))
         // Stale answers serve, and the failures behind them are the operator's to hear of.
         #expect(try await ask() == Self.names.count)
-        for name in Self.names { provider.say(Self.answer(), about: try HostName(name)) }
+        for name in Self.names { provider.say(Self.answer(), about: try HTTPDNSName(name)) }
         clock.advance(by: .seconds(120))
         #expect(try await ask() == Self.names.count)
         clock.advance(by: .seconds(31))

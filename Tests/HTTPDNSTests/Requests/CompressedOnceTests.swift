@@ -50,9 +50,9 @@ struct CompressedOnceTests {
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire) {
-            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
         }
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 51)]), about: try HostName("one.test"))
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: try HTTPDNSName("one.test"))
         _ = try await rig.client.post("https://one.test/", body: Self.body)
         let places = places(rig)
         #expect(places.count == 2 && Set(places).count == 1 && places[0] != nil)

@@ -78,7 +78,9 @@ struct RedactionTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.headers = DefaultHeaders(fields, byHost: [try HostPattern("*.test"): .init(fields)])
         configuration.proxy = request.options.proxy
-        configuration.resolver.providers = [try DoHProvider(.init(name: "one", url: "https://192.0.2.1/dns-query"))]
+        configuration.resolver.providers = [
+            try HTTPDNSDoHProvider(.init(name: "one", url: "https://192.0.2.1/dns-query"))
+        ]
         Self.expectSilence(configuration)
         Self.expectSilence(configuration.headers)
         Self.expectSilence(DefaultHeaders.HostHeaders(fields))

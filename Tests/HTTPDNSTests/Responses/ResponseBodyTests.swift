@@ -39,7 +39,7 @@ struct ResponseBodyTests {
     @Test("an error while reading is the client's, with host and address")
     func brokenBody() async throws {
         var failure = TransferFailure(code: .connectionLost, phase: .body, message: "the connection broke")
-        failure.endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+        failure.endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
         let broken = try await body([[1]], endingWith: failure)
         var iterator = broken.makeAsyncIterator()
         #expect(try await iterator.next() == [1])

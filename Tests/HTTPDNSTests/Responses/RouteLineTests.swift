@@ -8,10 +8,10 @@ struct RouteLineTests {
     @Test("it names address, source, lifetime and connection")
     func sources() async throws {
         let rig = try Rig { configuration in
-            configuration.resolver.mappings[try MappingKey("file.test")] = HostMapping(
-                .addresses([.init(IPAddress(v4: 203, 0, 113, 8), port: 8443)]),
+            configuration.resolver.mappings[try MappingKey("file.test")] = HTTPDNSMapping(
+                .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 8), port: 8443)]),
                 timeToLive: .seconds(30),
-                location: SourceLocation(file: "httpdns.yaml", line: 12)
+                location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 12)
             )
         }
         func route(_ url: String, pinnedTo: [String]? = nil) async throws -> String {

@@ -19,7 +19,7 @@ struct RetryTests {
     ) -> TransferFailure {
         var failure = TransferFailure(code: code, phase: phase, message: "scripted")
         failure.requestMayHaveBeenSent = mayHaveBeenSent
-        failure.endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, 1), port: 443)
+        failure.endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 1), port: 443)
         return failure
     }
 
@@ -290,19 +290,19 @@ struct RetryTests {
         let rig = try Rig(wire: ScriptedWire(script)) { $0.retries = Self.atOnce }
         _ = try await rig.client.resolve("one.test")
         rig.clock.advance(by: .seconds(5))
-        let moved = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
-        rig.provider.say(.answer(moved), about: try HostName("one.test"))
+        let moved = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
+        rig.provider.say(.answer(moved), about: try HTTPDNSName("one.test"))
         return rig
     }
 
     @Test("after addresses failed the provider is asked anew, however fresh its answer was")
     func freshResolve() async throws {
         let rig = try await rigThatMoved { request, _ in
-            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 1) { throw Self.refused }
+            if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 1) { throw Self.refused }
             return .ok(from: request)
         }
         let response = try await rig.client.post("https://one.test/", body: .text("x"))
-        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 9))
+        #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
         #expect(rig.wire.requests.count == 2 && rig.provider.queries.count == 2)
         // It stays known: the next request asks nobody.
         _ = try await rig.client.get("https://one.test/")
@@ -313,39 +313,39 @@ struct RetryTests {
     func freshResolveBehindARedirect() async throws {
         let wire = ScriptedWire { request, _ in
             if request.url.hostText == "one.test" { return .redirect(302, to: "https://two.test/", from: request) }
-            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 2) { throw Self.refused }
+            if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 2) { throw Self.refused }
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
         _ = try await rig.client.resolve("two.test")
         rig.clock.advance(by: .seconds(5))
-        let moved = ProviderAnswer.addresses([IPAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
-        rig.provider.say(.answer(moved), about: try HostName("two.test"))
+        let moved = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .seconds(30))
+        rig.provider.say(.answer(moved), about: try HTTPDNSName("two.test"))
         let response = try await rig.client.get("https://one.test/")
-        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 9))
+        #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 9))
         // What was asked in the first try is new enough.
         #expect(rig.provider.queries.count == 3 && rig.wire.requests.count == 4)
     }
 
     @Test("and those of the system resolver, where they stand in for a provider's")
     func freshSystemPath() async throws {
-        let host = try HostName("one.test")
+        let host = try HTTPDNSName("one.test")
         let wire = ScriptedWire { request, _ in
-            guard request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 52) else { throw Self.refused }
+            guard request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 52) else { throw Self.refused }
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire) {
             $0.retries = Self.atOnce
-            $0.resolver.routes = [Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
         }
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 51)]), about: host)
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: host)
         var options = RequestOptions()
         options.bypass = true
         _ = try await rig.client.resolve("one.test", options: options)
         rig.clock.advance(by: .seconds(5))
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 52)]), about: host)
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 52)]), about: host)
         let exchange = try await rig.client.get("https://one.test/").exchanges.last
-        #expect(exchange?.remote.address == IPAddress(v4: 203, 0, 113, 52) && exchange?.fellBack == true)
+        #expect(exchange?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 52) && exchange?.fellBack == true)
         #expect(rig.system.questions == [host, host] && rig.wire.requests.count == 4)
     }
 
@@ -364,17 +364,17 @@ struct RetryTests {
             if number == 0 { throw Self.refused }
             return .ok(from: request)
         }
-        let broken = ProviderError(code: .serverFailure, message: "broken")
-        rig.provider.say(.failure(broken), about: try HostName("one.test"))
+        let broken = HTTPDNSProviderError(code: .serverFailure, message: "broken")
+        rig.provider.say(.failure(broken), about: try HTTPDNSName("one.test"))
         let response = try await rig.client.get("https://one.test/")
-        #expect(response.exchanges.last?.remote.address == IPAddress(v4: 203, 0, 113, 1))
+        #expect(response.exchanges.last?.remote.address == HTTPDNSAddress(v4: 203, 0, 113, 1))
         #expect(rig.provider.queries.count == 2 && response.exchanges.last?.request.resolution.isStale == false)
     }
 
     @Test("a hundred requests that fail together share one question, and the answer it brings is new enough for all")
     func storm() async throws {
         let rig = try await rigThatMoved { request, _ in
-            if request.endpoints[0].address == IPAddress(v4: 203, 0, 113, 1) { throw Self.refused }
+            if request.endpoints[0].address == HTTPDNSAddress(v4: 203, 0, 113, 1) { throw Self.refused }
             return .ok(from: request)
         }
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -60,7 +60,7 @@ struct RewrittenRequestTests {
     @Test("via leaves URL, SNI and Host; via with keep: [host] leaves Host alone")
     func via() async throws {
         let rig = try Rig()
-        let edge = HostMapping(.via(try HostName("one.test"), takesIdentity: true))
+        let edge = HTTPDNSMapping(.via(try HTTPDNSName("one.test"), takesIdentity: true))
         try rig.client.mappings.apply { draft in
             draft["cdn.test"] = .via("one.test")
             draft["old.test"] = edge
@@ -93,7 +93,7 @@ struct RewrittenRequestTests {
     @Test("bypass and the kill switch go to the system resolver", arguments: [true, false])
     func bypass(byOption: Bool) async throws {
         let rig = try Rig { $0.isEnabled = byOption }
-        rig.system.say(.success([IPAddress(v4: 203, 0, 113, 61)]), about: try HostName("map.test"))
+        rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 61)]), about: try HTTPDNSName("map.test"))
         let response = try await rig.client.get("http://map.test/", bypass: byOption)
         #expect(response.exchanges.first?.request.source == .system)
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.61:80"])

@@ -63,7 +63,7 @@ struct TagTests {
     @Test("the second client's address policy still decides")
     func policy() async throws {
         let first = try Rig { configuration in
-            configuration.resolver.policy.allowed = [try #require(AddressBlock("169.254.0.0/16"))]
+            configuration.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("169.254.0.0/16"))]
             configuration.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
         }
         let second = try Rig()
@@ -78,7 +78,7 @@ struct TagTests {
 
     @Test("The only blocks of the second client's route hold for addresses of the first")
     func onlyBlocks() async throws {
-        let inside = try #require(AddressBlock("203.0.113.0/29"))
+        let inside = try #require(HTTPDNSAddressBlock("203.0.113.0/29"))
         let first = try Rig {
             $0.resolver.mappings = [try MappingKey("moved.test"): .addresses(["198.51.100.9", "203.0.113.1"])]
         }
@@ -101,7 +101,7 @@ struct TagTests {
 
     @Test("The allowed blocks of the first client's route do not count for the second")
     func allowedBlocks() async throws {
-        let metadata = try #require(AddressBlock("169.254.0.0/16"))
+        let metadata = try #require(HTTPDNSAddressBlock("169.254.0.0/16"))
         let first = try Rig {
             for index in $0.resolver.routes.indices { $0.resolver.routes[index].allowed = [metadata] }
             $0.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
@@ -159,7 +159,7 @@ struct TagTests {
     func killSwitch() async throws {
         let first = try Rig()
         let second = try Rig { $0.isEnabled = false }
-        second.system.say(.success([IPAddress(v4: 203, 0, 113, 60)]), about: try HostName("one.test"))
+        second.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 60)]), about: try HTTPDNSName("one.test"))
         let response = try await second.client.execute(try await first.client.rewrite("https://one.test/"))
         #expect(response.exchanges.first?.request.source == .system)
         #expect(response.exchanges.first?.request.tag == nil)

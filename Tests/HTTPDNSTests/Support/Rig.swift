@@ -26,17 +26,21 @@ struct Rig {
         let provider = ScriptedProvider(
             answerScope: answerScope,
             scripts: [
-                try HostName("one.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 1)], timeToLive: timeToLive)),
-                try HostName("two.test"): .answer(.addresses([IPAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive)),
+                try HTTPDNSName("one.test"): .answer(
+                    .addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: timeToLive)
+                ),
+                try HTTPDNSName("two.test"): .answer(
+                    .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: timeToLive)
+                ),
             ],
             timeSource: clock
         )
-        system = ScriptedSystemResolver([try HostName("sys.test"): .success([IPAddress(v4: 203, 0, 113, 50)])])
+        system = ScriptedSystemResolver([try HTTPDNSName("sys.test"): .success([HTTPDNSAddress(v4: 203, 0, 113, 50)])])
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            Route(try HostPattern("*.test"), .providers(["scripted"], fallback: .none)),
-            Route(try HostPattern("sys.test"), .bypass),
+            HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .none)),
+            HTTPDNSRoute(try HostPattern("sys.test"), .bypass),
         ]
         configuration.resolver.mappings = [
             try MappingKey("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
@@ -49,7 +53,7 @@ struct Rig {
         self.wire = wire
         client = HTTPDNSClient(
             configuration: configuration,
-            resolver: try Resolver(
+            resolver: try HTTPDNSResolver(
                 configuration.resolver,
                 isEnabled: configuration.isEnabled,
                 systemResolver: system,

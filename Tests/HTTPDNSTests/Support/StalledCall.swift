@@ -49,8 +49,8 @@ struct StalledCall: Sendable {
         var configuration = HTTPDNSClient.Configuration()
         if stage == .resolve {
             let url = "http://\(endpoint)/dns-query"
-            configuration.resolver.providers = [try DoHProvider(.init(name: "silent", url: url))]
-            configuration.resolver.routes = [Route(.any, .providers(["silent"], fallback: .none))]
+            configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
+            configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]
         } else {
             configuration.resolver.mappings = [try MappingKey("one.test"): .addresses([endpoint])]
         }

@@ -5,17 +5,17 @@ import Testing
 
 @Suite("Who has which trust settings")
 struct TrustRegistryTests {
-    private static let one = TrustSettings()
-    private static let two = TrustSettings(roots: .file("two.pem"))
-    private static let three = TrustSettings(roots: .file("three.pem"))
+    private static let one = HTTPDNSTrust()
+    private static let two = HTTPDNSTrust(roots: .file("two.pem"))
+    private static let three = HTTPDNSTrust(roots: .file("three.pem"))
 
     private func lease(
         _ registry: inout TrustRegistry,
-        _ trusts: Set<TrustSettings>,
-        insteadOf held: Set<TrustSettings>? = nil,
+        _ trusts: Set<HTTPDNSTrust>,
+        insteadOf held: Set<HTTPDNSTrust>? = nil,
         maximum: Int = 2
-    ) -> [TrustSettings: TrustedTransport]? {
-        var offer: [TrustSettings: TrustedTransport] = [:]
+    ) -> [HTTPDNSTrust: TrustedTransport]? {
+        var offer: [HTTPDNSTrust: TrustedTransport] = [:]
         for trust in trusts {
             var configuration = TransportConfiguration()
             configuration.trust = trust

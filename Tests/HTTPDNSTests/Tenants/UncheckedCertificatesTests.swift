@@ -26,7 +26,7 @@ struct UncheckedCertificatesTests {
     /// The same, and a mistake that is found out after the trust settings were looked at.
     private func withMistake(_ configuration: HTTPDNSClient.Configuration) throws -> HTTPDNSClient.Configuration {
         var bad = configuration
-        bad.resolver.routes = [Route(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))]
+        bad.resolver.routes = [HTTPDNSRoute(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))]
         return bad
     }
 

@@ -7,8 +7,8 @@ import ServerRig
 import Testing
 
 /// What the acceptance list says in seconds. That things come in the right order, and for the right cause, other suites show,
-/// beside thousands of tests; here nothing else runs. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of its row, or is
-/// said to be wider; in `make test` it is ten times as wide. The figures are printed.
+/// beside thousands of tests; here nothing else runs. In `make endurance` (`HTTPDNS_TEST_LONG=1`) each bound is the one of
+/// its row, or is said to be wider; in `make test` it is ten times as wide. The figures are printed.
 @Suite(
     "Times",
     .serialized,
@@ -38,7 +38,7 @@ struct TimesTests {
         _ client: HTTPDNSClient,
         _ method: HTTPRequest.Method = .get,
         _ url: String = "http://one.test/",
-        from endpoint: Endpoint
+        from endpoint: HTTPDNSEndpoint
     ) async throws -> Duration {
         let start = ContinuousClock.now
         let response = try await client.execute(ClientRequest(method: method, url: url))
@@ -59,7 +59,7 @@ struct TimesTests {
         let client = try await HTTPDNSClient(
             configuration: configuration(["\(hole.address):\(hole.port)", "\(good.address):\(good.port)"])
         )
-        let endpoint = Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port)
+        let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port)
         let first = try await time(client, .post, from: endpoint)
         var next: [Duration] = []
         for _ in 0..<1_000 { next.append(try await time(client, .post, from: endpoint)) }
@@ -79,7 +79,10 @@ struct TimesTests {
         let client = try await HTTPDNSClient(
             configuration: configuration(["[::1]:\(hole.port)", "\(good.address):\(good.port)"])
         )
-        let first = try await time(client, from: Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+        let first = try await time(
+            client,
+            from: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port)
+        )
         try await client.shutdown()
         let bound = Duration.milliseconds(600) * Self.width
         report("row 23, ::1 a black hole", first, limit: bound)
@@ -100,7 +103,10 @@ struct TimesTests {
         configuration.timeouts.connect = limit
         configuration.connections.attemptDelay = attemptDelay
         let client = try await HTTPDNSClient(configuration: configuration)
-        let first = try await time(client, from: Endpoint(address: IPAddress(v4: 127, 0, 0, 2), port: good.port))
+        let first = try await time(
+            client,
+            from: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 2), port: good.port)
+        )
         try await client.shutdown()
         let what = isSilent ? "drops, the next one after \(attemptDelay)" : "refuses"
         let bound = limit * 1.5 * Self.width
@@ -123,13 +129,13 @@ struct TimesTests {
             var configuration = try configuration(["\(relay.address):\(relay.port)", "127.0.0.3"])
             configuration.trustRoots = .file(rig.certificateAuthorityFile)
             let client = try await HTTPDNSClient(configuration: configuration)
-            let old = Endpoint(address: IPAddress(v4: 127, 0, 0, 1), port: relay.port)
+            let old = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: relay.port)
             for _ in 0..<50 { _ = try await time(client, .get, url, from: old) }
             #expect(try await client.get(url).version == version)
             relay.swallow()
             var times: [Duration] = []
             for _ in 0..<20 {
-                let good = Endpoint(address: IPAddress(v4: 127, 0, 0, 3), port: port)
+                let good = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 3), port: port)
                 times.append(try await time(client, .get, url, from: good))
             }
             try await client.shutdown()

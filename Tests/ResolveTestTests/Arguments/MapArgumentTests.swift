@@ -37,13 +37,13 @@ struct MapArgumentTests {
 
     @Test("a rule without a port replaces the file's for every port; one with a port only that one")
     func overrides() throws {
-        let location = SourceLocation(file: "f", line: 1)
-        func rule(_ text: String) -> HostMapping {
-            var mapping = HostMapping.addresses([text])
+        let location = HTTPDNSSourceLocation(file: "f", line: 1)
+        func rule(_ text: String) -> HTTPDNSMapping {
+            var mapping = HTTPDNSMapping.addresses([text])
             mapping.location = location
             return mapping
         }
-        let file: [MappingKey: HostMapping] = [
+        let file: [MappingKey: HTTPDNSMapping] = [
             try MappingKey("a.test"): rule("192.0.2.1"), try MappingKey("a.test:8443"): rule("192.0.2.2"),
             try MappingKey("b.test"): rule("192.0.2.3"), try MappingKey("b.test:81"): rule("192.0.2.4"),
         ]

@@ -20,12 +20,12 @@ struct VerdictTests {
     }
 
     static func comparison(_ client: String, _ system: String) throws -> Comparison {
-        var proofs: [Endpoint: Comparison.Proof] = [:]
-        func endpoints(_ text: String) throws -> [Endpoint] {
+        var proofs: [HTTPDNSEndpoint: Comparison.Proof] = [:]
+        func endpoints(_ text: String) throws -> [HTTPDNSEndpoint] {
             try text.split(separator: " ").map { part in
                 let digits = part.prefix { $0.isNumber }
                 let last = try #require(UInt8(digits))
-                let endpoint = Endpoint(address: IPAddress(v4: 203, 0, 113, last), port: 443)
+                let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, last), port: 443)
                 switch part.dropFirst(digits.count) {
                 case "+": proofs[endpoint] = .verified(.milliseconds(8))
                 case "!": proofs[endpoint] = .refused("certificate is for *.parking.example")
@@ -38,7 +38,7 @@ struct VerdictTests {
         let ours = try endpoints(client)
         let theirs = try endpoints(system)
         var comparison = Comparison(
-            host: try HostName("img.shop.example"),
+            host: try HTTPDNSName("img.shop.example"),
             port: 443,
             client: ours.isEmpty
                 ? .nothing("name not found") : .resolved(Resolution(endpoints: ours, source: .provider)),

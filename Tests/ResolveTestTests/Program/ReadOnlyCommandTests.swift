@@ -42,16 +42,16 @@ struct ReadOnlyCommandTests {
                 ("snapshot", "kept.wild.test", "*.wild.test > main", "main"),
                 ("vendor-addresses", "service-addresses.invalid", "https://vendor.test china 443", "vendor"),
             ] {
-                let stored = StoredResolution(
-                    host: try HostName(host),
+                let stored = HTTPDNSStoredResolution(
+                    host: try HTTPDNSName(host),
                     families: .both,
                     route: route,
-                    addresses: [IPAddress(v4: 127, 0, 0, 2)],
+                    addresses: [HTTPDNSAddress(v4: 127, 0, 0, 2)],
                     provider: provider,
                     receivedAt: Int64(Date().timeIntervalSince1970 * 1000),
                     timeToLive: .seconds(3600)
                 )
-                try await DiskSnapshot(path: "\(folder.path)/\(store)").save([stored])
+                try await HTTPDNSDiskStore(path: "\(folder.path)/\(store)").save([stored])
                 try #require(geteuid() != 0 || chown("\(folder.path)/\(store)", owner, gid_t(owner)) == 0)
             }
         }

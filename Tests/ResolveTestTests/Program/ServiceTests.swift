@@ -20,15 +20,15 @@ struct ServiceTests {
         init() async throws {
             folder = try TemporaryFolder()
             provider = ScriptedProvider(name: "backup")
-            let answer = ProviderAnswer.addresses(
-                [IPAddress(v4: 203, 0, 113, 7), IPAddress(v4: 203, 0, 113, 8)],
+            let answer = HTTPDNSProviderAnswer.addresses(
+                [HTTPDNSAddress(v4: 203, 0, 113, 7), HTTPDNSAddress(v4: 203, 0, 113, 8)],
                 timeToLive: .seconds(3600)
             )
-            provider.say(.answer(answer), about: try HostName("img.test"))
+            provider.say(.answer(answer), about: try HTTPDNSName("img.test"))
             var configuration = HTTPDNSClient.Configuration()
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
-                Route(try HostPattern("*.test"), .providers(["backup"], fallback: .system))
+                HTTPDNSRoute(try HostPattern("*.test"), .providers(["backup"], fallback: .system))
             ]
             configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.9"])]
             configuration.resolver.families = .v4
@@ -130,7 +130,7 @@ struct ServiceTests {
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.providers = [service.provider]
         settings.resolver.routes = try ["*.test", "img.test", "*.shop.test"].map {
-            Route(try HostPattern($0), .providers(["backup"], fallback: .system))
+            HTTPDNSRoute(try HostPattern($0), .providers(["backup"], fallback: .system))
         }
         try await service.client.reload(settings)
         let off = try await turn("off", "--route", "*.test")

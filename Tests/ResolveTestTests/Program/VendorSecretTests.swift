@@ -6,7 +6,8 @@ import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
-/// A vendor's account whose queries are answered: no secret, signature or request is in anything that program and service say.
+/// A vendor's account whose queries are answered: no secret, signature or request is in anything that program and service
+/// say.
 @Suite("Secrets of a vendor's account", .timeLimit(.minutes(10)))
 struct VendorSecretTests {
     private static let name = "img.shop.test"
@@ -96,7 +97,7 @@ struct VendorSecretTests {
         let server = try server(account)
         let folder = try TemporaryFolder()
         var configuration = HTTPDNSClient.Configuration()
-        let credential = VendorCredential(account: "100000", secret: Secret { Self.secret })
+        let credential = VendorCredential(account: "100000", secret: HTTPDNSSecret { Self.secret })
         let url = "http://127.0.0.1:\(server.port)"
         if account.kind == "tencent" {
             var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
@@ -108,7 +109,7 @@ struct VendorSecretTests {
             (vendor.url, vendor.discoversAddresses) = (url, false)
             configuration.resolver.providers = [try AlibabaProvider(vendor)]
         }
-        configuration.resolver.routes = [Route(.any, .providers(["vendor"], fallback: .none))]
+        configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
         let client = try await HTTPDNSClient(configuration: configuration)
         #expect(try await client.resolve(Self.name).provider == "vendor")
         let socket = try ControlSocket(client: client, path: "\(folder.path)/s")

@@ -7,7 +7,7 @@ import Testing
 struct CompareReportTests {
     private func hijacked() throws -> Comparison {
         var comparison = Comparison(
-            host: try HostName("img.shop.example"),
+            host: try HTTPDNSName("img.shop.example"),
             port: 443,
             client: .resolved(try Samples.provided(["203.0.113.7"])),
             system: .addresses([try Samples.address("198.51.100.66")])
@@ -39,7 +39,7 @@ struct CompareReportTests {
     @Test("has a table for each host, with the name on top where nothing was probed, and says who has no answer")
     func several() throws {
         let mapped = Comparison(
-            host: try HostName("api.shop.example"),
+            host: try HTTPDNSName("api.shop.example"),
             port: 443,
             client: .resolved(
                 try Samples.mapped(["203.0.113.8", "2001:db8::8"], key: "api.shop.example", line: 3, port: 8443)
@@ -47,13 +47,13 @@ struct CompareReportTests {
             system: .addresses([try Samples.address("203.0.113.8")])
         )
         let absent = Comparison(
-            host: try HostName("new.shop.example"),
+            host: try HTTPDNSName("new.shop.example"),
             port: 443,
             client: .resolved(try Samples.provided(["203.0.113.9"])),
             system: .nothing("name not found")
         )
         let unrouted = Comparison(
-            host: try HostName("www.example"),
+            host: try HTTPDNSName("www.example"),
             port: 443,
             client: .notAsked("no route leads www.example to a provider"),
             system: .addresses([try Samples.address("203.0.113.10")])

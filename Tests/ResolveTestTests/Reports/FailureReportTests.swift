@@ -16,7 +16,7 @@ struct FailureReportTests {
         )
         error.attempts = [
             .init(
-                endpoint: Endpoint(address: try Samples.address("203.0.113.7"), port: 443),
+                endpoint: HTTPDNSEndpoint(address: try Samples.address("203.0.113.7"), port: 443),
                 stage: .tls,
                 failure: "certificate is for other.test",
                 elapsed: .milliseconds(12)

@@ -8,7 +8,7 @@ struct FetchReportTests {
     private func hop() throws -> FetchReport.Hop {
         FetchReport.Hop(
             rewrite: Samples.rewrite(try Samples.provided(["203.0.113.8"], port: 8443)),
-            remote: Endpoint(address: try Samples.address("203.0.113.8"), port: 8443),
+            remote: HTTPDNSEndpoint(address: try Samples.address("203.0.113.8"), port: 8443),
             reusedConnection: false,
             version: "HTTP/2",
             status: 200,

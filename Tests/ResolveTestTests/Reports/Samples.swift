@@ -7,10 +7,10 @@ import Testing
 enum Samples {
     static let kinds = ["doh": "doh", "backup": "doh"]
 
-    static func address(_ text: String) throws -> IPAddress { try #require(IPAddress(text)) }
+    static func address(_ text: String) throws -> HTTPDNSAddress { try #require(HTTPDNSAddress(text)) }
 
-    static func endpoints(_ texts: [String], port: UInt16 = 443) throws -> [Endpoint] {
-        try texts.map { Endpoint(address: try address($0), port: port) }
+    static func endpoints(_ texts: [String], port: UInt16 = 443) throws -> [HTTPDNSEndpoint] {
+        try texts.map { HTTPDNSEndpoint(address: try address($0), port: port) }
     }
 
     static func mapped(_ addresses: [String], key: String, line: Int, weights: [Int]? = nil, port: UInt16 = 443) throws
@@ -18,11 +18,11 @@ enum Samples {
     {
         var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .mapping)
         let targets = try addresses.enumerated().map { index, text in
-            HostMapping.Target(try address(text), weight: weights?[index])
+            HTTPDNSMapping.Target(try address(text), weight: weights?[index])
         }
         resolution.rule = AppliedRule(
             key: try MappingKey(key),
-            location: SourceLocation(file: "httpdns.yaml", line: line),
+            location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: line),
             targets: targets
         )
         resolution.generation = 7
@@ -34,10 +34,10 @@ enum Samples {
         resolution.provider = "backup"
         resolution.timeToLive = .milliseconds(40_980)
         resolution.elapsed = .microseconds(8_100)
-        resolution.route = Route(
+        resolution.route = HTTPDNSRoute(
             try HostPattern("*.shop.example"),
             .providers(["ali", "backup"], fallback: .none),
-            location: SourceLocation(file: "httpdns.yaml", line: 7)
+            location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 7)
         )
         resolution.generation = 1
         return resolution

@@ -19,7 +19,7 @@ struct WatchNoticeTests {
     @Test("a change is one line with both sides")
     func change() throws {
         let notice = try event(.changed) { event in
-            event.host = try HostName("img.test")
+            event.host = try HTTPDNSName("img.test")
             event.provider = "backup"
             event.previousAddresses = [try Samples.address("127.0.0.2")]
             event.addresses = [try Samples.address("127.0.0.3")]

@@ -233,7 +233,7 @@ struct WatchTableTests {
                 _ = model.take(.failure(failure), about: 0, at: date)
             case .event(let kind, let host):
                 var event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 0))
-                event.host = try HostName(host)
+                event.host = try HTTPDNSName(host)
                 _ = model.take(event, at: date)
             case .health(let state):
                 model.take([health(state)], counters, at: MonotonicTime(nanoseconds: 0))

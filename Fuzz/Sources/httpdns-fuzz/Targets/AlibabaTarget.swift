@@ -37,7 +37,7 @@ extension FuzzTarget {
         guard
             let location = try? ServiceLocation.vendor(
                 url: "https://dns.example",
-                bootstrap: [IPAddress(v4: 192, 0, 2, 1)],
+                bootstrap: [HTTPDNSAddress(v4: 192, 0, 2, 1)],
                 provider: "fuzz"
             )
         else { preconditionFailure("the URL is good") }
@@ -47,12 +47,14 @@ extension FuzzTarget {
     }()
 
     /// The names that the text speaks of; at least one.
-    private static func hosts(in root: JSONValue) -> [HostName] {
+    private static func hosts(in root: JSONValue) -> [HTTPDNSName] {
         var elements = [root]
         for list in [root["dns"], root["data"]?["answers"]] {
             if case .array(let members)? = list { elements += members }
         }
-        let names = elements.flatMap { [$0["host"], $0["dn"]] }.compactMap { $0?.text }.compactMap { try? HostName($0) }
+        let names = elements.flatMap { [$0["host"], $0["dn"]] }.compactMap { $0?.text }.compactMap {
+            try? HTTPDNSName($0)
+        }
         return Set(names).sorted() + [.localhost]
     }
 }

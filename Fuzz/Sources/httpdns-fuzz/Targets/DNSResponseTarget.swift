@@ -12,7 +12,7 @@ extension FuzzTarget {
         if asked.type == .a { checkServices(withType(.https, in: octets), DNSQuestion(name: asked.name, type: .https)) }
     }
 
-    private static let subnet = AddressBlock("203.0.113.0/24").map(DNSClientSubnet.init)
+    private static let subnet = HTTPDNSAddressBlock("203.0.113.0/24").map(DNSClientSubnet.init)
 
     private static func checkAddresses(_ octets: [UInt8], _ question: DNSQuestion) {
         let outcome: DNSOutcome

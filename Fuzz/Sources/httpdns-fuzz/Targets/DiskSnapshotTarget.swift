@@ -10,8 +10,8 @@ extension FuzzTarget {
     }
 
     private static func check(_ octets: [UInt8]) {
-        let resolutions: [StoredResolution]
-        do throws(ResolutionStoreError) {
+        let resolutions: [HTTPDNSStoredResolution]
+        do throws(HTTPDNSResolutionStoreError) {
             resolutions = try SnapshotFile(path: "f").decode(octets)
         } catch {
             precondition(!error.message.utf8.contains { $0 < 0x20 || $0 > 0x7e }, "an error is one line of ASCII")
@@ -21,7 +21,7 @@ extension FuzzTarget {
         for resolution in resolutions {
             precondition(!resolution.addresses.isEmpty)
             precondition(resolution.addresses.allSatisfy { resolution.families.contains($0.family) })
-            precondition((try? HostName(resolution.host.description)) == resolution.host)
+            precondition((try? HTTPDNSName(resolution.host.description)) == resolution.host)
             for wallNow in [0, resolution.receivedAt, .min, .max] { checkLife(of: resolution, wallNow: wallNow) }
         }
         // What was read is written as it was, and one changed bit makes it nothing.
@@ -31,10 +31,10 @@ extension FuzzTarget {
         precondition((try? SnapshotDecoder.decode(again)) == nil)
         precondition((try? SnapshotDecoder.decode(octets + [0])) == nil)
         precondition((try? SnapshotDecoder.decode(octets.dropLast())) == nil)
-        precondition(StoredResolution.freshest(of: resolutions, limit: 3).count <= min(3, resolutions.count))
+        precondition(HTTPDNSStoredResolution.freshest(of: resolutions, limit: 3).count <= min(3, resolutions.count))
     }
 
-    private static func checkLife(of resolution: StoredResolution, wallNow: Int64) {
+    private static func checkLife(of resolution: HTTPDNSStoredResolution, wallNow: Int64) {
         let now = MonotonicTime(nanoseconds: 1_000_000_000_000)
         let limit = Duration.seconds(3600)
         let life = resolution.restored(

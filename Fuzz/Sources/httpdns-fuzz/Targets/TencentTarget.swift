@@ -3,8 +3,8 @@ internal import HTTPDNSPrimitives
 @testable internal import HTTPDNSCore
 
 extension FuzzTarget {
-    /// Answers of Tencent's HTTPDNS, and what it says about itself. The names that are asked about are taken from the text, so
-    /// that they seldom end the reading.
+    /// Answers of Tencent's HTTPDNS, and what it says about itself. The names that are asked about are taken from the text,
+    /// so that they seldom end the reading.
     static let tencent = FuzzTarget(name: "tencent") { octets in
         for families in [AddressFamilies.v4, .v6, .both] {
             let hosts = Array(hosts(in: octets).prefix(8))
@@ -34,8 +34,8 @@ extension FuzzTarget {
     }
 
     /// The names that the text speaks of; at least one.
-    private static func hosts(in octets: [UInt8]) -> [HostName] {
+    private static func hosts(in octets: [UInt8]) -> [HTTPDNSName] {
         let lines = String(decoding: octets, as: UTF8.self).split { $0.isNewline || $0 == ":" || $0 == "|" }
-        return Set(lines.prefix(32).compactMap { try? HostName(String($0)) }).sorted() + [.localhost]
+        return Set(lines.prefix(32).compactMap { try? HTTPDNSName(String($0)) }).sorted() + [.localhost]
     }
 }

@@ -8,9 +8,9 @@ struct AlibabaCustomParameters: Sendable {
     /// Names with their prefix, and values, in the order of the names' bytes.
     let sorted: [(name: String, value: String)]
 
-    init(_ parameters: [String: String], provider: String) throws(ProviderConfigurationError) {
-        func refusal(_ message: String) -> ProviderConfigurationError {
-            ProviderConfigurationError(provider: provider, message: message)
+    init(_ parameters: [String: String], provider: String) throws(HTTPDNSProviderConfigurationError) {
+        func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+            HTTPDNSProviderConfigurationError(provider: provider, message: message)
         }
         for (key, value) in parameters.sorted(by: { $0.key < $1.key }) {
             guard !key.isEmpty, key.utf8.allSatisfy(Self.isWordOctet) else {

@@ -35,19 +35,19 @@ extension AlibabaProvider {
         /// `-` and `_`, values of these and `=`, 1000 octets at most together. What the function at the vendor adds to its
         /// answers (`extra`) is not read.
         public var customParameters: [String: String] = [:]
-        /// Where the service is asked: scheme, host and port; its certificate must be for that host. Another than the vendor's
-        /// own is for a server that speaks the same.
+        /// Where the service is asked: scheme, host and port; its certificate must be for that host. Another than the
+        /// vendor's own is for a server that speaks the same.
         public var url: String
         /// The service's addresses, in the order to try; nil means those of the region for the vendor's own URL. The name in
         /// the URL is never looked up.
-        public var bootstrap: [IPAddress]?
+        public var bootstrap: [HTTPDNSAddress]?
         /// Whether the service is asked once a day which addresses it has (`/ss`), and whether the account is switched off.
         public var discoversAddresses = true
         /// Keeps discovered addresses over restarts. It must be this provider's alone: saving replaces what it holds.
-        public var addressStore: (any ResolutionStore)?
+        public var addressStore: (any HTTPDNSResolutionStore)?
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
-        /// The most private scope of addresses that its answers may have (``Provider/answerScope``).
+        /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: AddressScope = .public
 
         /// The vendor's own service. Its certificate is for this name at every address (Alibaba's C client relies on it).

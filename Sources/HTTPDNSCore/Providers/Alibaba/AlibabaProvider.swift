@@ -13,8 +13,8 @@ package import HTTPDNSPrimitives
 ///   whether that still holds.
 /// - Names that the account does not have in the vendor's console have no addresses, for a minute at most. Version 1 cannot
 ///   say that a name does not exist.
-/// - Records of type HTTPS are not asked for: ``ProviderAnswer/services`` stays nil.
-public final class AlibabaProvider: Provider {
+/// - Records of type HTTPS are not asked for: ``HTTPDNSProviderAnswer/services`` stays nil.
+public final class AlibabaProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
@@ -27,11 +27,11 @@ public final class AlibabaProvider: Provider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``ProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback address), has
-    ///   a path, or has no addresses; when the account, a secret or a custom parameter has not the form that the protocol
-    ///   wants, or a secret cannot be read; and when queries are to be signed or encrypted without the package trait
-    ///   `Signing`.
-    public convenience init(_ configuration: Configuration) throws(ProviderConfigurationError) {
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
+    ///   address), has a path, or has no addresses; when the account, a secret or a custom parameter has not the form that
+    ///   the protocol wants, or a secret cannot be read; and when queries are to be signed or encrypted without the package
+    ///   trait `Signing`.
+    public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
             exchange: ServiceTransportExchange(
@@ -53,7 +53,7 @@ public final class AlibabaProvider: Provider {
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
-    ) throws(ProviderConfigurationError) {
+    ) throws(HTTPDNSProviderConfigurationError) {
         let location = try configuration.checkedLocation()
         let schedule = AlibabaSchedule(
             location: location,
@@ -85,14 +85,17 @@ public final class AlibabaProvider: Provider {
     /// Asks for all families of the query in one request.
     ///
     /// A family whose list has no address in it that can be read has ``FamilyAnswer/failed(_:)``.
-    /// - Throws: ``ProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
-    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+    /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
+    public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
     }
 
     /// Asks about all names in one request.
-    /// - Throws: ``ProviderError`` when no name has an outcome, or there are more than ``batchLimit``; `CancellationError`.
-    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+    /// - Throws: ``HTTPDNSProviderError`` when no name has an outcome, or there are more than ``batchLimit``;
+    ///   `CancellationError`.
+    public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
         try await exchange.resolve(query, batch: batch)
     }
 
@@ -107,11 +110,11 @@ extension AlibabaProvider: AccountHolding {
 }
 
 extension AlibabaProvider.Configuration {
-    private func refusal(_ message: String) -> ProviderConfigurationError {
-        ProviderConfigurationError(provider: name, message: message)
+    private func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+        HTTPDNSProviderConfigurationError(provider: name, message: message)
     }
 
-    fileprivate func checkedLocation() throws(ProviderConfigurationError) -> ServiceLocation {
+    fileprivate func checkedLocation() throws(HTTPDNSProviderConfigurationError) -> ServiceLocation {
         guard credential.hasPlainAccount else {
             throw refusal("its account is empty, too long, or has other characters than a-z, A-Z, 0-9, -, _ and .")
         }
@@ -119,7 +122,8 @@ extension AlibabaProvider.Configuration {
         return try ServiceLocation.vendor(url: url, bootstrap: addresses, provider: name)
     }
 
-    fileprivate func vendor(_ schedule: AlibabaSchedule) throws(ProviderConfigurationError) -> any VendorProtocol {
+    fileprivate func vendor(_ schedule: AlibabaSchedule) throws(HTTPDNSProviderConfigurationError) -> any VendorProtocol
+    {
         let custom = try AlibabaCustomParameters(customParameters, provider: name)
         switch version {
         case .v1:

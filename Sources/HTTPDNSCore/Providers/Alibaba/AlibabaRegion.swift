@@ -7,7 +7,7 @@ extension AlibabaProvider {
         public let identifier: String
         /// The addresses to begin with, the families by turns, so that a machine with one of them alone is answered at the
         /// second try; each answers queries and discoveries.
-        public let bootstrap: [IPAddress]
+        public let bootstrap: [HTTPDNSAddress]
 
         /// Mainland China (`cn`).
         public static let mainlandChina = Region(
@@ -45,7 +45,7 @@ extension AlibabaProvider {
 
         private init(_ identifier: String, _ addresses: [String]) {
             self.identifier = identifier
-            let all = addresses.compactMap { IPAddress($0) }
+            let all = addresses.compactMap { HTTPDNSAddress($0) }
             let (v4, v6) = (all.filter { $0.family == .v4 }, all.filter { $0.family == .v6 })
             bootstrap = (0..<max(v4.count, v6.count)).flatMap {
                 v4.dropFirst($0).prefix(1) + v6.dropFirst($0).prefix(1)

@@ -16,7 +16,7 @@ struct AlibabaSchedule: Sendable {
     let randomOctets: @Sendable (Int) -> [UInt8]
 
     /// - Parameter secret: As text, whatever the version; nil for an unsigned question.
-    func request(secret: String?, at seconds: Int64) throws(ProviderError) -> ServiceRequest {
+    func request(secret: String?, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest {
         var parameters = [
             (name: "region", value: region.identifier), (name: "platform", value: "linux"),
             (name: "sdk_version", value: "swift-httpdns"),
@@ -34,11 +34,11 @@ struct AlibabaSchedule: Sendable {
     }
 
     /// The vendor's documents call it HMAC-MD5; their example is plain MD5.
-    static func signature(nonce: String, secret: String, time: String) throws(ProviderError) -> String {
+    static func signature(nonce: String, secret: String, time: String) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.md5("\(nonce)-\(secret)-\(time)")
     }
 
-    func discovery(in reply: ServiceReply) throws(ProviderError) -> ServiceDiscovery {
+    func discovery(in reply: ServiceReply) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         do throws(VendorAnswerError) {
             return try discovery(parsing: reply.body)
         } catch {
@@ -58,15 +58,18 @@ struct AlibabaSchedule: Sendable {
     }
 
     /// The addresses of one list, with the ports that stand in the same places of another one.
-    private func endpoints(_ list: JSONValue?, ports: JSONValue?, _ family: IPAddress.Family) -> [Endpoint] {
+    private func endpoints(_ list: JSONValue?, ports: JSONValue?, _ family: HTTPDNSAddress.Family) -> [HTTPDNSEndpoint]
+    {
         guard case .array(let elements)? = list else { return [] }
         var numbers: [JSONValue] = []
         if case .array(let values)? = ports { numbers = values }
         return elements.enumerated().compactMap { index, element in
-            guard let address = element.text.flatMap({ IPAddress($0) }), address.family == family else { return nil }
-            guard index < numbers.count else { return Endpoint(address: address, port: location.url.port) }
+            guard let address = element.text.flatMap({ HTTPDNSAddress($0) }), address.family == family else {
+                return nil
+            }
+            guard index < numbers.count else { return HTTPDNSEndpoint(address: address, port: location.url.port) }
             guard let port = numbers[index].uint16, port > 0 else { return nil }
-            return Endpoint(address: address, port: port)
+            return HTTPDNSEndpoint(address: address, port: port)
         }
     }
 }

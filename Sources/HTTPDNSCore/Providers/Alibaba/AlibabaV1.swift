@@ -14,7 +14,7 @@ struct AlibabaV1: VendorProtocol {
         for question: VendorQuestion,
         secrets: VendorSecrets,
         at seconds: Int64
-    ) throws(ProviderError) -> ServiceRequest {
+    ) throws(HTTPDNSProviderError) -> ServiceRequest {
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         var parameters = [(name: "host", value: hosts), (name: "query", value: question.families.alibabaQuery)]
         if let subnet = question.clientSubnet.map({ DNSClientSubnet($0).network }) {
@@ -33,7 +33,7 @@ struct AlibabaV1: VendorProtocol {
     }
 
     /// - Parameter hosts: The names as they stand in the URL.
-    static func signature(hosts: String, secret: String, time: String) throws(ProviderError) -> String {
+    static func signature(hosts: String, secret: String, time: String) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.md5("\(hosts)-\(secret)-\(time)")
     }
 
@@ -43,7 +43,7 @@ struct AlibabaV1: VendorProtocol {
         in reply: ServiceReply,
         to question: VendorQuestion,
         secrets: VendorSecrets
-    ) throws(ProviderError) -> [HostName: ProviderAnswer] {
+    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         do throws(VendorAnswerError) {
             return try AlibabaV1Answer.read(reply.body, question: question)
         } catch {
@@ -51,11 +51,11 @@ struct AlibabaV1: VendorProtocol {
         }
     }
 
-    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest? {
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
         try schedule.request(secret: secrets.secret, at: seconds)
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery {
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         try schedule.discovery(in: reply)
     }
 }

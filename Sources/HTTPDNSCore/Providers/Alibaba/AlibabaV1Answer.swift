@@ -25,9 +25,9 @@ enum AlibabaV1Answer {
         }
 
         /// A list that is missing beside another one is an empty one. With no list at all nothing was said.
-        func answer(_ families: AddressFamilies) -> ProviderAnswer? {
+        func answer(_ families: AddressFamilies) -> HTTPDNSProviderAnswer? {
             guard v4 != nil || v6 != nil else { return nil }
-            var answer = ProviderAnswer()
+            var answer = HTTPDNSProviderAnswer()
             if families.contains(.v4) { answer.v4 = VendorAnswer.family(.v4, v4 ?? [], seconds: seconds) }
             if families.contains(.v6) { answer.v6 = VendorAnswer.family(.v6, v6 ?? [], seconds: seconds) }
             return answer
@@ -38,7 +38,7 @@ enum AlibabaV1Answer {
     static func read(
         _ body: [UInt8],
         question: VendorQuestion
-    ) throws(VendorAnswerError) -> [HostName: ProviderAnswer] {
+    ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let root = try VendorAnswer.object(body)
         let elements: [JSONValue]
         switch root["dns"] {
@@ -47,9 +47,9 @@ enum AlibabaV1Answer {
         case .some(let other): throw VendorAnswerError("\"dns\" is \(other.kind); it must be a list")
         }
         let asked = Set(question.hosts)
-        var lists: [HostName: Lists] = [:]
+        var lists: [HTTPDNSName: Lists] = [:]
         for element in elements {
-            guard let host = element["host"]?.text.flatMap({ try? HostName($0) }), asked.contains(host) else {
+            guard let host = element["host"]?.text.flatMap({ try? HTTPDNSName($0) }), asked.contains(host) else {
                 continue
             }
             lists[host, default: Lists()].add(element)

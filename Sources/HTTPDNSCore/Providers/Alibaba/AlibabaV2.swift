@@ -15,7 +15,7 @@ struct AlibabaV2: VendorProtocol {
         for question: VendorQuestion,
         secrets: VendorSecrets,
         at seconds: Int64
-    ) throws(ProviderError) -> ServiceRequest {
+    ) throws(HTTPDNSProviderError) -> ServiceRequest {
         var parameters = [
             (name: "id", value: schedule.account), (name: "m", value: "\(AlibabaV2Payload.mode(encryption))"),
         ]
@@ -50,7 +50,7 @@ struct AlibabaV2: VendorProtocol {
         in reply: ServiceReply,
         to question: VendorQuestion,
         secrets: VendorSecrets
-    ) throws(ProviderError) -> [HostName: ProviderAnswer] {
+    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let payload = try AlibabaV2Payload(encryption, key: secrets.encryptionKey)
         do throws(VendorAnswerError) {
             return try AlibabaV2Answer.read(reply.body, question: question, payload: payload)
@@ -59,11 +59,11 @@ struct AlibabaV2: VendorProtocol {
         }
     }
 
-    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest? {
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
         try schedule.request(secret: secrets.secret, at: seconds)
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery {
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         try schedule.discovery(in: reply)
     }
 }

@@ -12,7 +12,7 @@ enum AlibabaV2Answer {
         _ body: [UInt8],
         question: VendorQuestion,
         payload: AlibabaV2Payload?
-    ) throws(VendorAnswerError) -> [HostName: ProviderAnswer] {
+    ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let root = try VendorAnswer.object(body)
         guard root["code"]?.text == "success" else { throw VendorAnswerError("its \"code\" is not \"success\"") }
         let data = try data(of: root, payload)
@@ -20,9 +20,11 @@ enum AlibabaV2Answer {
             throw VendorAnswerError("\"answers\" is \(data["answers"]?.kind ?? "missing"); it must be a list")
         }
         let asked = Set(question.hosts)
-        var answers: [HostName: ProviderAnswer] = [:]
+        var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
         for element in elements {
-            guard let host = element["dn"]?.text.flatMap({ try? HostName($0) }), asked.contains(host) else { continue }
+            guard let host = element["dn"]?.text.flatMap({ try? HTTPDNSName($0) }), asked.contains(host) else {
+                continue
+            }
             guard answers[host] == nil else { throw VendorAnswerError("it answers about one name twice") }
             if let answer = answer(element, question.families) { answers[host] = answer }
         }
@@ -58,12 +60,12 @@ enum AlibabaV2Answer {
     }
 
     /// Nil when the element has nothing about any family that was asked for.
-    private static func answer(_ element: JSONValue, _ families: AddressFamilies) -> ProviderAnswer? {
-        let nodes = [(IPAddress.Family.v4, AddressFamilies.v4, "v4"), (.v6, .v6, "v6")]
+    private static func answer(_ element: JSONValue, _ families: AddressFamilies) -> HTTPDNSProviderAnswer? {
+        let nodes = [(HTTPDNSAddress.Family.v4, AddressFamilies.v4, "v4"), (.v6, .v6, "v6")]
             .filter { families.contains($0.1) }
             .map { family, _, key in (family: family, node: element[key].flatMap(object)) }
         guard nodes.contains(where: { $0.node != nil }) else { return nil }
-        var answer = ProviderAnswer()
+        var answer = HTTPDNSProviderAnswer()
         for (family, node) in nodes {
             let outcome = outcome(family, node)
             if family == .v4 { answer.v4 = outcome } else { answer.v6 = outcome }
@@ -71,7 +73,7 @@ enum AlibabaV2Answer {
         return answer.hasAddresses ? answer.withoutNameErrors : answer
     }
 
-    private static func outcome(_ family: IPAddress.Family, _ node: JSONValue?) -> FamilyAnswer {
+    private static func outcome(_ family: HTTPDNSAddress.Family, _ node: JSONValue?) -> FamilyAnswer {
         // The vendor leaves a family out that was not asked for. One that was, and is not there, is none: for a short time.
         guard let node else { return .noData(timeToLive: nil) }
         let seconds = node["ttl"]?.finiteNumber
@@ -87,16 +89,16 @@ enum AlibabaV2Answer {
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     fileprivate var hasAddresses: Bool {
         [v4, v6].contains { if case .addresses? = $0 { true } else { false } }
     }
 
     /// A name with addresses of one family exists, whatever is said about the other.
-    fileprivate var withoutNameErrors: ProviderAnswer {
+    fileprivate var withoutNameErrors: HTTPDNSProviderAnswer {
         func corrected(_ outcome: FamilyAnswer?) -> FamilyAnswer? {
             if case .nameError(let life)? = outcome { .noData(timeToLive: life) } else { outcome }
         }
-        return ProviderAnswer(v4: corrected(v4), v6: corrected(v6))
+        return HTTPDNSProviderAnswer(v4: corrected(v4), v6: corrected(v6))
     }
 }

@@ -6,12 +6,12 @@ struct AlibabaV2Payload: Sendable {
     /// - Parameters:
     ///   - encryption: Nil gives nil.
     ///   - key: The key in hexadecimal.
-    /// - Throws: ``ProviderError`` when the key is missing, or not one. It is not repeated.
-    init?(_ encryption: AlibabaProvider.Encryption?, key: String?) throws(ProviderError) {
+    /// - Throws: ``HTTPDNSProviderError`` when the key is missing, or not one. It is not repeated.
+    init?(_ encryption: AlibabaProvider.Encryption?, key: String?) throws(HTTPDNSProviderError) {
         guard let encryption else { return nil }
         let mode: AESCipher.Mode = encryption == .cbc ? .cbc : .gcm
         guard let octets = key.flatMap({ Hexadecimal.octets($0) }), let cipher = AESCipher(mode, key: octets) else {
-            throw ProviderError(
+            throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message: "the encryption key is not \(2 * AESCipher.keyOctets) hexadecimal digits; "
                     + "copy it from the vendor's console"
@@ -35,13 +35,13 @@ struct AlibabaV2Payload: Sendable {
     func encrypted(
         _ parameters: [(name: String, value: String)],
         randomOctets: (Int) -> [UInt8]
-    ) throws(ProviderError) -> String {
+    ) throws(HTTPDNSProviderError) -> String {
         let members = parameters.map { "\"\($0.name)\":\"\($0.value)\"" }.joined(separator: ",")
         do throws(AESCipher.Failure) {
             let vector = randomOctets(cipher.mode.vectorOctets)
             return Hexadecimal.text(try cipher.encrypt(Array("{\(members)}".utf8), vector: vector))
         } catch {
-            throw ProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
     }
 

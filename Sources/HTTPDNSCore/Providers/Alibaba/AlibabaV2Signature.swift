@@ -8,10 +8,10 @@ struct AlibabaV2Signature {
 
     private let key: [UInt8]
 
-    /// - Throws: ``ProviderError`` when the secret is not hexadecimal. It is not repeated.
-    init(secret: String) throws(ProviderError) {
+    /// - Throws: ``HTTPDNSProviderError`` when the secret is not hexadecimal. It is not repeated.
+    init(secret: String) throws(HTTPDNSProviderError) {
         guard let key = Hexadecimal.octets(secret), !key.isEmpty else {
-            throw ProviderError(
+            throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message:
                     "the secret is not hexadecimal, or has an odd number of digits; copy it from the vendor's console"
@@ -20,7 +20,7 @@ struct AlibabaV2Signature {
         self.key = key
     }
 
-    func signature(over parameters: [(name: String, value: String)]) throws(ProviderError) -> String {
+    func signature(over parameters: [(name: String, value: String)]) throws(HTTPDNSProviderError) -> String {
         try VendorSigning.hmacSHA256(Self.text(of: parameters), key: key)
     }
 

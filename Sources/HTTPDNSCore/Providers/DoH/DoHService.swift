@@ -17,11 +17,11 @@ struct DoHService {
     let location: ServiceLocation
     /// Whether the URL may have a secret in it, which no message may quote: its path is not the usual one, or it has a query.
     let hasSecretURL: Bool
-    private let method: DoHProvider.Method
+    private let method: HTTPDNSDoHProvider.Method
 
-    init(_ configuration: DoHProvider.Configuration) throws(ProviderConfigurationError) {
+    init(_ configuration: HTTPDNSDoHProvider.Configuration) throws(HTTPDNSProviderConfigurationError) {
         guard let url = Self.withoutTemplate(configuration.url) else {
-            throw ProviderConfigurationError(
+            throw HTTPDNSProviderConfigurationError(
                 provider: configuration.name,
                 message: "the only template that a DoH url may have is {?dns} at its end (RFC 8484 section 4.1)"
             )
@@ -35,7 +35,7 @@ struct DoHService {
     func request(
         for question: DNSQuestion,
         clientSubnet: DNSClientSubnet?
-    ) throws(ProviderError) -> ServiceRequest {
+    ) throws(HTTPDNSProviderError) -> ServiceRequest {
         let message = DNSQuery.encoded(question, clientSubnet: clientSubnet)
         var fields = HTTPFields()
         fields[.accept] = Self.mediaType

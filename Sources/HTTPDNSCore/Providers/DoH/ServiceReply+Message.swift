@@ -2,15 +2,15 @@ internal import HTTPTypes
 
 extension ServiceReply {
     /// Reads the answer to a question for addresses.
-    /// - Parameter isSecret: Whether the request's URL may have a secret in it. Then no text of the response is quoted, which may
-    ///   repeat the request.
+    /// - Parameter isSecret: Whether the request's URL may have a secret in it. Then no text of the response is quoted, which
+    ///   may repeat the request.
     /// - Returns: The answer, and the scope prefix length that came with it.
-    /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
     func messageAnswer(
         to question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool
-    ) throws(ProviderError) -> (FamilyAnswer, scope: Int?) {
+    ) throws(HTTPDNSProviderError) -> (FamilyAnswer, scope: Int?) {
         let (outcome, scope) = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in
             (try response.outcome(), response.clientSubnetScope)
@@ -22,13 +22,13 @@ extension ServiceReply {
     /// - Parameters:
     ///   - isSecret: As for ``messageAnswer(to:clientSubnet:isSecret:)``.
     ///   - generator: Picks one of several targets of alias mode (RFC 9460 section 2.4.2).
-    /// - Throws: ``ProviderError`` when it is no DNS message that answers it.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no DNS message that answers it.
     func messageServices(
         for question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool = false,
         using generator: inout some RandomNumberGenerator
-    ) throws(ProviderError) -> ServiceAnswer {
+    ) throws(HTTPDNSProviderError) -> ServiceAnswer {
         let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in
             try response.serviceOutcome()
@@ -55,7 +55,7 @@ extension ServiceReply {
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool,
         as outcome: (DNSResponse) throws(DNSMessageError) -> Outcome
-    ) throws(ProviderError) -> Outcome {
+    ) throws(HTTPDNSProviderError) -> Outcome {
         try checkStatus(DoHService.words)
         try checkContentType()
         do throws(DNSMessageError) {
@@ -68,7 +68,7 @@ extension ServiceReply {
 
     /// The type must be there (RFC 8484 section 4.2.1): without it, a captive portal's page is as likely as a message.
     /// Parameters are allowed and mean nothing.
-    private func checkContentType() throws(ProviderError) {
+    private func checkContentType() throws(HTTPDNSProviderError) {
         guard let mediaType else { throw badResponse("no Content-Type; it must be \(DoHService.mediaType)") }
         guard mediaType == DoHService.mediaType else {
             throw badResponse(

@@ -10,14 +10,14 @@ internal import Crypto
 /// Source: Alidns' reference of its JSON API for the parameters, its published clients in Go, C# and JavaScript for the
 /// formula.
 struct AlidnsSignature {
-    private let account: JSONDNSProvider.Service.Account
+    private let account: HTTPDNSJSONProvider.Service.Account
 
     init(
-        _ account: JSONDNSProvider.Service.Account,
+        _ account: HTTPDNSJSONProvider.Service.Account,
         provider: String
-    ) throws(ProviderConfigurationError) {
-        func refusal(_ message: String) -> ProviderConfigurationError {
-            ProviderConfigurationError(provider: provider, message: message)
+    ) throws(HTTPDNSProviderConfigurationError) {
+        func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+            HTTPDNSProviderConfigurationError(provider: provider, message: message)
         }
         #if Signing
         for (name, word) in [("account", account.identifier), ("access key", account.accessKey)] {
@@ -40,14 +40,14 @@ struct AlidnsSignature {
     }
 
     /// The parameters for a query about `host`, beginning with `&`.
-    /// - Throws: ``ProviderError`` when the secret cannot be read any more.
-    func parameters(for host: HostName, at seconds: Int64) async throws -> String {
+    /// - Throws: ``HTTPDNSProviderError`` when the secret cannot be read any more.
+    func parameters(for host: HTTPDNSName, at seconds: Int64) async throws -> String {
         #if Signing
         let secret: String
         do {
             secret = try await account.secret.current()
         } catch let error as SecretError {
-            throw ProviderError(code: .notConfigured, message: "\(error)")
+            throw HTTPDNSProviderError(code: .notConfigured, message: "\(error)")
         }
         let text = "\(account.identifier)\(secret)\(seconds)\(host)\(account.accessKey)"
         let key = SHA256.hash(data: Array(text.utf8)).map { octet in
@@ -55,7 +55,10 @@ struct AlidnsSignature {
         }
         return "&uid=\(account.identifier)&ak=\(account.accessKey)&ts=\(seconds)&key=\(key.joined())"
         #else
-        throw ProviderError(code: .notConfigured, message: "this build has no signatures (package trait Signing)")
+        throw HTTPDNSProviderError(
+            code: .notConfigured,
+            message: "this build has no signatures (package trait Signing)"
+        )
         #endif
     }
 

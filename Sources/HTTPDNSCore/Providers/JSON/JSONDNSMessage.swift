@@ -110,7 +110,7 @@ extension JSONDNSMessage {
             }
             content = .alias(target)
         } else {
-            guard let address = IPAddress(data), DNSRecordType(of: address.family) == type else {
+            guard let address = HTTPDNSAddress(data), DNSRecordType(of: address.family) == type else {
                 throw JSONDNSError(.badRecord, "the data of a record of type \(type) is no address of its family")
             }
             guard type == wanted else { return nil }

@@ -24,27 +24,27 @@ struct JSONDNSService {
     ]
 
     let location: ServiceLocation
-    /// Whether requests have something in them that no message may quote: a signature, or what an own URL may have as a path or
-    /// query.
+    /// Whether requests have something in them that no message may quote: a signature, or what an own URL may have as a path
+    /// or query.
     let hasSecretRequests: Bool
     private let takesClientSubnet: Bool
     private let signature: AlidnsSignature?
 
-    init(_ configuration: JSONDNSProvider.Configuration) throws(ProviderConfigurationError) {
+    init(_ configuration: HTTPDNSJSONProvider.Configuration) throws(HTTPDNSProviderConfigurationError) {
         location = try ServiceLocation(
             url: configuration.url,
             bootstrap: configuration.bootstrap,
             provider: configuration.name
         )
         if let parameter = Self.parameterNames(in: location.url).first(where: Self.reservedParameters.contains) {
-            throw ProviderConfigurationError(
+            throw HTTPDNSProviderConfigurationError(
                 provider: configuration.name,
                 message: "its url has the parameter \(parameter), which is for the query to set; remove it"
             )
         }
         hasSecretRequests = configuration.service.account != nil || configuration.url != configuration.service.url
         takesClientSubnet = configuration.service.takesClientSubnet
-        signature = try configuration.service.account.map { account throws(ProviderConfigurationError) in
+        signature = try configuration.service.account.map { account throws(HTTPDNSProviderConfigurationError) in
             try AlidnsSignature(account, provider: configuration.name)
         }
     }
@@ -54,9 +54,9 @@ struct JSONDNSService {
     ///   - host: The name of the question.
     ///   - clock: When the request is signed, where it is.
     func request(
-        for host: HostName,
+        for host: HTTPDNSName,
         type: DNSRecordType,
-        clientSubnet: AddressBlock?,
+        clientSubnet: HTTPDNSAddressBlock?,
         clock: WallClock
     ) async throws -> ServiceRequest {
         // Names and subnets have no character that a query would have to escape.

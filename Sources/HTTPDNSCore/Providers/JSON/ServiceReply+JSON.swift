@@ -3,10 +3,10 @@ extension ServiceReply {
     ///
     /// The content type is not asked for: services name JSON in half a dozen ways, and what answers for the service is the
     /// certificate, what answers the question is the question in the body. It is named when the body is no answer.
-    /// - Parameter isSecret: Whether the request has a signature or another secret in it. Then no text of the response is quoted,
-    ///   which may repeat the request.
-    /// - Throws: ``ProviderError`` when it is no JSON DNS answer to it.
-    func jsonAnswer(to question: DNSQuestion, isSecret: Bool) throws(ProviderError) -> FamilyAnswer {
+    /// - Parameter isSecret: Whether the request has a signature or another secret in it. Then no text of the response is
+    ///   quoted, which may repeat the request.
+    /// - Throws: ``HTTPDNSProviderError`` when it is no JSON DNS answer to it.
+    func jsonAnswer(to question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError) -> FamilyAnswer {
         try checkStatus(JSONDNSService.words)
         let message: JSONDNSMessage
         let response: DNSResponse

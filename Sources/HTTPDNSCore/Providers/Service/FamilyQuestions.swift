@@ -8,11 +8,11 @@ struct FamilyQuestions {
 
     /// Asks for every family, and for services where there is a way to, and puts the outcomes together. What fails does not
     /// fail the rest.
-    /// - Throws: ``ProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
+    /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
     func answers(
         services: (@Sendable () async throws -> ServiceAnswer)? = nil,
-        _ ask: @escaping @Sendable (IPAddress.Family) async throws -> FamilyAnswer
-    ) async throws -> ProviderAnswer {
+        _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> FamilyAnswer
+    ) async throws -> HTTPDNSProviderAnswer {
         var gathering = QuestionGathering(
             families: families,
             wantsServices: services != nil,
@@ -20,7 +20,7 @@ struct FamilyQuestions {
             deadline: deadline
         )
         await withTaskGroup(of: QuestionGathering.Event.self) { group in
-            for family in IPAddress.Family.allCases where families.contains(family) {
+            for family in HTTPDNSAddress.Family.allCases where families.contains(family) {
                 let question: QuestionGathering.Question = family == .v4 ? .v4 : .v6
                 group.addTask { .outcome(question, await Self.outcome { .addresses(try await ask(family)) }) }
             }
@@ -49,12 +49,12 @@ struct FamilyQuestions {
     ) async -> QuestionGathering.Outcome {
         do {
             return try await ask()
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return .failure(error)
         } catch is CancellationError {
             return .cancelled
         } catch {
-            return .failure(ProviderError(code: .unreachable, message: "\(error)"))
+            return .failure(HTTPDNSProviderError(code: .unreachable, message: "\(error)"))
         }
     }
 }

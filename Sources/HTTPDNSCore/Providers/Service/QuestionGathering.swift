@@ -9,7 +9,7 @@ struct QuestionGathering {
     enum Outcome: Sendable {
         case addresses(FamilyAnswer)
         case services(ServiceAnswer)
-        case failure(ProviderError)
+        case failure(HTTPDNSProviderError)
         case cancelled
 
         var hasAddresses: Bool {
@@ -67,7 +67,7 @@ struct QuestionGathering {
         }
         if case .cancelled = outcome, isGivenUp {
             let message = "no answer within \(patience.shortText) of the addresses"
-            outcomes[question] = .failure(ProviderError(code: .timedOut, message: message))
+            outcomes[question] = .failure(HTTPDNSProviderError(code: .timedOut, message: message))
         } else {
             outcomes[question] = outcome
         }
@@ -87,10 +87,10 @@ struct QuestionGathering {
     }
 
     /// The answer of all questions.
-    /// - Throws: ``ProviderError`` when no family has a message; `CancellationError`.
-    func answer() throws -> ProviderAnswer {
-        var answer = ProviderAnswer()
-        var failures: [ProviderError] = []
+    /// - Throws: ``HTTPDNSProviderError`` when no family has a message; `CancellationError`.
+    func answer() throws -> HTTPDNSProviderAnswer {
+        var answer = HTTPDNSProviderAnswer()
+        var failures: [HTTPDNSProviderError] = []
         var isAnswered = false
         for question in questions {
             switch outcomes[question] {
@@ -112,7 +112,7 @@ struct QuestionGathering {
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     fileprivate subscript(family question: QuestionGathering.Question) -> FamilyAnswer? {
         get { question == .v4 ? v4 : v6 }
         set { if question == .v4 { v4 = newValue } else { v6 = newValue } }

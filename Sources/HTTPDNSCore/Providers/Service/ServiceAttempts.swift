@@ -4,14 +4,14 @@ internal import HTTPDNSPrimitives
 /// The attempts of one query at the service's addresses: which comes next, until when, and the error when all failed.
 struct ServiceAttempts {
     struct Attempt {
-        let endpoint: Endpoint
+        let endpoint: HTTPDNSEndpoint
         /// The end of this attempt's equal share of the time left.
         let deadline: MonotonicTime
     }
 
     private enum Failure {
-        case transfer(Endpoint, TransferFailure)
-        case reply(ProviderError)
+        case transfer(HTTPDNSEndpoint, TransferFailure)
+        case reply(HTTPDNSProviderError)
 
         var text: String {
             switch self {
@@ -22,9 +22,9 @@ struct ServiceAttempts {
         }
     }
 
-    private var remaining: ArraySlice<Endpoint>
+    private var remaining: ArraySlice<HTTPDNSEndpoint>
     /// Those that rest. They have no share of the time, and are tried when all others failed before it was over.
-    private var reserve: [Endpoint]
+    private var reserve: [HTTPDNSEndpoint]
     private let limit: Duration
     private let deadline: MonotonicTime
     private var failures: [Failure] = []
@@ -67,7 +67,7 @@ struct ServiceAttempts {
     }
 
     /// Takes note of a response that is no answer.
-    mutating func failed(_ attempt: Attempt, with error: ProviderError) {
+    mutating func failed(_ attempt: Attempt, with error: HTTPDNSProviderError) {
         failures.append(.reply(error))
     }
 
@@ -77,10 +77,10 @@ struct ServiceAttempts {
     }
 
     /// Why the query failed, with every address that was tried.
-    var error: ProviderError {
+    var error: HTTPDNSProviderError {
         let tried = failures.map(\.text).joined(separator: "; ")
         switch failures.last {
-        case nil: return ProviderError(code: .timedOut, message: "no time left within the limit of \(limit)")
+        case nil: return HTTPDNSProviderError(code: .timedOut, message: "no time left within the limit of \(limit)")
         case .reply(var error):
             error.message = tried
             return error
@@ -88,27 +88,27 @@ struct ServiceAttempts {
         }
     }
 
-    private func error(_ last: TransferFailure, _ tried: String) -> ProviderError {
+    private func error(_ last: TransferFailure, _ tried: String) -> HTTPDNSProviderError {
         switch last.code {
         case .shutDown:
-            return ProviderError(code: .shutDown, message: "the provider is shut down")
+            return HTTPDNSProviderError(code: .shutDown, message: "the provider is shut down")
         case .timedOut:
-            return ProviderError(code: .timedOut, message: "no answer within \(limit): \(tried)")
+            return HTTPDNSProviderError(code: .timedOut, message: "no answer within \(limit): \(tried)")
         case .responseTooLarge:
-            return ProviderError(
+            return HTTPDNSProviderError(
                 code: .badResponse,
                 message: "the body is longer than an answer can be: \(tried)"
             )
         case .protocolViolation:
-            return ProviderError(code: .badResponse, message: "the answer breaks the rules of HTTP: \(tried)")
+            return HTTPDNSProviderError(code: .badResponse, message: "the answer breaks the rules of HTTP: \(tried)")
         case .certificateRefused:
-            return ProviderError(
+            return HTTPDNSProviderError(
                 code: .unreachable,
                 message: "the certificate does not prove the service's name; check url, bootstrap and "
                     + "trust roots: \(tried)"
             )
         default:
-            return ProviderError(code: .unreachable, message: tried)
+            return HTTPDNSProviderError(code: .unreachable, message: tried)
         }
     }
 }

@@ -6,13 +6,13 @@ enum ReplyVerdict: Sendable {
     /// It is the service's answer, whatever that says.
     case answer
     /// This address fails: the next one is asked, and this one rests.
-    case addressFailed(ProviderError)
+    case addressFailed(HTTPDNSProviderError)
     /// The next address may know better; this one does not rest.
-    case nextAddress(ProviderError)
+    case nextAddress(HTTPDNSProviderError)
     /// The request can be made so that the same address accepts it.
-    case again(ProviderError)
+    case again(HTTPDNSProviderError)
     /// Another address would say the same.
-    case final(ProviderError)
+    case final(HTTPDNSProviderError)
 }
 
 /// A provider's connection to its service: every request tries the service's addresses in turn, beginning with the one that
@@ -41,9 +41,11 @@ final class ServiceChannel: Sendable {
         self.init(addresses: addresses, exchange: exchange, time: time)
     }
 
-    /// - Throws: ``ProviderError`` with code `shutDown` after ``shutdown()``.
-    func requireRunning() throws(ProviderError) {
-        if shutDown.withLock({ $0 }) { throw ProviderError(code: .shutDown, message: "the provider is shut down") }
+    /// - Throws: ``HTTPDNSProviderError`` with code `shutDown` after ``shutdown()``.
+    func requireRunning() throws(HTTPDNSProviderError) {
+        if shutDown.withLock({ $0 }) {
+            throw HTTPDNSProviderError(code: .shutDown, message: "the provider is shut down")
+        }
     }
 
     /// Sends a request, and returns the first response that is an answer.
@@ -53,12 +55,12 @@ final class ServiceChannel: Sendable {
     ///   - deadline: The end of that limit.
     ///   - request: The request as it goes to an address.
     ///   - verdict: What a response means.
-    /// - Throws: ``ProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
+    /// - Throws: ``HTTPDNSProviderError`` that names every address tried; `CancellationError` when the task is cancelled.
     func reply(
-        of endpoints: [Endpoint]? = nil,
+        of endpoints: [HTTPDNSEndpoint]? = nil,
         limit: Duration,
         deadline: MonotonicTime,
-        request: (Endpoint) throws -> ServiceRequest,
+        request: (HTTPDNSEndpoint) throws -> ServiceRequest,
         verdict: (ServiceReply) -> ReplyVerdict
     ) async throws -> ServiceReply {
         try requireRunning()

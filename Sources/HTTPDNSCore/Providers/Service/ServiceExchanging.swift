@@ -9,7 +9,7 @@ package protocol ServiceExchanging: Sendable {
     /// It returns or throws by `deadline`. The body is read only where the status is 200 or the protocol names its errors
     /// there, and no further than the longest answer of the provider's protocol.
     /// - Throws: `TransferFailure`; `CancellationError` when the task is cancelled.
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+    func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
 
     /// Ends connections and threads. Idempotent.
@@ -39,9 +39,9 @@ package struct ServiceReply: Sendable {
     /// Empty where it was not read: see ``ServiceExchanging``.
     package var body: [UInt8]
     /// Where it came from.
-    package var endpoint: Endpoint
+    package var endpoint: HTTPDNSEndpoint
 
-    package init(status: Int, headerFields: HTTPFields, body: [UInt8], endpoint: Endpoint) {
+    package init(status: Int, headerFields: HTTPFields, body: [UInt8], endpoint: HTTPDNSEndpoint) {
         self.status = status
         self.headerFields = headerFields
         self.body = body

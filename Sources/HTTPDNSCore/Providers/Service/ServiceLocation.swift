@@ -6,7 +6,7 @@ struct ServiceLocation {
     /// The URL as written, in one spelling.
     let url: ParsedURL
     /// Where to connect, in the order to try; at least one.
-    let endpoints: [Endpoint]
+    let endpoints: [HTTPDNSEndpoint]
     /// The most public scope among the endpoints, which limits the addresses that the service names for itself (discovery).
     /// Link-local and other special addresses count as private, since they open no machine's own addresses.
     let scope: AddressScope
@@ -17,11 +17,11 @@ struct ServiceLocation {
     ///   - provider: The provider's name, for errors.
     init(
         url text: String,
-        bootstrap: [IPAddress],
+        bootstrap: [HTTPDNSAddress],
         provider: String
-    ) throws(ProviderConfigurationError) {
-        func refusal(_ message: String) -> ProviderConfigurationError {
-            ProviderConfigurationError(provider: provider, message: message)
+    ) throws(HTTPDNSProviderConfigurationError) {
+        func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+            HTTPDNSProviderConfigurationError(provider: provider, message: message)
         }
         do throws(URLFailure) {
             url = try ParsedURL(text)
@@ -51,26 +51,26 @@ struct ServiceLocation {
 
     /// The URL with parameters behind its own query.
     /// - Parameter parameters: `name=value` pairs in the characters that a query may have, joined by `&`.
-    func url(adding parameters: String) throws(ProviderError) -> ParsedURL {
+    func url(adding parameters: String) throws(HTTPDNSProviderError) -> ParsedURL {
         let text = url.description
         let separator = text.utf8.contains(UInt8(ascii: "?")) ? "&" : "?"
         do throws(URLFailure) {
             return try ParsedURL("\(text)\(separator)\(parameters)")
         } catch {
             // The failure is not repeated: it may quote the text, and with it a signature.
-            throw ProviderError(code: .unreachable, message: "the query does not fit into the url")
+            throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
         }
     }
 
-    private static func endpoints(of url: ParsedURL, bootstrap: [IPAddress]) -> [Endpoint] {
-        var addresses: [IPAddress] = []
+    private static func endpoints(of url: ParsedURL, bootstrap: [HTTPDNSAddress]) -> [HTTPDNSEndpoint] {
+        var addresses: [HTTPDNSAddress] = []
         if case .address(let literal) = url.host { addresses.append(literal) }
         for address in bootstrap where !addresses.contains(address) { addresses.append(address) }
-        return addresses.map { Endpoint(address: $0, port: url.port) }
+        return addresses.map { HTTPDNSEndpoint(address: $0, port: url.port) }
     }
 
     /// The most public scope among the endpoints; nil when there are none.
-    private static func scope(of endpoints: [Endpoint]) -> AddressScope? {
+    private static func scope(of endpoints: [HTTPDNSEndpoint]) -> AddressScope? {
         endpoints.map { endpoint in
             let scope = AddressScope(of: endpoint.address)
             return scope == .special ? .private : scope

@@ -25,16 +25,16 @@ extension ServiceReply {
         }
     }
 
-    func failure(_ code: DNSResponseCode, question: DNSQuestion, comment: String?) -> ProviderError {
+    func failure(_ code: DNSResponseCode, question: DNSQuestion, comment: String?) -> HTTPDNSProviderError {
         let name = ForeignText.excerpt("\(question)", limit: 200)
         let said = comment.map { " (\(ForeignText.excerpt($0, limit: 200)))" } ?? ""
         return code == .refused
-            ? ProviderError(
+            ? HTTPDNSProviderError(
                 code: .refused,
                 message: "\(code) from \(endpoint) for \(name): "
                     + "the service does not answer this question to this client\(said)"
             )
-            : ProviderError(
+            : HTTPDNSProviderError(
                 code: .serverFailure,
                 message: "\(code) from \(endpoint) for \(name): the service could not find an answer\(said)"
             )

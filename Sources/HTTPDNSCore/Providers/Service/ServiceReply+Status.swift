@@ -4,20 +4,20 @@ internal import HTTPTypes
 extension ServiceReply {
     /// Refuses every status but 200. RFC 8484 section 4.2.1 lets any 2xx carry an answer, but the others mean something
     /// that a query does not ask for.
-    func checkStatus(_ words: ServiceWords) throws(ProviderError) {
+    func checkStatus(_ words: ServiceWords) throws(HTTPDNSProviderError) {
         guard status != 200 else { return }
-        throw ProviderError(
+        throw HTTPDNSProviderError(
             code: status == 429 ? .rateLimited : .httpStatus,
             message: "HTTP \(status) from \(endpoint): \(meaning(words))",
             retryAfter: retryAfter.map { .seconds(Int64($0)) }
         )
     }
 
-    /// The meaning of the response where errors have no form of their own: a status by which the server at this address failed, or
-    /// is not the one that was meant, says nothing about the server at another.
+    /// The meaning of the response where errors have no form of their own: a status by which the server at this address
+    /// failed, or is not the one that was meant, says nothing about the server at another.
     func verdict(_ words: ServiceWords) -> ReplyVerdict {
         guard status == 408 || status == 421 || (500..<600).contains(status) else { return .answer }
-        do throws(ProviderError) {
+        do throws(HTTPDNSProviderError) {
             try checkStatus(words)
             return .answer
         } catch {
@@ -26,8 +26,8 @@ extension ServiceReply {
     }
 
     /// An error about the body.
-    func badResponse(_ message: String) -> ProviderError {
-        ProviderError(code: .badResponse, message: "\(message), from \(endpoint)")
+    func badResponse(_ message: String) -> HTTPDNSProviderError {
+        HTTPDNSProviderError(code: .badResponse, message: "\(message), from \(endpoint)")
     }
 
     private func meaning(_ words: ServiceWords) -> String {

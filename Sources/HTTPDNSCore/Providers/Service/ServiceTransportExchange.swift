@@ -22,7 +22,7 @@ struct ServiceTransportExchange: ServiceExchanging {
         self.readsRefusals = readsRefusals
     }
 
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+    func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
     {
         // The share of the time limit bounds every phase, so that none has a bound of its own.

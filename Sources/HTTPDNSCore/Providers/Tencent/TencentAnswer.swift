@@ -1,19 +1,19 @@
 internal import HTTPDNSPrimitives
 
-/// The answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the last one `|` and
-/// the client's address.
+/// The answers: a line for each name, `www.example.com.:192.0.2.4;192.0.2.5,120-2001:db8::4,60`, and after the last one `|`
+/// and the client's address.
 ///
-/// A list is `0` or empty when the family has no addresses, and a name alone has none of either. The client's address is asked
-/// for because it comes last: without it nothing would tell a text that was cut off from a whole one.
+/// A list is `0` or empty when the family has no addresses, and a name alone has none of either. The client's address is
+/// asked for because it comes last: without it nothing would tell a text that was cut off from a whole one.
 enum TencentAnswer {
     /// What a body says about the names of the question.
     /// - Parameter body: Decrypted, where it was encrypted.
     static func read(
         _ body: [UInt8],
         question: VendorQuestion
-    ) throws(VendorAnswerError) -> [HostName: ProviderAnswer] {
+    ) throws(VendorAnswerError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let text = try TencentText.text(body)
-        guard let end = text.lastIndex(of: "|"), IPAddress(String(text[text.index(after: end)...])) != nil else {
+        guard let end = text.lastIndex(of: "|"), HTTPDNSAddress(String(text[text.index(after: end)...])) != nil else {
             throw VendorAnswerError(
                 "it does not end with the client's address: it was cut off, or is no answer",
                 isText: false
@@ -22,10 +22,10 @@ enum TencentAnswer {
         // In Swift CR LF is one character.
         let lines = text[..<end].split(omittingEmptySubsequences: false, whereSeparator: \.isNewline)
         let asked = Set(question.hosts)
-        var answers: [HostName: ProviderAnswer] = [:]
+        var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
         for line in lines {
             let (name, lists) = parts(of: line)
-            var host = name.flatMap { try? HostName(String($0)) }
+            var host = name.flatMap { try? HTTPDNSName(String($0)) }
             // A service that leaves the name out speaks of the one that was asked about.
             if name == nil, question.hosts.count == 1, lines.count == 1 { host = question.hosts.first }
             guard let host, asked.contains(host) else { continue }
@@ -50,31 +50,31 @@ enum TencentAnswer {
             }
         }
         // A name and nothing else is how the service writes that it has found nothing.
-        return (try? HostName(String(line))) == nil ? (nil, line) : (line, "")
+        return (try? HTTPDNSName(String(line))) == nil ? (nil, line) : (line, "")
     }
 
-    private static func answer(_ lists: Substring, _ families: AddressFamilies) -> ProviderAnswer {
+    private static func answer(_ lists: Substring, _ families: AddressFamilies) -> HTTPDNSProviderAnswer {
         let lists = lists.split(separator: "-", omittingEmptySubsequences: false)
         guard families == .both else {
-            let family: IPAddress.Family = families == .v4 ? .v4 : .v6
+            let family: HTTPDNSAddress.Family = families == .v4 ? .v4 : .v6
             let outcome = lists.count == 1 ? outcome(family, lists[0]) : unreadable("it has lists of several families")
-            return family == .v4 ? ProviderAnswer(v4: outcome) : ProviderAnswer(v6: outcome)
+            return family == .v4 ? HTTPDNSProviderAnswer(v4: outcome) : HTTPDNSProviderAnswer(v6: outcome)
         }
         switch lists.count {
         case 2:
-            return ProviderAnswer(v4: outcome(.v4, lists[0]), v6: outcome(.v6, lists[1]))
+            return HTTPDNSProviderAnswer(v4: outcome(.v4, lists[0]), v6: outcome(.v6, lists[1]))
         case 1:
             let v4 = outcome(.v4, lists[0])
-            if case .noData = v4 { return ProviderAnswer(v4: v4, v6: v4) }
-            return ProviderAnswer(v4: v4, v6: unreadable("it has one list, where both families were asked for"))
+            if case .noData = v4 { return HTTPDNSProviderAnswer(v4: v4, v6: v4) }
+            return HTTPDNSProviderAnswer(v4: v4, v6: unreadable("it has one list, where both families were asked for"))
         default:
             let outcome = unreadable("it has more lists than there are families")
-            return ProviderAnswer(v4: outcome, v6: outcome)
+            return HTTPDNSProviderAnswer(v4: outcome, v6: outcome)
         }
     }
 
     /// What `192.0.2.4;192.0.2.5,120` says.
-    private static func outcome(_ family: IPAddress.Family, _ list: Substring) -> FamilyAnswer {
+    private static func outcome(_ family: HTTPDNSAddress.Family, _ list: Substring) -> FamilyAnswer {
         let parts = list.split(separator: ",", omittingEmptySubsequences: false)
         var seconds: Double?
         if parts.count > 1 {
@@ -88,6 +88,6 @@ enum TencentAnswer {
     }
 
     private static func unreadable(_ message: String) -> FamilyAnswer {
-        .failed(ProviderError(code: .badResponse, message: message))
+        .failed(HTTPDNSProviderError(code: .badResponse, message: message))
     }
 }

@@ -9,8 +9,8 @@ struct TencentCipher: Sendable {
     /// - Parameters:
     ///   - key: The key's text.
     ///   - randomOctets: So many octets that nobody can guess.
-    /// - Throws: ``ProviderError`` when the key is missing, or not one. It is not repeated.
-    init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(ProviderError) {
+    /// - Throws: ``HTTPDNSProviderError`` when the key is missing, or not one. It is not repeated.
+    init(key: String?, randomOctets: @escaping @Sendable (Int) -> [UInt8]) throws(HTTPDNSProviderError) {
         var octets = Array((key ?? "").utf8)
         let missing = AESCipher.keyOctets - octets.count
         guard !octets.isEmpty, missing >= 0 else { throw Self.noKey }
@@ -20,19 +20,19 @@ struct TencentCipher: Sendable {
         self.randomOctets = randomOctets
     }
 
-    private static let noKey = ProviderError(
+    private static let noKey = HTTPDNSProviderError(
         code: .notConfigured,
         message:
             "the encryption key has not 1 to \(AESCipher.keyOctets) octets; copy the AES key from the vendor's console"
     )
 
     /// A text as it stands in a URL, under a vector of its own.
-    func encrypted(_ text: String) throws(ProviderError) -> String {
+    func encrypted(_ text: String) throws(HTTPDNSProviderError) -> String {
         do throws(AESCipher.Failure) {
             let vector = randomOctets(cipher.mode.vectorOctets)
             return Hexadecimal.text(try cipher.encrypt(Array(text.utf8), vector: vector))
         } catch {
-            throw ProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
     }
 

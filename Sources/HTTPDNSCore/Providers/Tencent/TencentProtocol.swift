@@ -21,7 +21,7 @@ struct TencentProtocol: VendorProtocol {
         for question: VendorQuestion,
         secrets: VendorSecrets,
         at seconds: Int64
-    ) throws(ProviderError) -> ServiceRequest {
+    ) throws(HTTPDNSProviderError) -> ServiceRequest {
         let cipher = try cipher(secrets)
         let hosts = question.hosts.map(\.description).joined(separator: ",")
         let names = sendsExpiry ? "\(hosts);\(seconds + Self.validity)" : hosts
@@ -44,7 +44,7 @@ struct TencentProtocol: VendorProtocol {
         in reply: ServiceReply,
         to question: VendorQuestion,
         secrets: VendorSecrets
-    ) throws(ProviderError) -> [HostName: ProviderAnswer] {
+    ) throws(HTTPDNSProviderError) -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let cipher = try cipher(secrets)
         guard reply.body.contains(where: { $0 != 0x0a && $0 != 0x0d }) else {
             throw reply.badResponse("an empty answer: \(isEncrypted ? "account or key" : "account or token") refused?")
@@ -56,12 +56,12 @@ struct TencentProtocol: VendorProtocol {
         }
     }
 
-    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(ProviderError) -> ServiceRequest? {
+    func discoveryRequest(secrets: VendorSecrets, at seconds: Int64) throws(HTTPDNSProviderError) -> ServiceRequest? {
         let url = try location.url(path: "/conf", try account(secrets))
         return ServiceRequest(method: .get, url: url, headerFields: [:])
     }
 
-    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(ProviderError) -> ServiceDiscovery {
+    func discovery(in reply: ServiceReply, secrets: VendorSecrets) throws(HTTPDNSProviderError) -> ServiceDiscovery {
         let cipher = try cipher(secrets)
         do throws(VendorAnswerError) {
             let body = try cipher?.decrypted(reply.body) ?? reply.body
@@ -77,22 +77,22 @@ struct TencentProtocol: VendorProtocol {
     }
 
     /// Where the URL has an address, each address of the service goes by its own.
-    func addressed(_ request: ServiceRequest, to endpoint: Endpoint) -> ServiceRequest {
+    func addressed(_ request: ServiceRequest, to endpoint: HTTPDNSEndpoint) -> ServiceRequest {
         guard case .address = request.url.host else { return request }
         var request = request
         request.url = ParsedURL(request.url, host: .address(endpoint.address))
         return request
     }
 
-    private func cipher(_ secrets: VendorSecrets) throws(ProviderError) -> TencentCipher? {
+    private func cipher(_ secrets: VendorSecrets) throws(HTTPDNSProviderError) -> TencentCipher? {
         isEncrypted ? try TencentCipher(key: secrets.encryptionKey, randomOctets: randomOctets) : nil
     }
 
     /// What says whose query it is.
-    private func account(_ secrets: VendorSecrets) throws(ProviderError) -> [(name: String, value: String)] {
+    private func account(_ secrets: VendorSecrets) throws(HTTPDNSProviderError) -> [(name: String, value: String)] {
         if isEncrypted { return [(name: "id", value: account), (name: "alg", value: "aes")] }
         guard let token = secrets.secret, VendorCredential.isPlain(token) else {
-            throw ProviderError(
+            throw HTTPDNSProviderError(
                 code: .notConfigured,
                 message: "the token is not of 1 to 128 of a-z, A-Z, 0-9, -, _ and .; copy it from the vendor's console"
             )

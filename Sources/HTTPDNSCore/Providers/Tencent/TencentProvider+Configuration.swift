@@ -18,7 +18,7 @@ extension TencentProvider {
         public var url: String?
         /// More addresses of the service, in the order to try, and all of them when the URL has a name; that is never looked
         /// up.
-        public var bootstrap: [IPAddress] = []
+        public var bootstrap: [HTTPDNSAddress] = []
         /// Whether queries say until when they are good (`names;expiry`), ten minutes from now, as the vendor's newer iOS
         /// client does. Its other clients do not.
         public var sendsExpiry = true
@@ -26,16 +26,16 @@ extension TencentProvider {
         /// clear beside encrypted names. It means nothing with a token.
         public var encryptsClientSubnet = true
         /// The HTTP statuses by which the service refuses the account for good: 400 to 499 but 408 and 429. After one of
-        /// them nothing more is sent until settings or secrets are others. No such status is documented, which is why there is
-        /// none here at first.
+        /// them nothing more is sent until settings or secrets are others. No such status is documented, which is why there
+        /// is none here at first.
         public var accountRefusalStatuses: Set<Int> = []
         /// Whether the service is asked which addresses it has (`/conf`), as often as it wants that.
         public var discoversAddresses = true
         /// Keeps discovered addresses over restarts. It must be this provider's alone: saving replaces what it holds.
-        public var addressStore: (any ResolutionStore)?
+        public var addressStore: (any HTTPDNSResolutionStore)?
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
-        /// The most private scope of addresses that its answers may have (``Provider/answerScope``).
+        /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: AddressScope = .public
 
         /// Creates settings for the vendor's own service in mainland China.

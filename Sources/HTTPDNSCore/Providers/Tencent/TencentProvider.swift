@@ -10,9 +10,10 @@ package import HTTPDNSPrimitives
 /// - Which statuses refuse the account for good is for the settings to say. After one, nothing more is sent until the secrets
 ///   or the settings are others: queries fail at once with code `accountRefused`.
 /// - A name that does not exist looks like one without addresses, for a minute at most.
-/// - There is no DES, which the vendor offers too: its keys of 56 bits are searched in a day, and equal names give equal texts.
-/// - Records of type HTTPS are not asked for: ``ProviderAnswer/services`` stays nil.
-public final class TencentProvider: Provider {
+/// - There is no DES, which the vendor offers too: its keys of 56 bits are searched in a day, and equal names give equal
+///   texts.
+/// - Records of type HTTPS are not asked for: ``HTTPDNSProviderAnswer/services`` stays nil.
+public final class TencentProvider: HTTPDNSProvider {
     /// The name from the settings.
     public let name: String
 
@@ -25,11 +26,11 @@ public final class TencentProvider: Provider {
     let exchange: VendorExchange
 
     /// Creates the provider. Nothing is sent until the first query.
-    /// - Throws: ``ProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback address), has
-    ///   a path, or has no addresses; when there is not one of token and key, one cannot be read or has not the form that the
-    ///   protocol wants; when the account is no number and is sent; when a status cannot be one that refuses an account; and
-    ///   when queries are to be encrypted without the package trait `Signing`.
-    public convenience init(_ configuration: Configuration) throws(ProviderConfigurationError) {
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
+    ///   address), has a path, or has no addresses; when there is not one of token and key, one cannot be read or has not the
+    ///   form that the protocol wants; when the account is no number and is sent; when a status cannot be one that refuses an
+    ///   account; and when queries are to be encrypted without the package trait `Signing`.
+    public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
         try self.init(
             configuration,
             exchange: ServiceTransportExchange(
@@ -50,7 +51,7 @@ public final class TencentProvider: Provider {
         time: any TimeSource = SystemTimeSource(),
         clock: WallClock = .system,
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = RandomOctets.system
-    ) throws(ProviderConfigurationError) {
+    ) throws(HTTPDNSProviderConfigurationError) {
         let vendor = try configuration.vendor(randomOctets)
         let location = vendor.location
         name = configuration.name
@@ -81,14 +82,17 @@ public final class TencentProvider: Provider {
     /// Asks for all families of the query in one request.
     ///
     /// A family whose list has no address in it that can be read has ``FamilyAnswer/failed(_:)``.
-    /// - Throws: ``ProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
-    public func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+    /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
+    public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)
     }
 
     /// Asks about all names in one request.
-    /// - Throws: ``ProviderError`` when no name has an outcome, or there are more than ``batchLimit``; `CancellationError`.
-    public func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
+    /// - Throws: ``HTTPDNSProviderError`` when no name has an outcome, or there are more than ``batchLimit``;
+    ///   `CancellationError`.
+    public func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
         try await exchange.resolve(query, batch: batch)
     }
 
@@ -103,15 +107,15 @@ extension TencentProvider: AccountHolding {
 }
 
 extension TencentProvider.Configuration {
-    private func refusal(_ message: String) -> ProviderConfigurationError {
-        ProviderConfigurationError(provider: name, message: message)
+    private func refusal(_ message: String) -> HTTPDNSProviderConfigurationError {
+        HTTPDNSProviderConfigurationError(provider: name, message: message)
     }
 
     private var isEncrypted: Bool { credential.encryptionKey != nil }
 
     fileprivate func vendor(
         _ randomOctets: @escaping @Sendable (Int) -> [UInt8]
-    ) throws(ProviderConfigurationError) -> TencentProtocol {
+    ) throws(HTTPDNSProviderConfigurationError) -> TencentProtocol {
         guard (credential.secret == nil) == isEncrypted else {
             throw refusal("it needs one of two: a token as its secret, or an encryption key")
         }

@@ -22,10 +22,10 @@ enum TencentServiceList {
             throw VendorAnswerError("it has no field \"ip\" or no \"ttl\": it was cut off, or is something else")
         }
         // The vendor's clients keep IPv4 alone.
-        let addresses = list.split(separator: ";").compactMap { IPAddress(String($0)) }.filter { $0.family == .v4 }
+        let addresses = list.split(separator: ";").compactMap { HTTPDNSAddress(String($0)) }.filter { $0.family == .v4 }
         let minutes = TencentText.number(life).flatMap { allowedMinutes.contains($0) ? $0 : nil } ?? defaultMinutes
         return ServiceDiscovery(
-            endpoints: addresses.map { Endpoint(address: $0, port: port) },
+            endpoints: addresses.map { HTTPDNSEndpoint(address: $0, port: port) },
             lifetime: .seconds(60 * minutes)
         )
     }

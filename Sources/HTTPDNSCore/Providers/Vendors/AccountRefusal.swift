@@ -12,11 +12,11 @@ struct AccountRefusal: Sendable {
 
     /// The fingerprint of the secrets that were refused. With others the account may be a good one.
     let fingerprint: Int
-    private(set) var error: ProviderError
+    private(set) var error: HTTPDNSProviderError
     private var pause = AccountRefusal.firstPause
     private var retryAt: MonotonicTime
 
-    init(fingerprint: Int, error: ProviderError, at now: MonotonicTime) {
+    init(fingerprint: Int, error: HTTPDNSProviderError, at now: MonotonicTime) {
         self.fingerprint = fingerprint
         self.error = error
         retryAt = now + pause
@@ -33,7 +33,7 @@ struct AccountRefusal: Sendable {
     /// Lets the next query show whether the account is accepted again. The pause stays as long as it is.
     mutating func allowRetry(at now: MonotonicTime) { retryAt = now }
 
-    mutating func refusedAgain(_ error: ProviderError, at now: MonotonicTime) {
+    mutating func refusedAgain(_ error: HTTPDNSProviderError, at now: MonotonicTime) {
         self.error = error
         pause = min(pause * 2, Self.longestPause)
         retryAt = now + pause
@@ -41,7 +41,7 @@ struct AccountRefusal: Sendable {
 }
 
 /// A provider whose service knows it by an account.
-protocol AccountHolding: Provider {
+protocol AccountHolding: HTTPDNSProvider {
     /// Lets one query show whether a refused account is accepted again.
     /// - Returns: Whether it is refused.
     func retryRefusedAccount() -> Bool

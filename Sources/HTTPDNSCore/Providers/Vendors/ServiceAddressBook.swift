@@ -19,30 +19,30 @@ struct ServiceAddressBook: Sendable {
     /// The addresses of one query, best first.
     struct Order: Sendable, Equatable {
         /// The addresses that are tried.
-        var first: [Endpoint]
+        var first: [HTTPDNSEndpoint]
         /// Addresses that rest, for when all others failed and time is left.
-        var reserve: [Endpoint] = []
+        var reserve: [HTTPDNSEndpoint] = []
     }
 
     private let maximumAttempts: Int
     /// The addresses of the settings, for the first query and for when nothing else answers.
-    let bootstrap: [Endpoint]
-    private(set) var discovered: [Endpoint] = []
+    let bootstrap: [HTTPDNSEndpoint]
+    private(set) var discovered: [HTTPDNSEndpoint] = []
     /// Whether the vendor has switched the service off.
     private(set) var isDisabled = false
     /// The address that answered last.
-    private var preferred: Endpoint?
-    private var restingUntil: [Endpoint: MonotonicTime] = [:]
+    private var preferred: HTTPDNSEndpoint?
+    private var restingUntil: [HTTPDNSEndpoint: MonotonicTime] = [:]
     private var refreshDueAt: MonotonicTime?
     private var mayRefreshAt: MonotonicTime?
 
-    init(bootstrap: [Endpoint], maximumAttempts: Int = ServiceAddressBook.maximumAttempts) {
+    init(bootstrap: [HTTPDNSEndpoint], maximumAttempts: Int = ServiceAddressBook.maximumAttempts) {
         self.bootstrap = bootstrap
         self.maximumAttempts = maximumAttempts
     }
 
     /// The addresses that a query tries, best first. When all rest, those whose rest ends first.
-    func attempts(at now: MonotonicTime) -> [Endpoint] { order(at: now).first }
+    func attempts(at now: MonotonicTime) -> [HTTPDNSEndpoint] { order(at: now).first }
 
     func order(at now: MonotonicTime) -> Order {
         let known = all
@@ -59,20 +59,20 @@ struct ServiceAddressBook: Sendable {
     }
 
     /// The addresses that are asked which addresses there are.
-    func discoveryAttempts(at now: MonotonicTime) -> [Endpoint] {
+    func discoveryAttempts(at now: MonotonicTime) -> [HTTPDNSEndpoint] {
         // The bootstrap addresses are the last to be wrong.
-        var seen: Set<Endpoint> = []
+        var seen: Set<HTTPDNSEndpoint> = []
         return Array(
             (attempts(at: now) + bootstrap).filter { seen.insert($0).inserted }.prefix(2 * Self.maximumAttempts)
         )
     }
 
-    mutating func succeeded(_ endpoint: Endpoint) {
+    mutating func succeeded(_ endpoint: HTTPDNSEndpoint) {
         preferred = endpoint
         restingUntil[endpoint] = nil
     }
 
-    mutating func failed(_ endpoint: Endpoint, at now: MonotonicTime) {
+    mutating func failed(_ endpoint: HTTPDNSEndpoint, at now: MonotonicTime) {
         guard all.contains(endpoint) else { return }
         if preferred == endpoint { preferred = nil }
         restingUntil[endpoint] = now + Self.quarantine
@@ -93,7 +93,7 @@ struct ServiceAddressBook: Sendable {
     mutating func learned(_ discovery: ServiceDiscovery, age: Duration = .zero, at now: MonotonicTime) {
         isDisabled = discovery.isDisabled
         if !discovery.endpoints.isEmpty {
-            var seen: Set<Endpoint> = []
+            var seen: Set<HTTPDNSEndpoint> = []
             discovered = Array(discovery.endpoints.filter { seen.insert($0).inserted }.prefix(Self.maximumDiscovered))
             let known = Set(all)
             restingUntil = restingUntil.filter { known.contains($0.key) }
@@ -102,9 +102,9 @@ struct ServiceAddressBook: Sendable {
         refreshDueAt = now + max(lifetime, Self.shortestInterval) - age
     }
 
-    private var all: [Endpoint] { discovered + bootstrap.filter { !discovered.contains($0) } }
+    private var all: [HTTPDNSEndpoint] { discovered + bootstrap.filter { !discovered.contains($0) } }
 
-    private func isResting(_ endpoint: Endpoint, at now: MonotonicTime) -> Bool {
+    private func isResting(_ endpoint: HTTPDNSEndpoint, at now: MonotonicTime) -> Bool {
         restingUntil[endpoint].map { now < $0 } ?? false
     }
 }

@@ -7,14 +7,14 @@ internal import HTTPDNSPrimitives
 final class ServiceAddresses: Sendable {
     /// Where discovered addresses are kept for the next process.
     struct Storage: Sendable {
-        var store: any ResolutionStore
+        var store: any HTTPDNSResolutionStore
         /// What they are kept under: the provider, its vendor and region. Those of other regions are not used.
         var key: String
         var provider: String
     }
 
     /// Asks the addresses in turn which addresses there are.
-    typealias Discover = @Sendable ([Endpoint]) async throws -> ServiceDiscovery
+    typealias Discover = @Sendable ([HTTPDNSEndpoint]) async throws -> ServiceDiscovery
 
     private struct State {
         var book: ServiceAddressBook
@@ -24,7 +24,7 @@ final class ServiceAddresses: Sendable {
     }
 
     /// The name under which a store has them. It is nobody's (RFC 6761 section 6.4), so that no answer is mistaken for one.
-    private static let storedName = HostName(canonical: "service-addresses.invalid")
+    private static let storedName = HTTPDNSName(canonical: "service-addresses.invalid")
 
     /// The most public scope of the settings' own addresses: the service may name addresses as private, and no more.
     private let scope: AddressScope
@@ -34,7 +34,7 @@ final class ServiceAddresses: Sendable {
     private let state: Lock<State>
 
     init(
-        bootstrap: [Endpoint],
+        bootstrap: [HTTPDNSEndpoint],
         maximumAttempts: Int = ServiceAddressBook.maximumAttempts,
         scope: AddressScope,
         storage: Storage? = nil,
@@ -52,7 +52,7 @@ final class ServiceAddresses: Sendable {
     var isDisabled: Bool { state.withLock { $0.book.isDisabled } }
 
     /// The addresses that a query tries, best first; at least one.
-    func attempts() -> [Endpoint] {
+    func attempts() -> [HTTPDNSEndpoint] {
         let now = time.now()
         return state.withLock { $0.book.attempts(at: now) }
     }
@@ -63,11 +63,11 @@ final class ServiceAddresses: Sendable {
         return state.withLock { $0.book.order(at: now) }
     }
 
-    func succeeded(_ endpoint: Endpoint) {
+    func succeeded(_ endpoint: HTTPDNSEndpoint) {
         state.withLock { $0.book.succeeded(endpoint) }
     }
 
-    func failed(_ endpoint: Endpoint) {
+    func failed(_ endpoint: HTTPDNSEndpoint) {
         let now = time.now()
         state.withLock { $0.book.failed(endpoint, at: now) }
     }
@@ -115,7 +115,7 @@ final class ServiceAddresses: Sendable {
         await save(discovery)
     }
 
-    private func isAllowed(_ address: IPAddress) -> Bool { AddressScope(of: address) <= scope }
+    private func isAllowed(_ address: HTTPDNSAddress) -> Bool { AddressScope(of: address) <= scope }
 }
 
 // MARK: - Over restarts
@@ -125,7 +125,7 @@ extension ServiceAddresses {
     private func restore() async -> Bool {
         guard let storage, let stored = try? await storage.store.load() else { return false }
         let wallNow = wallClock.now()
-        var endpoints: [Endpoint] = []
+        var endpoints: [HTTPDNSEndpoint] = []
         // All entries were stored at once, so that they differ in their ports alone.
         var oldest: Int64 = 0
         var lifetime = ServiceAddressBook.refreshInterval
@@ -136,7 +136,7 @@ extension ServiceAddresses {
             else { continue }
             oldest = max(oldest, age)
             lifetime = min(lifetime, entry.timeToLive)
-            endpoints += entry.addresses.filter(isAllowed).map { Endpoint(address: $0, port: port) }
+            endpoints += entry.addresses.filter(isAllowed).map { HTTPDNSEndpoint(address: $0, port: port) }
         }
         guard !endpoints.isEmpty else { return false }
         let discovery = ServiceDiscovery(endpoints: endpoints, lifetime: lifetime)
@@ -151,7 +151,7 @@ extension ServiceAddresses {
         let receivedAt = wallClock.now()
         let ports = Set(discovery.endpoints.map(\.port)).sorted()
         let entries = ports.map { port in
-            StoredResolution(
+            HTTPDNSStoredResolution(
                 host: Self.storedName,
                 families: .both,
                 route: "\(storage.key) \(port)",

@@ -6,25 +6,25 @@ extension ServiceLocation {
     /// - Parameters:
     ///   - path: Begins with `/`; in the characters that a path may have.
     ///   - parameters: `name=value` pairs in the characters that a query may have.
-    func url(path: String, _ parameters: [(name: String, value: String)]) throws(ProviderError) -> ParsedURL {
+    func url(path: String, _ parameters: [(name: String, value: String)]) throws(HTTPDNSProviderError) -> ParsedURL {
         let query = parameters.map { "\($0.name)=\($0.value)" }.joined(separator: "&")
         do throws(URLFailure) {
             return try ParsedURL("\(url.scheme)://\(url.authority)\(path)?\(query)")
         } catch {
             // The failure is not repeated: it may quote the text, and with it a signature.
-            throw ProviderError(code: .unreachable, message: "the query does not fit into the url")
+            throw HTTPDNSProviderError(code: .unreachable, message: "the query does not fit into the url")
         }
     }
 
     /// Where a vendor's service is. Its protocol has paths of its own.
     static func vendor(
         url: String,
-        bootstrap: [IPAddress],
+        bootstrap: [HTTPDNSAddress],
         provider: String
-    ) throws(ProviderConfigurationError) -> ServiceLocation {
+    ) throws(HTTPDNSProviderConfigurationError) -> ServiceLocation {
         let location = try ServiceLocation(url: url, bootstrap: bootstrap, provider: provider)
         guard location.url.target == "/" else {
-            throw ProviderConfigurationError(
+            throw HTTPDNSProviderConfigurationError(
                 provider: provider,
                 message:
                     "its url has a path or a query, which the vendor's protocol has of its own; end it with the port"

@@ -12,16 +12,16 @@ enum VendorAnswer {
     /// - Parameters:
     ///   - texts: Its addresses as the vendor wrote them. What is no address of the family is left out.
     ///   - seconds: The vendor's time to live.
-    static func family(_ family: IPAddress.Family, _ texts: [String], seconds: Double?) -> FamilyAnswer {
-        var addresses: [IPAddress] = []
-        for address in texts.compactMap({ IPAddress($0) })
+    static func family(_ family: HTTPDNSAddress.Family, _ texts: [String], seconds: Double?) -> FamilyAnswer {
+        var addresses: [HTTPDNSAddress] = []
+        for address in texts.compactMap({ HTTPDNSAddress($0) })
         where address.family == family && !addresses.contains(address) && addresses.count < maximumAddresses {
             addresses.append(address)
         }
         if !addresses.isEmpty { return .addresses(addresses, timeToLive: life(seconds), canonicalName: nil) }
         guard texts.isEmpty else {
             let message = "its list for \(family.recordType) has no address of that family"
-            return .failed(ProviderError(code: .badResponse, message: message))
+            return .failed(HTTPDNSProviderError(code: .badResponse, message: message))
         }
         return .noData(timeToLive: absence(seconds))
     }
@@ -64,16 +64,16 @@ package struct VendorAnswerError: Error, Hashable, Sendable, CustomStringConvert
 
 extension ServiceReply {
     /// An error about the body, with a hint where the body is something else altogether.
-    func badResponse(_ error: VendorAnswerError) -> ProviderError {
+    func badResponse(_ error: VendorAnswerError) -> HTTPDNSProviderError {
         badResponse("answer refused: \(error)\(error.isText ? "" : " (\(contentTypeHint))")")
     }
 }
 
-extension ProviderAnswer {
+extension HTTPDNSProviderAnswer {
     /// The first failure, when no family that was asked for has an outcome of its own.
-    var failure: ProviderError? {
+    var failure: HTTPDNSProviderError? {
         let outcomes = [v4, v6].compactMap { $0 }
-        let failures = outcomes.compactMap { outcome -> ProviderError? in
+        let failures = outcomes.compactMap { outcome -> HTTPDNSProviderError? in
             if case .failed(let error) = outcome { error } else { nil }
         }
         return failures.count == outcomes.count ? failures.first : nil

@@ -6,12 +6,12 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     /// What the vendor calls the account: 1 to 128 of a-z, A-Z, 0-9, `-`, `_` and `.`.
     public var account: String
     /// What requests are signed with, or the token that goes with them; nil for an account that takes unsigned requests.
-    public var secret: Secret?
+    public var secret: HTTPDNSSecret?
     /// The key that names and answers are encrypted with; nil leaves them to TLS alone.
-    public var encryptionKey: Secret?
+    public var encryptionKey: HTTPDNSSecret?
 
     /// Creates a credential. Nothing is read yet.
-    public init(account: String, secret: Secret? = nil, encryptionKey: Secret? = nil) {
+    public init(account: String, secret: HTTPDNSSecret? = nil, encryptionKey: HTTPDNSSecret? = nil) {
         self.account = account
         self.secret = secret
         self.encryptionKey = encryptionKey
@@ -41,7 +41,7 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
     }
 
     /// The secrets as they are now.
-    /// - Throws: ``ProviderError`` with code `notConfigured` when one cannot be read; `CancellationError`.
+    /// - Throws: ``HTTPDNSProviderError`` with code `notConfigured` when one cannot be read; `CancellationError`.
     func current() async throws -> VendorSecrets {
         do {
             return VendorSecrets(
@@ -49,21 +49,21 @@ public struct VendorCredential: Sendable, CustomStringConvertible {
                 encryptionKey: try await encryptionKey?.current()
             )
         } catch let error as SecretError {
-            throw ProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
     }
 
     /// As ``current()``, read on the calling thread.
-    func read() throws(ProviderError) -> VendorSecrets {
+    func read() throws(HTTPDNSProviderError) -> VendorSecrets {
         VendorSecrets(secret: try Self.read(secret), encryptionKey: try Self.read(encryptionKey))
     }
 
-    private static func read(_ secret: Secret?) throws(ProviderError) -> String? {
+    private static func read(_ secret: HTTPDNSSecret?) throws(HTTPDNSProviderError) -> String? {
         guard let secret else { return nil }
         do throws(SecretError) {
             return try secret.read()
         } catch {
-            throw ProviderError(code: .notConfigured, message: error.description)
+            throw HTTPDNSProviderError(code: .notConfigured, message: error.description)
         }
     }
 }

@@ -39,7 +39,7 @@ struct VendorErrorTable: Sendable {
         if let code, let row = rows[code] {
             return VendorRefusal(meaning: row.meaning, error: error(row, code: code, reply), hasKnownCode: true)
         }
-        do throws(ProviderError) {
+        do throws(HTTPDNSProviderError) {
             try reply.checkStatus(words)
         } catch {
             var error = error
@@ -52,13 +52,13 @@ struct VendorErrorTable: Sendable {
             let message = "an error code from \(reply.endpoint) that is not known here"
             return VendorRefusal(
                 meaning: .nextAddress,
-                error: ProviderError(code: .serverFailure, message: message)
+                error: HTTPDNSProviderError(code: .serverFailure, message: message)
             )
         }
     }
 
-    private func error(_ row: Row, code: String, _ reply: ServiceReply) -> ProviderError {
-        let kind: ProviderError.Code =
+    private func error(_ row: Row, code: String, _ reply: ServiceReply) -> HTTPDNSProviderError {
+        let kind: HTTPDNSProviderError.Code =
             switch row.meaning {
             case .account: .accountRefused
             case .rateLimit: .rateLimited
@@ -69,7 +69,7 @@ struct VendorErrorTable: Sendable {
             row.meaning == .account
             ? "; it is asked again after 5 minutes, doubled up to an hour, or when its settings or its secret are reloaded"
             : ""
-        return ProviderError(
+        return HTTPDNSProviderError(
             code: kind,
             message: "\(code) from \(reply.endpoint): \(row.advice)\(ending)",
             retryAfter: reply.retryAfter.map { .seconds(Int64($0)) }
@@ -88,7 +88,7 @@ struct VendorErrorTable: Sendable {
 /// A response of a vendor that is no answer, and its consequences.
 struct VendorRefusal: Hashable, Sendable {
     var meaning: VendorErrorTable.Meaning
-    var error: ProviderError
+    var error: HTTPDNSProviderError
     /// Whether the vendor gave a code that it documents. A bare status may come from a portal on the way.
     var hasKnownCode = false
 

@@ -1,15 +1,15 @@
 internal import HTTPDNSPrimitives
 
 extension VendorExchange {
-    /// Answers one question, as ``Provider/resolve(_:)`` has to.
-    func resolve(_ query: ProviderQuery) async throws -> ProviderAnswer {
+    /// Answers one question, as ``HTTPDNSProvider/resolve(_:)`` has to.
+    func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         let question = VendorQuestion(
             hosts: [query.host],
             families: query.families,
             clientSubnet: query.clientSubnet
         )
         guard let answer = try await answers(to: question, limit: query.timeLimit)[query.host] else {
-            throw ProviderError(
+            throw HTTPDNSProviderError(
                 code: .badResponse,
                 message: "the answer says nothing about the name that was asked for"
             )
@@ -18,13 +18,15 @@ extension VendorExchange {
         return answer
     }
 
-    /// Answers about several names, as ``Provider/resolve(_:batch:)`` has to.
-    func resolve(_ query: ProviderQuery, batch: [HostName]) async throws -> [HostName: ProviderAnswer] {
-        var seen: Set<HostName> = []
+    /// Answers about several names, as ``HTTPDNSProvider/resolve(_:batch:)`` has to.
+    func resolve(_ query: HTTPDNSProviderQuery, batch: [HTTPDNSName]) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
+        var seen: Set<HTTPDNSName> = []
         let hosts = batch.filter { seen.insert($0).inserted }
         guard !hosts.isEmpty else { return [:] }
         guard hosts.count <= batchLimit else {
-            throw ProviderError(
+            throw HTTPDNSProviderError(
                 code: .refused,
                 message: "a batch has \(hosts.count) names, and the service takes \(batchLimit) at most"
             )

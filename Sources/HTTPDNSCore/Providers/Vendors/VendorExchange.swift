@@ -27,8 +27,8 @@ final class VendorExchange: Sendable {
     ///   - isDiscovering: Whether the service is asked which addresses it has.
     ///   - store: Where discovered addresses are kept for the next process.
     ///   - key: What they are kept under: those of another service or region are not used.
-    /// - Throws: ``ProviderConfigurationError`` when a secret cannot be read or has not the form that the protocol wants, and
-    ///   when this build cannot sign although it must.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when a secret cannot be read or has not the form that the protocol
+    ///   wants, and when this build cannot sign although it must.
     init(
         _ vendor: any VendorProtocol,
         at location: ServiceLocation,
@@ -36,20 +36,20 @@ final class VendorExchange: Sendable {
         credential: VendorCredential,
         needsSigning: Bool,
         isDiscovering: Bool,
-        store: (any ResolutionStore)?,
+        store: (any HTTPDNSResolutionStore)?,
         key: String,
         exchange: any ServiceExchanging,
         time: any TimeSource,
         clock: WallClock
-    ) throws(ProviderConfigurationError) {
+    ) throws(HTTPDNSProviderConfigurationError) {
         if needsSigning, let reason = VendorSigning.refusal {
-            throw ProviderConfigurationError(provider: provider, message: reason)
+            throw HTTPDNSProviderConfigurationError(provider: provider, message: reason)
         }
-        do throws(ProviderError) {
+        do throws(HTTPDNSProviderError) {
             let question = VendorQuestion(hosts: [.localhost], families: .both)
             _ = try vendor.request(for: question, secrets: try credential.read(), at: 0)
         } catch {
-            throw ProviderConfigurationError(provider: provider, message: error.message)
+            throw HTTPDNSProviderConfigurationError(provider: provider, message: error.message)
         }
         self.vendor = vendor
         self.credential = credential
@@ -72,8 +72,8 @@ final class VendorExchange: Sendable {
     var batchLimit: Int { vendor.batchLimit }
 
     /// Asks about all names of the question in one request.
-    /// - Throws: ``ProviderError``; `CancellationError` when the task is cancelled.
-    func answers(to question: VendorQuestion, limit: Duration) async throws -> [HostName: ProviderAnswer] {
+    /// - Throws: ``HTTPDNSProviderError``; `CancellationError` when the task is cancelled.
+    func answers(to question: VendorQuestion, limit: Duration) async throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let deadline = time.now() + limit
         let admission = try await admit()
         let secrets = admission.secrets
@@ -108,7 +108,7 @@ final class VendorExchange: Sendable {
         try channel.requireRunning()
         let secrets = try await credential.current()
         let now = time.now()
-        let (isRetry, error): (Bool, ProviderError?) = refusal.withLock { refusal in
+        let (isRetry, error): (Bool, HTTPDNSProviderError?) = refusal.withLock { refusal in
             if refusal?.fingerprint != secrets.hashValue { refusal = nil }
             guard let refused = refusal else { return (false, nil) }
             if refusal?.beginRetry(at: now) == true { return (true, nil) }
@@ -123,7 +123,7 @@ final class VendorExchange: Sendable {
         refusal.withLock { if $0?.fingerprint == fingerprint { $0 = nil } }
     }
 
-    private func refused(_ admission: Admission, _ error: ProviderError) {
+    private func refused(_ admission: Admission, _ error: HTTPDNSProviderError) {
         let now = time.now()
         let fingerprint = admission.secrets.hashValue
         refusal.withLock { refusal in
@@ -139,7 +139,7 @@ final class VendorExchange: Sendable {
     /// How long a discovery may take: it waits for nobody, and nobody waits for it.
     private static let discoveryLimit = Duration.seconds(15)
 
-    private func discover(_ endpoints: [Endpoint]) async throws -> ServiceDiscovery {
+    private func discover(_ endpoints: [HTTPDNSEndpoint]) async throws -> ServiceDiscovery {
         let secrets = try await credential.current()
         let reply = try await reply(
             of: endpoints,
@@ -147,7 +147,7 @@ final class VendorExchange: Sendable {
             deadline: time.now() + Self.discoveryLimit
         ) { seconds in
             guard let request = try self.vendor.discoveryRequest(secrets: secrets, at: seconds) else {
-                throw ProviderError(code: .notConfigured, message: "the vendor has no discovery")
+                throw HTTPDNSProviderError(code: .notConfigured, message: "the vendor has no discovery")
             }
             return request
         } account: { _ in
@@ -159,11 +159,11 @@ final class VendorExchange: Sendable {
     /// The first reply that is no refusal.
     /// - Parameter account: Called with a refusal of the account, and with nil for a refusal that proves the account good.
     private func reply(
-        of endpoints: [Endpoint]?,
+        of endpoints: [HTTPDNSEndpoint]?,
         limit: Duration,
         deadline: MonotonicTime,
         _ request: @Sendable (_ seconds: Int64) throws -> ServiceRequest,
-        account: @Sendable (ProviderError?) -> Void
+        account: @Sendable (HTTPDNSProviderError?) -> Void
     ) async throws -> ServiceReply {
         var mayCorrectClock = true
         var signedAt: Int64 = 0
@@ -192,7 +192,7 @@ final class VendorExchange: Sendable {
         }
     }
 
-    private static let disabled = ProviderError(
+    private static let disabled = HTTPDNSProviderError(
         code: .serviceDisabled,
         message:
             "the vendor has switched the service off for this account (service_status is disable): nothing is asked "

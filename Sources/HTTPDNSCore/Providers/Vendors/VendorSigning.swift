@@ -15,22 +15,28 @@ enum VendorSigning {
     }
 
     /// HMAC-SHA256 (RFC 2104) in lower-case hexadecimal.
-    static func hmacSHA256(_ text: String, key: [UInt8]) throws(ProviderError) -> String {
+    static func hmacSHA256(_ text: String, key: [UInt8]) throws(HTTPDNSProviderError) -> String {
         #if Signing
         let code = HMAC<SHA256>.authenticationCode(for: Array(text.utf8), using: SymmetricKey(data: key))
         return Hexadecimal.text(code)
         #else
-        throw ProviderError(code: .notConfigured, message: "this build has no signatures (package trait Signing)")
+        throw HTTPDNSProviderError(
+            code: .notConfigured,
+            message: "this build has no signatures (package trait Signing)"
+        )
         #endif
     }
 
     /// MD5 (RFC 1321) in lower-case hexadecimal: what older protocols sign with. It keeps no secret that is worth a search;
     /// TLS is what protects the query.
-    static func md5(_ text: String) throws(ProviderError) -> String {
+    static func md5(_ text: String) throws(HTTPDNSProviderError) -> String {
         #if Signing
         return Hexadecimal.text(Insecure.MD5.hash(data: Array(text.utf8)))
         #else
-        throw ProviderError(code: .notConfigured, message: "this build has no signatures (package trait Signing)")
+        throw HTTPDNSProviderError(
+            code: .notConfigured,
+            message: "this build has no signatures (package trait Signing)"
+        )
         #endif
     }
 }

@@ -34,7 +34,7 @@ extension AlibabaProtocol {
     }
 
     /// Names with commas between them, at most ``batchLimit``.
-    static func hosts(_ text: String) throws(Refusal) -> [HostName] {
+    static func hosts(_ text: String) throws(Refusal) -> [HTTPDNSName] {
         let texts = text.split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         guard texts.count <= batchLimit else {
             throw Refusal(.tooManyHosts, "\(texts.count) names; the limit is \(batchLimit)")
@@ -62,7 +62,7 @@ extension AlibabaProtocol {
     /// The client that the answer is for.
     static func client(_ text: String?, _ request: ServedRequest) throws(Refusal) -> String {
         guard let text else { return request.client.map { "\($0)" } ?? "" }
-        guard let address = IPAddress(text) else { throw Refusal(.invalidIP, "the client is no address") }
+        guard let address = HTTPDNSAddress(text) else { throw Refusal(.invalidIP, "the client is no address") }
         return "\(address)"
     }
 }

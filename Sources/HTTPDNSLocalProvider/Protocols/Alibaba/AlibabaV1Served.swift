@@ -117,7 +117,7 @@ struct AlibabaV1Row: Encodable {
 
     /// A row for each family, both with their addresses in `ips`.
     static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String) -> [AlibabaV1Row] {
-        [IPAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
+        [HTTPDNSAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
             var row = AlibabaV1Row(answer, families, client: client)
             row.ips = answer.addresses(family).map { "\($0)" }
             row.ipsv6 = nil

@@ -32,7 +32,7 @@ struct AlibabaV2Body: Encodable {
             case absenceCode = "no_ip_code"
         }
 
-        init(_ answer: ZoneAnswer, _ family: IPAddress.Family) {
+        init(_ answer: ZoneAnswer, _ family: HTTPDNSAddress.Family) {
             ips = answer.addresses(family).map { "\($0)" }
             ttl = ips.isEmpty ? answer.absence : answer.timeToLive
             if ips.isEmpty { absenceCode = answer.exists ? "RRNotExist" : "DomainNotExist" }

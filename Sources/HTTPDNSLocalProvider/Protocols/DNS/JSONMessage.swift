@@ -57,13 +57,13 @@ struct JSONMessage: Encodable {
     }
 
     /// A response code alone.
-    init(_ host: HostName, _ type: DNSRecordType, status: DNSResponseCode, shape: JSONDNS.Shape) {
+    init(_ host: HTTPDNSName, _ type: DNSRecordType, status: DNSResponseCode, shape: JSONDNS.Shape) {
         self.status = status.number
         let question = Question(name: "\(host).", type: type.number)
         questions = shape == .alidns ? .bare(question) : .list(question)
     }
 
-    init(_ host: HostName, _ type: DNSRecordType, answer: ZoneAnswer, shape: JSONDNS.Shape) {
+    init(_ host: HTTPDNSName, _ type: DNSRecordType, answer: ZoneAnswer, shape: JSONDNS.Shape) {
         self.init(host, type, status: answer.exists ? .noError : .nameError, shape: shape)
         let life = answer.timeToLive
         var owner = "\(host)."

@@ -27,7 +27,7 @@ struct TencentServed: ServedProtocol {
     }
 
     /// `a,b` or `a,b;expiry`.
-    private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HostName] {
+    private func names(_ text: String, _ entry: TencentEntry, _ inquiry: Inquiry) throws(Refusal) -> [HTTPDNSName] {
         let parts = text.split(separator: ";", omittingEmptySubsequences: false)
         if parts.count > 1 {
             guard parts.count == 2, let end = Inquiry.time(parts[1]) else {
@@ -64,8 +64,8 @@ struct TencentServed: ServedProtocol {
         _ request: ServedRequest
     ) throws(Refusal) -> String {
         guard let text else { return request.client.map { "\($0)" } ?? "" }
-        let plain = IPAddress(text) == nil ? try entry.opened(text, "ip") : text
-        guard let address = IPAddress(plain) else {
+        let plain = HTTPDNSAddress(text) == nil ? try entry.opened(text, "ip") : text
+        guard let address = HTTPDNSAddress(plain) else {
             throw Refusal(.invalidIP, "ip is no address")
         }
         return "\(address)"
@@ -78,7 +78,7 @@ struct TencentServed: ServedProtocol {
         hasLife: Bool,
         hasNames: Bool
     ) -> String {
-        let lists = [IPAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
+        let lists = [HTTPDNSAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
             let addresses = answer.addresses(family).map { "\($0)" }
             guard !addresses.isEmpty else { return "0" }
             return addresses.joined(separator: ";") + (hasLife ? ",\(answer.timeToLive)" : "")

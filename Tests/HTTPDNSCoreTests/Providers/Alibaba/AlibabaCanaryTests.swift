@@ -56,9 +56,9 @@ struct AlibabaCanaryTests {
     ) throws -> ScriptedAlibaba {
         try ScriptedAlibaba(
             access.version,
-            secret: Secret { Self.secret },
+            secret: HTTPDNSSecret { Self.secret },
             encryption: access.encryption,
-            encryptionKey: access.encryption.map { _ in Secret { Self.key } },
+            encryptionKey: access.encryption.map { _ in HTTPDNSSecret { Self.key } },
             settings: settings,
             Self.failures[index]
         )
@@ -100,9 +100,9 @@ struct AlibabaCanaryTests {
         let body = try Self.answer(version, encryption)
         let scripted = try ScriptedAlibaba(
             version,
-            secret: Secret { Self.secret },
+            secret: HTTPDNSSecret { Self.secret },
             encryption: encryption,
-            encryptionKey: encryption.map { _ in Secret { Self.key } }
+            encryptionKey: encryption.map { _ in HTTPDNSSecret { Self.key } }
         ) { $0.reply(body) }
         let texts = try await VendorCanary.answered(by: scripted)
         VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)

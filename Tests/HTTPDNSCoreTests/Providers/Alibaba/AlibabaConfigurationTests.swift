@@ -14,13 +14,13 @@ struct AlibabaConfigurationTests {
         _ settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
     ) throws -> String? {
         do {
-            let secretPlace = secret.map { text in Secret { text } }
-            let keyPlace = key.map { text in Secret { text } }
+            let secretPlace = secret.map { text in HTTPDNSSecret { text } }
+            let keyPlace = key.map { text in HTTPDNSSecret { text } }
             _ = try ScriptedAlibaba(version, secret: secretPlace, encryptionKey: keyPlace, settings: settings) {
                 $0.reply("")
             }
             return nil
-        } catch let error as ProviderConfigurationError {
+        } catch let error as HTTPDNSProviderConfigurationError {
             #expect(error.provider == "ali")
             #expect(!error.description.contains(Self.canary))
             return error.message
@@ -65,7 +65,7 @@ struct AlibabaConfigurationTests {
         #expect(
             try refusal {
                 $0.region = .global
-                $0.bootstrap = [IPAddress(v4: 192, 0, 2, 1)]
+                $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1)]
             } == nil
         )
     }

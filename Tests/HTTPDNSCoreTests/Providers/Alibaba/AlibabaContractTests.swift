@@ -16,7 +16,7 @@ struct AlibabaContractTests {
 
         init(_ version: AlibabaProvider.Version) { self.version = version }
 
-        func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
             -> ServiceReply
         {
             try silence.checkShutdown()
@@ -59,11 +59,11 @@ struct AlibabaContractTests {
     @Test("it keeps the contract, alone and in batches", arguments: AlibabaProvider.Version.allCases)
     func compatibility(version: AlibabaProvider.Version) async throws {
         var fixture = ProviderCompatibility.Fixture(
-            dualStackName: try HostName("dual.test"),
-            dualStackAddresses: [AlibabaBody.address, IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)],
-            v4OnlyName: try HostName("v4only.test"),
-            unknownName: try HostName("nowhere.test"),
-            silentName: try HostName("silent.test")
+            dualStackName: try HTTPDNSName("dual.test"),
+            dualStackAddresses: [AlibabaBody.address, HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)],
+            v4OnlyName: try HTTPDNSName("v4only.test"),
+            unknownName: try HTTPDNSName("nowhere.test"),
+            silentName: try HTTPDNSName("silent.test")
         ) {
             var configuration = AlibabaProvider.Configuration(
                 name: "ali",
@@ -121,12 +121,12 @@ struct AlibabaContractTests {
         settings.discoversAddresses = false
         var configuration = ResolverConfiguration()
         configuration.providers = [try AlibabaProvider(settings, exchange: exchange)]
-        configuration.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         // A busy machine must not turn a batch into single names.
         configuration.timeLimit = .seconds(60)
         configuration.attemptLimit = .seconds(60)
-        let resolver = try Resolver(configuration)
-        let names = try (1...20).map { try HostName("h\($0).example.com") }
+        let resolver = try HTTPDNSResolver(configuration)
+        let names = try (1...20).map { try HTTPDNSName("h\($0).example.com") }
         #expect(await resolver.preresolve(names).isEmpty)
         #expect(exchange.sent.count == 4)
         for name in names {

@@ -8,10 +8,10 @@ import Testing
 
 @Suite("Alibaba: errors")
 struct AlibabaErrorTests {
-    private static let first = IPAddress(v4: 203, 107, 1, 1)
+    private static let first = HTTPDNSAddress(v4: 203, 107, 1, 1)
 
     /// What each code does: the kind of error, and how many addresses one query asks.
-    static let table: [(code: String, status: Int, error: ProviderError.Code, addresses: Int)] = [
+    static let table: [(code: String, status: Int, error: HTTPDNSProviderError.Code, addresses: Int)] = [
         ("MissingArgument", 400, .httpStatus, 3), ("InvalidHost", 400, .refused, 1), ("TooManyHosts", 400, .refused, 1),
         ("SdnsNotSupported", 400, .refused, 1), ("InvalidIP", 400, .refused, 1), ("InvalidQuery", 400, .refused, 1),
         ("UnsupportedType", 400, .refused, 1), ("MethodNotAllowed", 405, .refused, 1),
@@ -34,7 +34,7 @@ struct AlibabaErrorTests {
     )
     func errors(
         version: AlibabaProvider.Version,
-        row: (code: String, status: Int, error: ProviderError.Code, addresses: Int)
+        row: (code: String, status: Int, error: HTTPDNSProviderError.Code, addresses: Int)
     ) async throws {
         let scripted = try ScriptedAlibaba(version) { $0.refusal(row.code, status: row.status) }
         let error = try #require(try await scripted.error())
@@ -147,9 +147,9 @@ struct AlibabaErrorTests {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
         var settings = ResolverConfiguration()
         settings.providers = [scripted.provider]
-        settings.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         settings.timeSource = FakeTimeSource()
-        let resolver = try Resolver(settings, systemResolver: ScriptedSystemResolver())
+        let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
         #expect(try await scripted.error() != nil)
         var faulty = settings
         faulty.timeLimit = .zero
@@ -177,10 +177,10 @@ struct AlibabaErrorTests {
         }
         var settings = ResolverConfiguration()
         settings.providers = [scripted.provider]
-        settings.routes = [Route(.any, .providers(["ali"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         settings.timeSource = FakeTimeSource()
-        let resolver = try Resolver(settings, systemResolver: ScriptedSystemResolver())
-        let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
+        let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
+        let question = ResolutionQuestion(.name(try HTTPDNSName("www.example.com")), port: 443)
         await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
         isRefused.withLock { $0 = false }
         try resolver.reload(settings)
@@ -193,7 +193,7 @@ struct AlibabaErrorTests {
     func newSecret() async throws {
         #if Signing
         let secret = Lock("00")
-        let scripted = try ScriptedAlibaba(secret: Secret { secret.withLock { $0 } }) { sent in
+        let scripted = try ScriptedAlibaba(secret: HTTPDNSSecret { secret.withLock { $0 } }) { sent in
             sent.parameters["s"]?.hasPrefix("x") == nil || secret.withLock({ $0 }) == "00"
                 ? sent.refusal("InvalidSignature") : sent.reply(AlibabaBody.v2)
         }
@@ -279,7 +279,7 @@ struct AlibabaErrorTests {
     )
     func clock(version: AlibabaProvider.Version) async throws {
         let key = version == .v1 ? "t" : "exp"
-        let secret = Secret { ScriptedAlibaba.hmacSecret }
+        let secret = HTTPDNSSecret { ScriptedAlibaba.hmacSecret }
         // The machine is two hours behind the service, where it is 22:13:20.
         let scripted = try ScriptedAlibaba(version, secret: secret, seconds: { 1_700_000_000 - 7200 }) { sent in
             let end = sent.parameters[key].flatMap(Int64.init) ?? 0
@@ -296,7 +296,10 @@ struct AlibabaErrorTests {
 
     @Test("a service that refuses every time is asked twice by one query, and no more")
     func clockOnce() async throws {
-        let scripted = try ScriptedAlibaba(secret: Secret { ScriptedAlibaba.hmacSecret }, seconds: { 1_600_000_000 }) {
+        let scripted = try ScriptedAlibaba(
+            secret: HTTPDNSSecret { ScriptedAlibaba.hmacSecret },
+            seconds: { 1_600_000_000 }
+        ) {
             $0.refusal("SignatureExpired", fields: [.date: "Tue, 14 Nov 2023 22:13:20 GMT"])
         }
         #expect(try await scripted.error()?.code == .refused)
@@ -309,7 +312,7 @@ struct AlibabaErrorTests {
     func goneSecret() async throws {
         struct Gone: Error {}
         let isThere = Lock(true)
-        let secret = Secret {
+        let secret = HTTPDNSSecret {
             guard isThere.withLock({ $0 }) else { throw Gone() }
             return ScriptedAlibaba.hmacSecret
         }

@@ -53,7 +53,7 @@ struct AlibabaHostileTests {
         let scripted = try ScriptedAlibaba { $0.reply(AlibabaBody.v2) }
         let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
         #expect(answers.keys.map(\.description) == [Self.name])
-        await #expect(throws: ProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
+        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
     }
 
     #if Signing
@@ -61,8 +61,10 @@ struct AlibabaHostileTests {
         _ encryption: AlibabaProvider.Encryption,
         key: String = ScriptedAlibaba.aesKey,
         _ body: String
-    ) async throws -> ProviderError? {
-        let scripted = try ScriptedAlibaba(encryption: encryption, encryptionKey: Secret { key }) { $0.reply(body) }
+    ) async throws -> HTTPDNSProviderError? {
+        let scripted = try ScriptedAlibaba(encryption: encryption, encryptionKey: HTTPDNSSecret { key }) {
+            $0.reply(body)
+        }
         return try await scripted.error(Self.name, .v4)
     }
 
@@ -129,7 +131,7 @@ struct AlibabaHostileTests {
         let key = try #require(Hexadecimal.octets(ScriptedAlibaba.aesKey))
         let cipher = try #require(AESCipher(.gcm, key: key))
         let text = Array(try payload.decrypted(AlibabaBody.gcmData))
-        let question = VendorQuestion(hosts: [try HostName(Self.name)], families: .v4)
+        let question = VendorQuestion(hosts: [try HTTPDNSName(Self.name)], families: .v4)
         for count in 0..<text.count {
             let octets = try cipher.encrypt(Array(text.prefix(count)), vector: [UInt8](repeating: 3, count: 12))
             let body = AlibabaBody.encrypted(base64(octets), mode: "2")

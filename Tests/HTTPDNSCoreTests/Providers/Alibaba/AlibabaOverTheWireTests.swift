@@ -18,7 +18,9 @@ struct AlibabaOverTheWireTests {
         return try AlibabaProvider(configuration)
     }
 
-    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws
+        -> HTTPDNSProviderError?
+    {
         try await VendorWire.error(steps, .v4, timeLimit: timeLimit, provider)
     }
 

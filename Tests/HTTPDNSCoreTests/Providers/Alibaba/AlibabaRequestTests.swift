@@ -7,23 +7,23 @@ import Testing
 
 @Suite("Alibaba: requests")
 struct AlibabaRequestTests {
-    private static let subnet = AddressBlock("203.0.113.7/32")
+    private static let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
 
     private func target(
         _ version: AlibabaProvider.Version,
-        secret: Secret? = nil,
+        secret: HTTPDNSSecret? = nil,
         names: [String] = ["www.example.com"],
         families: AddressFamilies = .both,
-        clientSubnet: AddressBlock? = nil,
+        clientSubnet: HTTPDNSAddressBlock? = nil,
         settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
     ) async throws -> String {
         let scripted = try ScriptedAlibaba(version, secret: secret, settings: settings) {
             $0.refusal("InvalidHost", status: 400)
         }
-        var query = ProviderQuery(host: try HostName(names[0]), families: families, timeLimit: .seconds(3))
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(names[0]), families: families, timeLimit: .seconds(3))
         query.clientSubnet = clientSubnet
-        let hosts = try names.map { try HostName($0) }
-        await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(query, batch: hosts) }
+        let hosts = try names.map { try HTTPDNSName($0) }
+        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.provider.resolve(query, batch: hosts) }
         return try #require(scripted.exchange.sent.first).request.url.target
     }
 
@@ -54,7 +54,7 @@ struct AlibabaRequestTests {
         let scripted = try ScriptedAlibaba { $0.reply(AlibabaBody.v2) }
         #expect(scripted.provider.batchLimit == 5)
         let six = (1...6).map { "h\($0).test" }
-        let error = await #expect(throws: ProviderError.self) { try await scripted.batch(six) }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(six) }
         #expect(error?.code == .refused && error?.message.contains("6 names") == true)
         #expect(try await scripted.batch([]) == [:])
         #expect(scripted.exchange.sent.isEmpty)
@@ -66,7 +66,7 @@ struct AlibabaRequestTests {
     func clientSubnets() async throws {
         #expect(try await target(.v2, clientSubnet: Self.subnet).hasSuffix("&q=4,6&cip=203.0.113.0"))
         #expect(try await target(.v1, clientSubnet: Self.subnet).hasSuffix("&query=4,6&ip=203.0.113.0"))
-        let v6 = AddressBlock("2001:db8:1:2:3::/80")
+        let v6 = HTTPDNSAddressBlock("2001:db8:1:2:3::/80")
         #expect(try await target(.v2, clientSubnet: v6).hasSuffix("&cip=2001:db8:1::"))
     }
 
@@ -88,7 +88,9 @@ struct AlibabaRequestTests {
     func endpoints() async throws {
         let scripted = try ScriptedAlibaba(settings: {
             $0.url = "https://dns.example:8443"
-            $0.bootstrap = [IPAddress(v4: 192, 0, 2, 1), IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)]
+            $0.bootstrap = [
+                HTTPDNSAddress(v4: 192, 0, 2, 1), HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1),
+            ]
         }) { sent in
             guard sent.endpoint.address.family == .v6 else { throw ScriptedVendorExchange.failure(.connectFailed) }
             return sent.reply(AlibabaBody.v2)
@@ -116,9 +118,9 @@ struct AlibabaRequestTests {
     @Test(
         "5 (43): a machine with a way for one family alone is answered by the second address at the latest",
         arguments: AlibabaProvider.Region.all.filter { $0 != .global },
-        [IPAddress.Family.v4, .v6]
+        [HTTPDNSAddress.Family.v4, .v6]
     )
-    func oneFamily(region: AlibabaProvider.Region, family: IPAddress.Family) async throws {
+    func oneFamily(region: AlibabaProvider.Region, family: HTTPDNSAddress.Family) async throws {
         let scripted = try ScriptedAlibaba(settings: { $0.region = region }) { sent in
             guard sent.endpoint.address.family == family else { throw ScriptedVendorExchange.failure(.connectFailed) }
             return sent.reply(AlibabaBody.v2)
@@ -130,13 +132,13 @@ struct AlibabaRequestTests {
     #if Signing
     @Test("5 (1), (2): signed queries are those of the samples, and end ten minutes from now")
     func signed() async throws {
-        let hmac = Secret { ScriptedAlibaba.hmacSecret }
+        let hmac = HTTPDNSSecret { ScriptedAlibaba.hmacSecret }
         #expect(
             try await target(.v2, secret: hmac)
                 == "/v2/d?id=123456&m=0&dn=www.example.com&q=4,6&exp=1700000600&v=1.0"
                 + "&s=a7666f504f76b118af5e753ace98941677821b90f4e84df2379489ae20a0a789"
         )
-        let md5 = Secret { ScriptedAlibaba.md5Secret }
+        let md5 = HTTPDNSSecret { ScriptedAlibaba.md5Secret }
         #expect(
             try await target(.v1, secret: md5, families: .v4)
                 == "/100000/sign_d?host=www.example.com&query=4&t=1700000600&s=5eea9940c2c8cb1b57f9b8ef9516e01b"
@@ -156,7 +158,8 @@ struct AlibabaRequestTests {
         ]
     )
     func encrypted(encryption: AlibabaProvider.Encryption, mode: String, signature: String) async throws {
-        let scripted = try ScriptedAlibaba(secret: Secret { ScriptedAlibaba.hmacSecret }, encryption: encryption) {
+        let scripted = try ScriptedAlibaba(secret: HTTPDNSSecret { ScriptedAlibaba.hmacSecret }, encryption: encryption)
+        {
             sent in
             let data = encryption == .cbc ? AlibabaBody.cbcData : AlibabaBody.gcmData
             return sent.reply(AlibabaBody.encrypted(data, mode: mode))
@@ -185,7 +188,9 @@ struct AlibabaRequestTests {
     @Test("5 (48): a secret that was changed signs the next query")
     func rotation() async throws {
         let secret = Lock(ScriptedAlibaba.md5Secret)
-        let scripted = try ScriptedAlibaba(.v1, secret: Secret { secret.withLock { $0 } }) { $0.reply(AlibabaBody.v1) }
+        let scripted = try ScriptedAlibaba(.v1, secret: HTTPDNSSecret { secret.withLock { $0 } }) {
+            $0.reply(AlibabaBody.v1)
+        }
         _ = try await scripted.resolve()
         secret.withLock { $0 = "AnotherSecret" }
         _ = try await scripted.resolve()

@@ -11,7 +11,7 @@ struct AlibabaScheduleTests {
     private func discovery(_ text: String) throws -> ServiceDiscovery {
         let location = try ServiceLocation.vendor(
             url: "https://dns.example",
-            bootstrap: [IPAddress(v4: 192, 0, 2, 1)],
+            bootstrap: [HTTPDNSAddress(v4: 192, 0, 2, 1)],
             provider: "ali"
         )
         let schedule = AlibabaSchedule(location: location, account: "100000", region: .mainlandChina) {
@@ -53,7 +53,7 @@ struct AlibabaScheduleTests {
 
     private func scripted(
         _ version: AlibabaProvider.Version = .v2,
-        secret: Secret? = nil,
+        secret: HTTPDNSSecret? = nil,
         region: AlibabaProvider.Region = .mainlandChina,
         discovery: @escaping ScriptedAlibaba.Answer
     ) throws -> ScriptedAlibaba {
@@ -102,7 +102,7 @@ struct AlibabaScheduleTests {
     @Test("5 (33): a discovery asks the next address when one fails, and a refusal of it does not stop the queries")
     func failover() async throws {
         let scripted = try scripted { sent in
-            sent.endpoint.address == IPAddress(v4: 203, 107, 1, 1)
+            sent.endpoint.address == HTTPDNSAddress(v4: 203, 107, 1, 1)
                 ? sent.reply("", status: 500) : sent.refusal("InvalidAccount")
         }
         _ = try await scripted.resolve()
@@ -152,7 +152,7 @@ struct AlibabaScheduleTests {
     #if Signing
     @Test("with a secret the question is signed, by its text, for a minute, with a nonce of twelve digits")
     func signed() async throws {
-        let scripted = try scripted(.v1, secret: Secret { "IAmASecret" }) { $0.reply(Self.found) }
+        let scripted = try scripted(.v1, secret: HTTPDNSSecret { "IAmASecret" }) { $0.reply(Self.found) }
         _ = try await scripted.resolve()
         await scripted.provider.exchange.addresses.settled()
         let parameters = try #require(scripted.exchange.discoveries.first).parameters

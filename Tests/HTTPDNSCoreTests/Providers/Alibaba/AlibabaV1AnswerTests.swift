@@ -5,26 +5,26 @@ import Testing
 
 @Suite("Alibaba: what an answer of version 1 says")
 struct AlibabaV1AnswerTests {
-    private static let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
-    private static let otherV6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x20)
+    private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
+    private static let otherV6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x20)
 
     private func read(
         _ text: String,
         names: [String] = ["www.example.com"],
         families: AddressFamilies = .both
-    ) throws -> [HostName: ProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HostName($0) }, families: families)
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV1Answer.read(Array(text.utf8), question: question)
     }
 
-    private static func addresses(_ addresses: [IPAddress], _ seconds: Int) -> FamilyAnswer {
+    private static func addresses(_ addresses: [HTTPDNSAddress], _ seconds: Int) -> FamilyAnswer {
         .addresses(addresses, timeToLive: .seconds(seconds), canonicalName: nil)
     }
 
     @Test("the sample of one name lives for its ttl of 26 s, never for its origin_ttl of 300 s")
     func sample() throws {
-        let answer = try read(AlibabaBody.v1)[HostName("www.example.com")]
-        #expect(answer?.v4 == Self.addresses([AlibabaBody.address, IPAddress(v4: 192, 0, 2, 11)], 26))
+        let answer = try read(AlibabaBody.v1)[HTTPDNSName("www.example.com")]
+        #expect(answer?.v4 == Self.addresses([AlibabaBody.address, HTTPDNSAddress(v4: 192, 0, 2, 11)], 26))
         #expect(answer?.v6 == Self.addresses([Self.v6], 26))
     }
 
@@ -32,7 +32,8 @@ struct AlibabaV1AnswerTests {
     func originOnly() throws {
         let text = #"{"host":"www.example.com","ips":["192.0.2.10"],"origin_ttl":300}"#
         #expect(
-            try read(text, families: .v4)[HostName("www.example.com")]?.v4 == Self.addresses([AlibabaBody.address], 60)
+            try read(text, families: .v4)[HTTPDNSName("www.example.com")]?.v4
+                == Self.addresses([AlibabaBody.address], 60)
         )
     }
 
@@ -44,10 +45,10 @@ struct AlibabaV1AnswerTests {
             {"host":"img.example.com","client_ip":"203.0.113.7","ips":["2001:db8::20"],"type":28,"ttl":46}]}
             """
         let answers = try read(text, names: ["www.example.com", "img.example.com"])
-        let www = answers[try HostName("www.example.com")]
+        let www = answers[try HTTPDNSName("www.example.com")]
         #expect(www?.v4 == Self.addresses([AlibabaBody.address], 106) && www?.v6 == .noData(timeToLive: .seconds(60)))
-        let img = answers[try HostName("img.example.com")]
-        #expect(img?.v4 == Self.addresses([IPAddress(v4: 192, 0, 2, 20)], 46))
+        let img = answers[try HTTPDNSName("img.example.com")]
+        #expect(img?.v4 == Self.addresses([HTTPDNSAddress(v4: 192, 0, 2, 20)], 46))
         #expect(img?.v6 == Self.addresses([Self.otherV6], 46))
     }
 
@@ -57,7 +58,7 @@ struct AlibabaV1AnswerTests {
             {"dns":[{"host":"www.example.com","ips":["192.0.2.10"],"ipsv6":["2001:db8::10"],"ttl":50},
             {"host":"www.example.com","ips":["2001:db8::20"],"type":28,"ttl":40}]}
             """
-        let answer = try read(text)[HostName("www.example.com")]
+        let answer = try read(text)[HTTPDNSName("www.example.com")]
         #expect(answer?.v4 == Self.addresses([AlibabaBody.address], 40))
         #expect(answer?.v6 == Self.addresses([Self.v6, Self.otherV6], 40))
     }
@@ -65,7 +66,7 @@ struct AlibabaV1AnswerTests {
     @Test("5 (13): a name that the account does not have has empty lists: no data, for a minute at most")
     func unknown() throws {
         let text = #"{"host":"www.example.com","ips":[],"ipsv6":[],"ttl":600,"client_ip":"203.0.113.7"}"#
-        let answer = try read(text)[HostName("www.example.com")]
+        let answer = try read(text)[HTTPDNSName("www.example.com")]
         #expect(answer?.v4 == .noData(timeToLive: .seconds(60)) && answer?.v6 == .noData(timeToLive: .seconds(60)))
     }
 
@@ -85,7 +86,7 @@ struct AlibabaV1AnswerTests {
     func badAddresses() throws {
         let text =
             #"{"host":"www.example.com","ips":["2001:db8::10","192.0.2.10","1.2.3"],"ipsv6":["192.0.2.9"],"ttl":9}"#
-        let answer = try read(text)[HostName("www.example.com")]
+        let answer = try read(text)[HTTPDNSName("www.example.com")]
         #expect(answer?.v4 == Self.addresses([AlibabaBody.address], 9))
         guard case .failed? = answer?.v6 else {
             Issue.record("IPv4 in the list for IPv6 is no failure")

@@ -9,15 +9,15 @@ struct AlibabaV2AnswerTests {
         _ text: String,
         names: [String] = ["www.example.com"],
         families: AddressFamilies = .both
-    ) throws -> [HostName: ProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HostName($0) }, families: families)
+    ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
+        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV2Answer.read(Array(text.utf8), question: question, payload: nil)
     }
 
     /// The answer about `www.example.com` in an element with these members.
-    private func answer(_ members: String, _ families: AddressFamilies = .both) throws -> ProviderAnswer? {
+    private func answer(_ members: String, _ families: AddressFamilies = .both) throws -> HTTPDNSProviderAnswer? {
         try read(AlibabaBody.v2(#"{"dn":"www.example.com",\#(members)}"#), families: families)[
-            HostName("www.example.com")
+            HTTPDNSName("www.example.com")
         ]
     }
 
@@ -31,10 +31,10 @@ struct AlibabaV2AnswerTests {
 
     @Test("5 (11): the sample of both families")
     func sample() throws {
-        let answer = try #require(try read(AlibabaBody.v2)[HostName("www.example.com")])
-        let v4 = [AlibabaBody.address, IPAddress(v4: 192, 0, 2, 11)]
+        let answer = try #require(try read(AlibabaBody.v2)[HTTPDNSName("www.example.com")])
+        let v4 = [AlibabaBody.address, HTTPDNSAddress(v4: 192, 0, 2, 11)]
         #expect(answer.v4 == .addresses(v4, timeToLive: .seconds(60), canonicalName: nil))
-        let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
+        let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
         #expect(answer.v6 == .addresses([v6], timeToLive: .seconds(60), canonicalName: nil))
     }
 
@@ -44,11 +44,13 @@ struct AlibabaV2AnswerTests {
             #"{"code":"success","data":{"cip":"203.0.113.7","answers":[{"dn":"www.example.com","v4":{"ips":["192.0.2.10"],"ttl":120}},"#
             + #"{"dn":"none.example.com","v4":{"ips":[],"ttl":60,"no_ip_code":"RRNotExist"}}]}}"#
         let answers = try read(text, names: ["www.example.com", "none.example.com"], families: .v4)
-        let addresses = ProviderAnswer(
+        let addresses = HTTPDNSProviderAnswer(
             v4: .addresses([AlibabaBody.address], timeToLive: .seconds(120), canonicalName: nil)
         )
-        #expect(answers[try HostName("www.example.com")] == addresses)
-        #expect(answers[try HostName("none.example.com")] == ProviderAnswer(v4: .noData(timeToLive: .seconds(60))))
+        #expect(answers[try HTTPDNSName("www.example.com")] == addresses)
+        #expect(
+            answers[try HTTPDNSName("none.example.com")] == HTTPDNSProviderAnswer(v4: .noData(timeToLive: .seconds(60)))
+        )
     }
 
     @Test(

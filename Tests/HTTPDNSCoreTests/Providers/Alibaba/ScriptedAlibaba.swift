@@ -20,9 +20,9 @@ struct ScriptedAlibaba: ScriptedVendor {
     ///   - randomOctets: By default 0, 1, 2 and so on.
     init(
         _ version: AlibabaProvider.Version = .v2,
-        secret: Secret? = nil,
+        secret: HTTPDNSSecret? = nil,
         encryption: AlibabaProvider.Encryption? = nil,
-        encryptionKey: Secret? = nil,
+        encryptionKey: HTTPDNSSecret? = nil,
         seconds: @escaping @Sendable () -> Int64 = { 1_700_000_000 },
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = { (0..<$0).map { UInt8($0) } },
         settings: (inout AlibabaProvider.Configuration) -> Void = { _ in },
@@ -35,7 +35,7 @@ struct ScriptedAlibaba: ScriptedVendor {
             credential: VendorCredential(
                 account: account,
                 secret: secret,
-                encryptionKey: encryptionKey ?? encryption.map { _ in Secret { Self.aesKey } }
+                encryptionKey: encryptionKey ?? encryption.map { _ in HTTPDNSSecret { Self.aesKey } }
             )
         )
         configuration.encryption = encryption
@@ -54,7 +54,7 @@ struct ScriptedAlibaba: ScriptedVendor {
 
 /// Bodies of the service.
 enum AlibabaBody {
-    static let address = IPAddress(v4: 192, 0, 2, 10)
+    static let address = HTTPDNSAddress(v4: 192, 0, 2, 10)
 
     /// Version 2's plain answer about one name.
     static let v2 =

@@ -10,7 +10,7 @@ struct AlidnsSignatureTests {
 
     #if Signing
     private func scripted(
-        secret: Secret,
+        secret: HTTPDNSSecret,
         account: String = "9999",
         accessKey: String = "test",
         _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply = { .jsonLoopback(to: $0) }
@@ -24,7 +24,7 @@ struct AlidnsSignatureTests {
 
     @Test("the query carries account, access key, time, and the SHA-256 over them, the secret and the name")
     func signature() async throws {
-        let scripted = try scripted(secret: Secret { "topsecret" })
+        let scripted = try scripted(secret: HTTPDNSSecret { "topsecret" })
         _ = try await scripted.resolve("www.taobao.com", .v4)
         let sent = try #require(scripted.exchange.sent.first)
         #expect(sent.endpoint.description == "223.5.5.5:443")
@@ -60,7 +60,7 @@ struct AlidnsSignatureTests {
             { _ in throw CanaryFailure() },
         ]
         for failure in failures {
-            let scripted = try scripted(secret: Secret { Self.canary }, failure)
+            let scripted = try scripted(secret: HTTPDNSSecret { Self.canary }, failure)
             var texts: [String] = []
             do {
                 texts.append("\(try await scripted.resolve("one.test", .v4))")
@@ -80,7 +80,7 @@ struct AlidnsSignatureTests {
     @Test("a secret that is gone fails the query with its place, and nothing is sent")
     func goneSecret() async throws {
         let isThere = Lock(true)
-        let secret = Secret {
+        let secret = HTTPDNSSecret {
             guard isThere.withLock({ $0 }) else { throw CanaryFailure() }
             return Self.canary
         }
@@ -94,11 +94,11 @@ struct AlidnsSignatureTests {
     @Test("identifiers that would break the query, and a secret that is not there, are refused at once")
     func settings() {
         for (account, key) in [("", "a"), ("a&b", "a"), ("a", "b c"), ("a", "é")] {
-            #expect(throws: ProviderConfigurationError.self) {
-                try scripted(secret: Secret { Self.canary }, account: account, accessKey: key)
+            #expect(throws: HTTPDNSProviderConfigurationError.self) {
+                try scripted(secret: HTTPDNSSecret { Self.canary }, account: account, accessKey: key)
             }
         }
-        let error = #expect(throws: ProviderConfigurationError.self) {
+        let error = #expect(throws: HTTPDNSProviderConfigurationError.self) {
             try scripted(secret: .file("/nowhere/secret"))
         }
         #expect(error?.message.contains("/nowhere/secret") == true)
@@ -108,9 +108,9 @@ struct AlidnsSignatureTests {
     #else
     @Test("without the trait Signing an account is refused, with the trait's name")
     func withoutTrait() {
-        let error = #expect(throws: ProviderConfigurationError.self) {
+        let error = #expect(throws: HTTPDNSProviderConfigurationError.self) {
             try ScriptedJSONService(
-                service: .alidns(account: "9999", accessKey: "test", secret: Secret { Self.canary })
+                service: .alidns(account: "9999", accessKey: "test", secret: HTTPDNSSecret { Self.canary })
             ) { .jsonLoopback(to: $0) }
         }
         #expect(error?.message.contains("trait Signing") == true)

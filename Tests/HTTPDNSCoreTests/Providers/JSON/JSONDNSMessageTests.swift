@@ -3,7 +3,7 @@ import HTTPDNSPrimitives
 import Testing
 
 private let question = DNSQuestion.a("one.test")
-private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
+private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
 
 @Suite("JSON DNS: what an answer says")
 struct JSONDNSMessageTests {
@@ -39,15 +39,15 @@ struct JSONDNSMessageTests {
 
     @Test("the documented samples of the services are read")
     func samples() throws {
-        let example = DNSQuestion(name: DNSName(try HostName("www.example.com")), type: .a)
+        let example = DNSQuestion(name: DNSName(try HTTPDNSName("www.example.com")), type: .a)
         let aliases = """
             {"Status":0,"TC":false,"RD":true,"RA":true,"AD":false,"CD":false,
             "Question":[{"name":"www.example.com.","type":1}],
             "Answer":[{"name":"www.example.com.","type":5,"TTL":300,"data":"cdn.example.net."},
             {"name":"cdn.example.net.","type":1,"TTL":60,"data":"192.0.2.10"}],"edns_client_subnet":"1.2.3.0/24"}
             """
-        let target = try HostName("cdn.example.net")
-        let expected = DNSOutcome.addresses([IPAddress(v4: 192, 0, 2, 10)], timeToLive: 60, canonicalName: target)
+        let target = try HTTPDNSName("cdn.example.net")
+        let expected = DNSOutcome.addresses([HTTPDNSAddress(v4: 192, 0, 2, 10)], timeToLive: 60, canonicalName: target)
         #expect(try outcome(aliases, example) == expected)
         let list = #"[{"name":"www.example.com.","type":1}]"#
         let object = aliases.replacing(list, with: #"{"name":"www.example.com","type":1}"#)
@@ -168,7 +168,7 @@ struct JSONDNSMessageTests {
             // The chain out of order; the alias has the shortest life.
             (
                 #"{"name":"c.test","type":1,"TTL":60,"data":"127.0.0.2"},{"name":"one.test","type":5,"TTL":7,"data":"C.test"}"#,
-                .addresses([loopback2], timeToLive: 7, canonicalName: try? HostName("c.test"))
+                .addresses([loopback2], timeToLive: 7, canonicalName: try? HTTPDNSName("c.test"))
             ),
             // An alias to nowhere; other types; the other family; the same address twice.
             (#"{"name":"one.test","type":5,"TTL":7,"data":"c.test."}"#, .noData(timeToLive: nil)),
@@ -243,6 +243,6 @@ struct JSONDNSMessageTests {
             Issue.record("no addresses")
             return
         }
-        #expect(addresses == (0..<16).map { IPAddress(v4: 127, 0, 1, $0) })
+        #expect(addresses == (0..<16).map { HTTPDNSAddress(v4: 127, 0, 1, $0) })
     }
 }

@@ -19,19 +19,19 @@ struct JSONDNSOverTheWireTests {
 
     /// The code of the error that the steps lead to; nil when there is an answer.
     private func code(timeLimit: Duration = .seconds(30), _ steps: RawServer.Step...) async throws
-        -> ProviderError.Code?
+        -> HTTPDNSProviderError.Code?
     {
         let server = try RawServer { _ in steps }
         defer { server.stop() }
         let url = "http://127.0.0.1:\(server.port)/resolve"
-        let provider = try JSONDNSProvider(.init(name: "raw", service: .google, url: url))
+        let provider = try HTTPDNSJSONProvider(.init(name: "raw", service: .google, url: url))
         defer { Task { await provider.shutdown() } }
         do {
             _ = try await provider.resolve(
-                ProviderQuery(host: try HostName("one.test"), families: .v4, timeLimit: timeLimit)
+                HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: timeLimit)
             )
             return nil
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return error.code
         }
     }
@@ -43,20 +43,20 @@ struct JSONDNSOverTheWireTests {
     func compatibility() async throws {
         let rig = try await ServerRig.shared()
         var fixture = ProviderCompatibility.Fixture(
-            dualStackName: try HostName("dual.test"),
-            dualStackAddresses: [IPAddress(v4: 127, 0, 0, 2), IPAddress(family: .v6, high: 0, low: 1)],
-            v4OnlyName: try HostName("v4only.test"),
-            unknownName: try HostName("nowhere.test"),
-            silentName: try HostName("silent.test")
+            dualStackName: try HTTPDNSName("dual.test"),
+            dualStackAddresses: [HTTPDNSAddress(v4: 127, 0, 0, 2), HTTPDNSAddress(family: .v6, high: 0, low: 1)],
+            v4OnlyName: try HTTPDNSName("v4only.test"),
+            unknownName: try HTTPDNSName("nowhere.test"),
+            silentName: try HTTPDNSName("silent.test")
         ) {
-            var configuration = JSONDNSProvider.Configuration(
+            var configuration = HTTPDNSJSONProvider.Configuration(
                 name: "json",
                 service: .google,
                 url: "https://json.wild.test:\(rig.tlsPort)/resolve?v4=127.0.0.2&v6=::1",
-                bootstrap: [IPAddress(v4: 127, 0, 0, 2)]
+                bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 2)]
             )
             configuration.trustRoots = .file(rig.certificateAuthorityFile)
-            return try JSONDNSProvider(configuration)
+            return try HTTPDNSJSONProvider(configuration)
         }
         // A busy machine may take long over a handshake, and that is not what is tested.
         fixture.timeLimit = .seconds(30)
@@ -70,16 +70,16 @@ struct JSONDNSOverTheWireTests {
     )
     func wrongCertificate() async throws {
         let rig = try await ServerRig.shared()
-        var configuration = JSONDNSProvider.Configuration(
+        var configuration = HTTPDNSJSONProvider.Configuration(
             name: "json",
             service: .google,
             url: "https://json.wild.test:\(rig.tlsPort)/resolve",
-            bootstrap: [IPAddress(v4: 127, 0, 0, 5)]
+            bootstrap: [HTTPDNSAddress(v4: 127, 0, 0, 5)]
         )
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
-        let provider = try JSONDNSProvider(configuration)
-        let query = ProviderQuery(host: try HostName("one.test"), families: .v4, timeLimit: .seconds(30))
-        let error = await #expect(throws: ProviderError.self) { try await provider.resolve(query) }
+        let provider = try HTTPDNSJSONProvider(configuration)
+        let query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: .v4, timeLimit: .seconds(30))
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await provider.resolve(query) }
         #expect(error?.code == .unreachable && error?.message.contains("certificate") == true)
         await provider.shutdown()
     }

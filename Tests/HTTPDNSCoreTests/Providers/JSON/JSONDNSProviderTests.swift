@@ -4,8 +4,8 @@ import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
-private let loopback2 = IPAddress(v4: 127, 0, 0, 2)
-private let loopback6 = IPAddress(family: .v6, high: 0, low: 1)
+private let loopback2 = HTTPDNSAddress(v4: 127, 0, 0, 2)
+private let loopback6 = HTTPDNSAddress(family: .v6, high: 0, low: 1)
 
 @Suite("JSON DNS provider: requests and answers")
 struct JSONDNSProviderTests {
@@ -27,18 +27,20 @@ struct JSONDNSProviderTests {
     @Test(
         "each service has its own URL and addresses, and takes a client subnet or not",
         arguments: [
-            (JSONDNSProvider.Service.google, "https://dns.google/resolve", ["8.8.8.8", "8.8.4.4"], true),
+            (HTTPDNSJSONProvider.Service.google, "https://dns.google/resolve", ["8.8.8.8", "8.8.4.4"], true),
             (.cloudflare, "https://cloudflare-dns.com/dns-query", ["1.1.1.1", "1.0.0.1"], false),
             (.alidns, "https://dns.alidns.com/resolve", ["223.5.5.5", "223.6.6.6"], true),
         ]
     )
-    func services(service: JSONDNSProvider.Service, url: String, addresses: [String], takesSubnet: Bool) async throws {
+    func services(service: HTTPDNSJSONProvider.Service, url: String, addresses: [String], takesSubnet: Bool)
+        async throws
+    {
         let scripted = try ScriptedJSONService(service: service) { _ in
             throw TransferFailure(code: .connectFailed, phase: .connect, message: "refused")
         }
         #expect(scripted.provider.answerScope == .public)
-        await #expect(throws: ProviderError.self) {
-            try await scripted.resolve("one.test", .v4, clientSubnet: AddressBlock("198.51.100.0/24"))
+        await #expect(throws: HTTPDNSProviderError.self) {
+            try await scripted.resolve("one.test", .v4, clientSubnet: HTTPDNSAddressBlock("198.51.100.0/24"))
         }
         #expect(scripted.exchange.sent.map(\.endpoint.description) == addresses.map { "\($0):443" })
         let request = try #require(scripted.exchange.sent.first).request
@@ -56,7 +58,7 @@ struct JSONDNSProviderTests {
     )
     func clientSubnet(given: String, sent expected: String) async throws {
         let scripted = try ScriptedJSONService { .jsonLoopback(to: $0) }
-        let subnet: AddressBlock = try #require(AddressBlock(given))
+        let subnet: HTTPDNSAddressBlock = try #require(HTTPDNSAddressBlock(given))
         _ = try await scripted.resolve("one.test", .v4, clientSubnet: subnet)
         let request = try #require(scripted.exchange.sent.first).request
         #expect(request.parameters["edns_client_subnet"] == expected)
@@ -82,7 +84,7 @@ struct JSONDNSProviderTests {
         ]
     )
     func refused(url: String, advice: String) throws {
-        let error = #expect(throws: ProviderConfigurationError.self) {
+        let error = #expect(throws: HTTPDNSProviderConfigurationError.self) {
             try ScriptedJSONService(url: url) { .jsonLoopback(to: $0) }
         }
         #expect(error?.description.hasPrefix("provider \"json\": ") == true)
@@ -111,9 +113,9 @@ struct JSONDNSProviderTests {
             (204, .httpStatus, nil), (301, .httpStatus, nil), (304, .httpStatus, nil), (400, .httpStatus, nil),
             (401, .httpStatus, nil), (404, .httpStatus, nil), (415, .httpStatus, nil), (429, .rateLimited, 30),
             (500, .httpStatus, 30), (503, .httpStatus, 30),
-        ] as [(Int, ProviderError.Code, Int?)]
+        ] as [(Int, HTTPDNSProviderError.Code, Int?)]
     )
-    func status(status: Int, code: ProviderError.Code, wait: Int?) async throws {
+    func status(status: Int, code: HTTPDNSProviderError.Code, wait: Int?) async throws {
         let scripted = try ScriptedJSONService { sent in
             var reply = ServiceReply.jsonLoopback(to: sent, fields: [.retryAfter: "30"])
             reply.status = status
@@ -156,9 +158,9 @@ struct JSONDNSProviderTests {
             (2, "", .serverFailure, ": the service could not find an answer"),
             (2, #","Comment":"lame\ndelegation""#, .serverFailure, " (lame?delegation)"),
             (5, #","Comment":["a","b",7]"#, .refused, " (a; b)"), (5, #","Comment":[]"#, .refused, "to this client"),
-        ] as [(Int, String, ProviderError.Code, String)]
+        ] as [(Int, String, HTTPDNSProviderError.Code, String)]
     )
-    func failures(status: Int, comment: String, code: ProviderError.Code, text: String) async throws {
+    func failures(status: Int, comment: String, code: HTTPDNSProviderError.Code, text: String) async throws {
         let scripted = try ScriptedJSONService { .json(to: $0, "\"Status\":\(status)\(comment)") }
         guard case .failed(let error) = try await scripted.resolve("one.test", .v4).v4 else {
             Issue.record("no failure")

@@ -4,18 +4,18 @@ import HTTPTypes
 
 /// A JSON DNS provider whose service answers with the texts of a function.
 struct ScriptedJSONService: ScriptedService {
-    let provider: any Provider
+    let provider: any HTTPDNSProvider
     let exchange: ScriptedExchange
 
     init(
-        service: JSONDNSProvider.Service = .google,
+        service: HTTPDNSJSONProvider.Service = .google,
         url: String? = nil,
-        bootstrap: [IPAddress]? = nil,
+        bootstrap: [HTTPDNSAddress]? = nil,
         clock: WallClock = .system,
         _ answer: @escaping @Sendable (ScriptedExchange.Sent) async throws -> ServiceReply
     ) throws {
         exchange = ScriptedExchange(answer)
-        provider = try JSONDNSProvider(
+        provider = try HTTPDNSJSONProvider(
             .init(name: "json", service: service, url: url, bootstrap: bootstrap),
             exchange: exchange,
             time: StoppedTime(),

@@ -22,7 +22,7 @@ struct SecretTests {
     func rotates() throws {
         let path = try file(Array("\(Self.canary)\r\n\n".utf8))
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let secret = Secret.file(path)
+        let secret = HTTPDNSSecret.file(path)
         #expect(try secret.read() == Self.canary)
         try Data("next".utf8).write(to: URL(fileURLWithPath: path))
         try setMode(0o640, path)
@@ -40,10 +40,10 @@ struct SecretTests {
         defer { try? FileManager.default.removeItem(atPath: path) }
         try setMode(mode, path)
         guard !isTaken else {
-            #expect(try Secret.file(path).read() == Self.canary)
+            #expect(try HTTPDNSSecret.file(path).read() == Self.canary)
             return
         }
-        let error = #expect(throws: SecretError.self) { try Secret.file(path).read() }
+        let error = #expect(throws: SecretError.self) { try HTTPDNSSecret.file(path).read() }
         #expect(error?.description.contains("its mode is \(String(mode, radix: 8))") == true)
         #expect(error?.description.contains("chmod 600") == true)
     }
@@ -53,12 +53,12 @@ struct SecretTests {
         let path = FileManager.default.temporaryDirectory.appending(path: "secret-\(UUID())").path
         try #require(mkfifo(path, 0o600) == 0)
         defer { try? FileManager.default.removeItem(atPath: path) }
-        let secret = Secret.file(path)
+        let secret = HTTPDNSSecret.file(path)
         // More than there are threads for tasks.
         let waiting = (0..<64).map { _ in Task.detached { try await secret.current() } }
         let other = try file(Array(Self.canary.utf8))
         defer { try? FileManager.default.removeItem(atPath: other) }
-        #expect(try await Secret.file(other).current() == Self.canary)
+        #expect(try await HTTPDNSSecret.file(other).current() == Self.canary)
         waiting[0].cancel()
         await #expect(throws: CancellationError.self) { try await waiting[0].value }
         // A writer lets the reading end.
@@ -75,8 +75,8 @@ struct SecretTests {
     @Test("an environment variable and a closure give theirs")
     func others() throws {
         setenv("HTTPDNS_SECRET_TEST", Self.canary, 1)
-        #expect(try Secret.environment("HTTPDNS_SECRET_TEST").read() == Self.canary)
-        #expect(try Secret { Self.canary }.read() == Self.canary)
+        #expect(try HTTPDNSSecret.environment("HTTPDNS_SECRET_TEST").read() == Self.canary)
+        #expect(try HTTPDNSSecret { Self.canary }.read() == Self.canary)
     }
 
     @Test("what cannot be read says where it is and why, never what it is")
@@ -85,12 +85,12 @@ struct SecretTests {
         let binary = try file(Array(Self.canary.utf8) + [0xff])
         let long = try file([UInt8](repeating: 0x61, count: 4097))
         defer { for path in [empty, binary, long] { try? FileManager.default.removeItem(atPath: path) } }
-        let cases: [(Secret, String)] = [
+        let cases: [(HTTPDNSSecret, String)] = [
             (.file("/nowhere/secret"), "in the file /nowhere/secret cannot be read: No such file"),
             (.file("/"), "Is a directory"), (.file(empty), "is empty"), (.file(binary), "not UTF-8"),
             (.file(long), "more than 4096"),
             (.environment("HTTPDNS_NOT_SET"), "HTTPDNS_NOT_SET cannot be read: it is not"),
-            (Secret { throw Leaky() }, "the closure threw an error"), (Secret { "" }, "is empty"),
+            (HTTPDNSSecret { throw Leaky() }, "the closure threw an error"), (HTTPDNSSecret { "" }, "is empty"),
         ]
         for (secret, reason) in cases {
             let error = #expect(throws: SecretError.self) { try secret.read() }
@@ -101,10 +101,10 @@ struct SecretTests {
 
     @Test("no text of a secret has it inside")
     func redacted() {
-        let secret = Secret { Self.canary }
+        let secret = HTTPDNSSecret { Self.canary }
         var dumped = ""
         dump(secret, to: &dumped)
-        dump(JSONDNSProvider.Service.alidns(account: "a", accessKey: "b", secret: secret), to: &dumped)
+        dump(HTTPDNSJSONProvider.Service.alidns(account: "a", accessKey: "b", secret: secret), to: &dumped)
         for text in ["\(secret)", String(reflecting: secret), dumped, "\([secret])", "\(Optional(secret) as Any)"] {
             #expect(!text.contains(Self.canary), "\(text)")
         }

@@ -28,13 +28,13 @@ struct ScriptedTencent: ScriptedVendor {
     ///   - randomOctets: By default 0, 1, 2 and so on.
     init(
         _ access: Access = .token,
-        secret: Secret? = nil,
+        secret: HTTPDNSSecret? = nil,
         seconds: @escaping @Sendable () -> Int64 = { 1_700_000_000 },
         randomOctets: @escaping @Sendable (Int) -> [UInt8] = { (0..<$0).map { UInt8($0) } },
         settings: (inout TencentProvider.Configuration) -> Void = { _ in },
         _ answer: @escaping Answer
     ) throws {
-        let secret = secret ?? Secret { access == .token ? Self.token : Self.key }
+        let secret = secret ?? HTTPDNSSecret { access == .token ? Self.token : Self.key }
         var configuration = TencentProvider.Configuration(
             name: "tencent",
             credential: VendorCredential(
@@ -58,8 +58,8 @@ struct ScriptedTencent: ScriptedVendor {
 
 /// Bodies of the service.
 enum TencentBody {
-    static let address = IPAddress(v4: 192, 0, 2, 10)
-    static let address6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
+    static let address = HTTPDNSAddress(v4: 192, 0, 2, 10)
+    static let address6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 0x10)
 
     /// The answer about one name and both families.
     static let both = "www.example.com.:192.0.2.10;192.0.2.11,120-2001:db8::10,90|203.0.113.7"

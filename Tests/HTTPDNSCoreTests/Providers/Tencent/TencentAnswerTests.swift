@@ -11,18 +11,18 @@ struct TencentAnswerTests {
         _ text: String,
         _ families: AddressFamilies = .v4,
         names: [String] = ["www.example.com"]
-    ) throws -> [String: ProviderAnswer] {
-        let question = VendorQuestion(hosts: try names.map { try HostName($0) }, families: families)
+    ) throws -> [String: HTTPDNSProviderAnswer] {
+        let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         let answers = try TencentAnswer.read(Array(text.utf8), question: question)
         return Dictionary(uniqueKeysWithValues: answers.map { ($0.key.description, $0.value) })
     }
 
-    private func one(_ lists: String, _ families: AddressFamilies = .v4) throws -> ProviderAnswer {
+    private func one(_ lists: String, _ families: AddressFamilies = .v4) throws -> HTTPDNSProviderAnswer {
         try #require(try read("www.example.com.:\(lists)\(Self.client)", families)["www.example.com"])
     }
 
     private func addresses(_ texts: String..., life: Int64) -> FamilyAnswer {
-        .addresses(texts.compactMap { IPAddress($0) }, timeToLive: .seconds(life), canonicalName: nil)
+        .addresses(texts.compactMap { HTTPDNSAddress($0) }, timeToLive: .seconds(life), canonicalName: nil)
     }
 
     private let nothing = FamilyAnswer.noData(timeToLive: .seconds(60))
@@ -34,21 +34,24 @@ struct TencentAnswerTests {
     @Test("the documents' samples: a list with its time to live, both families, a batch, with and without names")
     func samples() throws {
         let v4 = addresses("192.0.2.4", "192.0.2.5", life: 120)
-        #expect(try read("192.0.2.4;192.0.2.5,120|203.0.113.7") == ["www.example.com": ProviderAnswer(v4: v4)])
+        #expect(try read("192.0.2.4;192.0.2.5,120|203.0.113.7") == ["www.example.com": HTTPDNSProviderAnswer(v4: v4)])
         #expect(
             try read("192.0.2.4;192.0.2.5,120-2001:db8::4;2001:db8::5,120|203.0.113.7", .both)
                 == [
-                    "www.example.com": ProviderAnswer(v4: v4, v6: addresses("2001:db8::4", "2001:db8::5", life: 120))
+                    "www.example.com": HTTPDNSProviderAnswer(
+                        v4: v4,
+                        v6: addresses("2001:db8::4", "2001:db8::5", life: 120)
+                    )
                 ]
         )
-        #expect(try one("192.0.2.4;192.0.2.5,120") == ProviderAnswer(v4: v4))
+        #expect(try one("192.0.2.4;192.0.2.5,120") == HTTPDNSProviderAnswer(v4: v4))
         let batch = "a.example.com.:0\nb.example.com.:192.0.2.8,180\nc.example.com.:192.0.2.9,60|203.0.113.7"
         #expect(
             try read(batch, names: ["a.example.com", "b.example.com", "c.example.com"])
                 == [
-                    "a.example.com": ProviderAnswer(v4: nothing),
-                    "b.example.com": ProviderAnswer(v4: addresses("192.0.2.8", life: 180)),
-                    "c.example.com": ProviderAnswer(v4: addresses("192.0.2.9", life: 60)),
+                    "a.example.com": HTTPDNSProviderAnswer(v4: nothing),
+                    "b.example.com": HTTPDNSProviderAnswer(v4: addresses("192.0.2.8", life: 180)),
+                    "c.example.com": HTTPDNSProviderAnswer(v4: addresses("192.0.2.9", life: 60)),
                 ]
         )
     }
@@ -66,18 +69,18 @@ struct TencentAnswerTests {
             #expect((families == .v4 ? answer.v4 : answer.v6) == nothing)
             #expect((families == .v4 ? answer.v6 : answer.v4) == nil)
         }
-        #expect(try read(text + Self.client, .both).values.first == ProviderAnswer(v4: nothing, v6: nothing))
+        #expect(try read(text + Self.client, .both).values.first == HTTPDNSProviderAnswer(v4: nothing, v6: nothing))
     }
 
     @Test("5 (13): a family without addresses says nothing about the other, whichever it is")
     func oneFamily() throws {
         let v4 = addresses("192.0.2.5", life: 120)
         let v6 = addresses("2001:db8::5", life: 90)
-        #expect(try one("192.0.2.5,120-0", .both) == ProviderAnswer(v4: v4, v6: nothing))
-        #expect(try one("0-2001:db8::5,90", .both) == ProviderAnswer(v4: nothing, v6: v6))
-        #expect(try one("0-0", .both) == ProviderAnswer(v4: nothing, v6: nothing))
+        #expect(try one("192.0.2.5,120-0", .both) == HTTPDNSProviderAnswer(v4: v4, v6: nothing))
+        #expect(try one("0-2001:db8::5,90", .both) == HTTPDNSProviderAnswer(v4: nothing, v6: v6))
+        #expect(try one("0-0", .both) == HTTPDNSProviderAnswer(v4: nothing, v6: nothing))
         #expect(try one("0,20-0,30", .both).v4 == .noData(timeToLive: .seconds(20)))
-        #expect(try one("2001:db8::5,90", .v6) == ProviderAnswer(v6: v6))
+        #expect(try one("2001:db8::5,90", .v6) == HTTPDNSProviderAnswer(v6: v6))
     }
 
     @Test("what is missing or broken for one family fails that one alone, and is no absence")

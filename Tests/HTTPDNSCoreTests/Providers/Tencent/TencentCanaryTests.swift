@@ -36,7 +36,7 @@ struct TencentCanaryTests {
     ) throws -> ScriptedTencent {
         try ScriptedTencent(
             access,
-            secret: Secret { Self.secret },
+            secret: HTTPDNSSecret { Self.secret },
             settings: {
                 $0.accountRefusalStatuses = [418]
                 settings(&$0)
@@ -79,7 +79,7 @@ struct TencentCanaryTests {
     @Test("nothing that is said about an answered query has one", arguments: ScriptedTencent.Access.allCases)
     func answered(access: ScriptedTencent.Access) async throws {
         let body = try TencentBody.written(TencentBody.both, access, key: Self.secret)
-        let scripted = try ScriptedTencent(access, secret: Secret { Self.secret }) { $0.reply(body) }
+        let scripted = try ScriptedTencent(access, secret: HTTPDNSSecret { Self.secret }) { $0.reply(body) }
         let texts = try await VendorCanary.answered(by: scripted)
         VendorCanary.expect(Self.canaries(scripted.exchange.sent), in: texts)
     }

@@ -13,11 +13,11 @@ struct TencentConfigurationTests {
         _ settings: (inout TencentProvider.Configuration) -> Void = { _ in }
     ) throws -> String? {
         do {
-            _ = try ScriptedTencent(access, secret: secret.map { text in Secret { text } }, settings: settings) {
+            _ = try ScriptedTencent(access, secret: secret.map { text in HTTPDNSSecret { text } }, settings: settings) {
                 $0.reply("")
             }
             return nil
-        } catch let error as ProviderConfigurationError {
+        } catch let error as HTTPDNSProviderConfigurationError {
             #expect(error.provider == "tencent" && !error.description.contains(Self.canary))
             return error.message
         }
@@ -50,7 +50,7 @@ struct TencentConfigurationTests {
     func secrets() throws {
         let word = "one of two"
         #expect(try refusal { $0.credential = VendorCredential(account: "1") }?.contains(word) == true)
-        #expect(try refusal { $0.credential.encryptionKey = Secret { "a" } }?.contains(word) == true)
+        #expect(try refusal { $0.credential.encryptionKey = HTTPDNSSecret { "a" } }?.contains(word) == true)
     }
 
     @Test(
@@ -106,7 +106,7 @@ struct TencentConfigurationTests {
     #else
     @Test("without the trait Signing an encryption key is refused, with the trait's name; a token is taken")
     func withoutTrait() throws {
-        let credential = VendorCredential(account: "1", encryptionKey: Secret { "dnspodpass" })
+        let credential = VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { "dnspodpass" })
         #expect(try refusal { $0.credential = credential }?.contains("trait Signing") == true)
         #expect(try refusal() == nil)
     }

@@ -14,7 +14,7 @@ struct TencentContractTests {
 
         init(_ access: ScriptedTencent.Access) { self.access = access }
 
-        func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+        func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
             -> ServiceReply
         {
             try silence.checkShutdown()
@@ -44,8 +44,8 @@ struct TencentContractTests {
             name: "tencent",
             credential: VendorCredential(
                 account: "100000",
-                secret: access == .token ? Secret { ScriptedTencent.token } : nil,
-                encryptionKey: access == .token ? nil : Secret { ScriptedTencent.key }
+                secret: access == .token ? HTTPDNSSecret { ScriptedTencent.token } : nil,
+                encryptionKey: access == .token ? nil : HTTPDNSSecret { ScriptedTencent.key }
             )
         )
         configuration.discoversAddresses = false
@@ -55,11 +55,11 @@ struct TencentContractTests {
     @Test("it keeps the contract, alone and in batches", arguments: ScriptedTencent.Access.allCases)
     func compatibility(access: ScriptedTencent.Access) async throws {
         var fixture = ProviderCompatibility.Fixture(
-            dualStackName: try HostName("dual.test"),
+            dualStackName: try HTTPDNSName("dual.test"),
             dualStackAddresses: [TencentBody.address, TencentBody.address6],
-            v4OnlyName: try HostName("v4only.test"),
-            unknownName: try HostName("nowhere.test"),
-            silentName: try HostName("silent.test")
+            v4OnlyName: try HTTPDNSName("v4only.test"),
+            unknownName: try HTTPDNSName("nowhere.test"),
+            silentName: try HTTPDNSName("silent.test")
         ) {
             try TencentProvider(configuration(access), exchange: Service(access))
         }
@@ -99,12 +99,12 @@ struct TencentContractTests {
             }
             var settings = ResolverConfiguration()
             settings.providers = [try TencentProvider(configuration(access), exchange: exchange)]
-            settings.routes = [Route(.any, .providers(["tencent"], fallback: .none))]
+            settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
             // A busy machine must not turn a batch into single names.
             settings.timeLimit = .seconds(60)
             settings.attemptLimit = .seconds(60)
-            let resolver = try Resolver(settings)
-            let names = try (1...20).map { try HostName("h\($0).example.com") }
+            let resolver = try HTTPDNSResolver(settings)
+            let names = try (1...20).map { try HTTPDNSName("h\($0).example.com") }
             #expect(await resolver.preresolve(names).isEmpty)
             #expect(exchange.sent.count == 3)
             for name in names {

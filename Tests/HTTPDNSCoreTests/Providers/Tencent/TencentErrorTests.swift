@@ -7,16 +7,16 @@ import Testing
 
 @Suite("Tencent: errors")
 struct TencentErrorTests {
-    private static let other = IPAddress(v4: 192, 0, 2, 2)
-    private static let third = IPAddress(v4: 192, 0, 2, 3)
+    private static let other = HTTPDNSAddress(v4: 192, 0, 2, 2)
+    private static let third = HTTPDNSAddress(v4: 192, 0, 2, 3)
     /// One more than a query tries.
-    private static let fourth = IPAddress(v4: 192, 0, 2, 4)
+    private static let fourth = HTTPDNSAddress(v4: 192, 0, 2, 4)
 
     private func scripted(
         _ access: ScriptedTencent.Access = .token,
         seconds: Int64 = 1_700_000_000,
         refusals: Set<Int> = [],
-        secret: Secret? = nil,
+        secret: HTTPDNSSecret? = nil,
         _ answer: @escaping ScriptedTencent.Answer
     ) throws -> ScriptedTencent {
         try ScriptedTencent(
@@ -32,7 +32,7 @@ struct TencentErrorTests {
     }
 
     /// What each status does: the kind of error, how many addresses one query asks, and whether they rest after it.
-    static let table: [(status: Int, error: ProviderError.Code, addresses: Int, rests: Bool)] = [
+    static let table: [(status: Int, error: HTTPDNSProviderError.Code, addresses: Int, rests: Bool)] = [
         (400, .httpStatus, 1, false), (401, .refused, 1, false), (403, .refused, 1, false),
         (404, .httpStatus, 1, false),
         (408, .httpStatus, 3, true), (429, .rateLimited, 1, false), (500, .httpStatus, 3, true),
@@ -47,7 +47,7 @@ struct TencentErrorTests {
     )
     func statuses(
         access: ScriptedTencent.Access,
-        row: (status: Int, error: ProviderError.Code, addresses: Int, rests: Bool)
+        row: (status: Int, error: HTTPDNSProviderError.Code, addresses: Int, rests: Bool)
     ) async throws {
         let isBad = Lock(true)
         let scripted = try scripted(access) { sent in
@@ -82,7 +82,7 @@ struct TencentErrorTests {
             { _ in throw ScriptedVendorExchange.failure(.certificateRefused) }, { $0.reply("", status: 502) },
         ]
         for failure in failures {
-            let first = IPAddress(v4: 119, 29, 29, 99)
+            let first = HTTPDNSAddress(v4: 119, 29, 29, 99)
             let scripted = try scripted { sent in
                 sent.endpoint.address == first ? try failure(sent) : sent.reply(TencentBody.both)
             }
@@ -105,7 +105,7 @@ struct TencentErrorTests {
     @Test("a new token takes a refused account up again; the old one does not")
     func newToken() async throws {
         let token = Lock("1")
-        let scripted = try scripted(refusals: [401], secret: Secret { token.withLock { $0 } }) { sent in
+        let scripted = try scripted(refusals: [401], secret: HTTPDNSSecret { token.withLock { $0 } }) { sent in
             sent.parameters["token"] == "1" ? sent.reply("", status: 401) : sent.reply(TencentBody.both)
         }
         #expect(try await scripted.error()?.code == .accountRefused)
@@ -161,7 +161,7 @@ struct TencentErrorTests {
     func goneSecret() async throws {
         struct Gone: Error {}
         let token = Lock<String?>("1")
-        let secret = Secret {
+        let secret = HTTPDNSSecret {
             guard let text = token.withLock({ $0 }) else { throw Gone() }
             return text
         }

@@ -15,8 +15,8 @@ struct TencentHostileTests {
         key: String? = nil,
         _ body: String,
         fields: HTTPFields = [:]
-    ) async throws -> ProviderError? {
-        let scripted = try ScriptedTencent(access, secret: key.map { key in Secret { key } }) {
+    ) async throws -> HTTPDNSProviderError? {
+        let scripted = try ScriptedTencent(access, secret: key.map { key in HTTPDNSSecret { key } }) {
             $0.reply(body, fields: fields)
         }
         return try await scripted.error()
@@ -26,7 +26,7 @@ struct TencentHostileTests {
     func good(access: ScriptedTencent.Access) async throws {
         let body = try TencentBody.written(TencentBody.both, access)
         let answer = try await ScriptedTencent(access) { $0.reply(body) }.resolve()
-        let v4 = [TencentBody.address, IPAddress(v4: 192, 0, 2, 11)]
+        let v4 = [TencentBody.address, HTTPDNSAddress(v4: 192, 0, 2, 11)]
         #expect(answer.v4 == .addresses(v4, timeToLive: .seconds(120), canonicalName: nil))
         #expect(answer.v6 == .addresses([TencentBody.address6], timeToLive: .seconds(90), canonicalName: nil))
     }
@@ -42,7 +42,7 @@ struct TencentHostileTests {
             let scripted = try ScriptedTencent { $0.reply(String(body.prefix(count))) }
             do {
                 #expect(try await scripted.resolve() == whole && count > end, "\(count) octets")
-            } catch let error as ProviderError {
+            } catch let error as HTTPDNSProviderError {
                 #expect(error.code == .badResponse, "\(count) octets")
             }
         }
@@ -95,7 +95,7 @@ struct TencentHostileTests {
         let scripted = try ScriptedTencent { $0.reply(TencentBody.both) }
         let answers = try await scripted.batch(["a.test", Self.name, "b.test"])
         #expect(answers.keys.map(\.description) == [Self.name])
-        await #expect(throws: ProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
+        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(["a.test", "b.test"]) }
     }
 
     #if Signing

@@ -10,14 +10,16 @@ struct TencentOverTheWireTests {
     private func provider(port: UInt16) throws -> TencentProvider {
         var configuration = TencentProvider.Configuration(
             name: "raw",
-            credential: VendorCredential(account: "100000", secret: Secret { ScriptedTencent.token })
+            credential: VendorCredential(account: "100000", secret: HTTPDNSSecret { ScriptedTencent.token })
         )
         configuration.url = "http://127.0.0.1:\(port)"
         configuration.discoversAddresses = false
         return try TencentProvider(configuration)
     }
 
-    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws -> ProviderError? {
+    private func error(_ steps: RawServer.Step..., timeLimit: Duration = .seconds(30)) async throws
+        -> HTTPDNSProviderError?
+    {
         try await VendorWire.error(steps, .both, timeLimit: timeLimit, provider)
     }
 

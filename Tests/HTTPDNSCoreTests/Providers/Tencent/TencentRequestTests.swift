@@ -13,14 +13,14 @@ struct TencentRequestTests {
         _ access: ScriptedTencent.Access = .token,
         names: [String] = ["www.example.com"],
         families: AddressFamilies = .v4,
-        clientSubnet: AddressBlock? = nil,
+        clientSubnet: HTTPDNSAddressBlock? = nil,
         settings: (inout TencentProvider.Configuration) -> Void = { _ in }
     ) async throws -> ScriptedVendorExchange.Sent {
         let scripted = try ScriptedTencent(access, settings: settings) { $0.reply("", status: 404) }
-        var query = ProviderQuery(host: try HostName(names[0]), families: families, timeLimit: .seconds(3))
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(names[0]), families: families, timeLimit: .seconds(3))
         query.clientSubnet = clientSubnet
-        let hosts = try names.map { try HostName($0) }
-        await #expect(throws: ProviderError.self) { try await scripted.provider.resolve(query, batch: hosts) }
+        let hosts = try names.map { try HTTPDNSName($0) }
+        await #expect(throws: HTTPDNSProviderError.self) { try await scripted.provider.resolve(query, batch: hosts) }
         return try #require(scripted.exchange.sent.first)
     }
 
@@ -41,7 +41,7 @@ struct TencentRequestTests {
         #expect(target == "/d?dn=\(eight.joined(separator: ","));1700000600&token=800900\(Self.flags)")
         let scripted = try ScriptedTencent { $0.reply(TencentBody.both) }
         #expect(scripted.provider.batchLimit == 8)
-        let error = await #expect(throws: ProviderError.self) { try await scripted.batch(eight + ["h9.test"]) }
+        let error = await #expect(throws: HTTPDNSProviderError.self) { try await scripted.batch(eight + ["h9.test"]) }
         #expect(error?.code == .refused && error?.message.contains("9 names") == true)
         #expect(try await scripted.batch([]) == [:])
         #expect(scripted.exchange.sent.isEmpty)
@@ -57,9 +57,9 @@ struct TencentRequestTests {
 
     @Test("a client subnet is cut, and its address passed on in clear beside names in clear")
     func clientSubnets() async throws {
-        let v4 = try await sent(clientSubnet: AddressBlock("203.0.113.7/32"))
+        let v4 = try await sent(clientSubnet: HTTPDNSAddressBlock("203.0.113.7/32"))
         #expect(v4.parameters["ip"] == "203.0.113.0")
-        let v6 = try await sent(clientSubnet: AddressBlock("2001:db8:1:2:3::/80"))
+        let v6 = try await sent(clientSubnet: HTTPDNSAddressBlock("2001:db8:1:2:3::/80"))
         #expect(v6.parameters["ip"] == "2001:db8:1::")
     }
 
@@ -77,14 +77,14 @@ struct TencentRequestTests {
 
     @Test("5 (9): with an address in the URL each one goes by its own; with a name all go by the name")
     func endpoints() async throws {
-        let v6 = IPAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
+        let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
         for (url, hosts) in [
             ("https://192.0.2.1:8443", ["192.0.2.1:8443", "[2001:db8::1]:8443"]),
             ("https://dns.example:8443", ["dns.example:8443", "dns.example:8443"]),
         ] {
             let scripted = try ScriptedTencent(settings: {
                 $0.url = url
-                $0.bootstrap = [IPAddress(v4: 192, 0, 2, 1), v6]
+                $0.bootstrap = [HTTPDNSAddress(v4: 192, 0, 2, 1), v6]
             }) { sent in
                 guard sent.endpoint.address == v6 else { throw ScriptedVendorExchange.failure(.connectFailed) }
                 return sent.reply(TencentBody.both)
@@ -99,7 +99,9 @@ struct TencentRequestTests {
     @Test("5 (48): a token that was changed goes with the next query")
     func rotation() async throws {
         let token = Lock("1")
-        let scripted = try ScriptedTencent(secret: Secret { token.withLock { $0 } }) { $0.reply(TencentBody.both) }
+        let scripted = try ScriptedTencent(secret: HTTPDNSSecret { token.withLock { $0 } }) {
+            $0.reply(TencentBody.both)
+        }
         _ = try await scripted.resolve()
         token.withLock { $0 = "2" }
         _ = try await scripted.resolve()
@@ -121,7 +123,7 @@ struct TencentRequestTests {
 
     @Test("a client subnet is encrypted as names are, or goes in clear where the settings say so")
     func encryptedClientSubnet() async throws {
-        let subnet = AddressBlock("203.0.113.7/32")
+        let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
         let hidden = try await sent(.aes, clientSubnet: subnet)
         let octets = try TencentCipher(key: ScriptedTencent.key) { _ in [] }
             .decrypted(Array((hidden.parameters["ip"] ?? "").utf8))
@@ -136,9 +138,9 @@ struct TencentRequestTests {
             .aes,
             randomOctets: { count in (0..<count).map { _ in UInt8.random(in: .min ... .max) } }
         ) { $0.reply("", status: 404) }
-        let subnet = AddressBlock("203.0.113.7/32")
+        let subnet = HTTPDNSAddressBlock("203.0.113.7/32")
         for _ in 0..<20 {
-            await #expect(throws: ProviderError.self) { try await scripted.resolve(clientSubnet: subnet) }
+            await #expect(throws: HTTPDNSProviderError.self) { try await scripted.resolve(clientSubnet: subnet) }
         }
         let texts = scripted.exchange.sent.flatMap { [$0.parameters["dn"], $0.parameters["ip"]] }
         #expect(Set(texts.map { ($0 ?? "").prefix(32) }).count == 40)

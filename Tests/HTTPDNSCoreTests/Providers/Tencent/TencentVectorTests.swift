@@ -36,12 +36,12 @@ struct TencentVectorTests {
 
     @Test("our vector of an answer is one: it has no name, and is about the only one that was asked about")
     func answered() throws {
-        let host = try HostName("www.example.com")
+        let host = try HTTPDNSName("www.example.com")
         let text = try cipher().decrypted(Array(Self.answerHex.utf8))
         let answers = try TencentAnswer.read(text, question: VendorQuestion(hosts: [host], families: .v4))
-        let addresses = [IPAddress(v4: 192, 0, 2, 10), IPAddress(v4: 192, 0, 2, 11)]
+        let addresses = [HTTPDNSAddress(v4: 192, 0, 2, 10), HTTPDNSAddress(v4: 192, 0, 2, 11)]
         let expected = FamilyAnswer.addresses(addresses, timeToLive: .seconds(300), canonicalName: nil)
-        #expect(answers == [host: ProviderAnswer(v4: expected)])
+        #expect(answers == [host: HTTPDNSProviderAnswer(v4: expected)])
     }
 
     @Test("a short key is filled up with the character 0, a longer one is taken whole, and one of 17 octets refused")
@@ -49,9 +49,9 @@ struct TencentVectorTests {
         let text = "www.dnspod.cn"
         #expect(try cipher("dnspodpass000000").encrypted(text) == cipher().encrypted(text))
         #expect(try cipher("dnspodpass000001").encrypted(text) != cipher().encrypted(text))
-        #expect(throws: ProviderError.self) { try cipher("dnspodpass0000000") }
-        #expect(throws: ProviderError.self) { try cipher("") }
-        #expect(throws: ProviderError.self) { try TencentCipher(key: nil) { _ in [] } }
+        #expect(throws: HTTPDNSProviderError.self) { try cipher("dnspodpass0000000") }
+        #expect(throws: HTTPDNSProviderError.self) { try cipher("") }
+        #expect(throws: HTTPDNSProviderError.self) { try TencentCipher(key: nil) { _ in [] } }
     }
 }
 #endif

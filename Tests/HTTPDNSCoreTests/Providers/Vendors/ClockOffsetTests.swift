@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Vendors: their clock")
 struct ClockOffsetTests {
-    private let endpoint = Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)
+    private let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)
 
     private func reply(_ date: String?) -> ServiceReply {
         var fields = HTTPFields()

@@ -17,7 +17,7 @@ final class CorrectedSecretTests: Sendable {
     private let time = FakeTimeSource()
 
     private func scripted() throws -> ScriptedTencent {
-        let secret = Secret { [self] in
+        let secret = HTTPDNSSecret { [self] in
             switch word.withLock({ $0 }) {
             case .good: return "good"
             case .refused: return "bad"
@@ -31,16 +31,16 @@ final class CorrectedSecretTests: Sendable {
         }
     }
 
-    private func resolver(_ scripted: ScriptedTencent, _ fallback: Route.Fallback) throws -> Resolver {
+    private func resolver(_ scripted: ScriptedTencent, _ fallback: HTTPDNSRoute.Fallback) throws -> HTTPDNSResolver {
         var settings = ResolverConfiguration()
         settings.providers = [scripted.provider]
-        settings.routes = [Route(.any, .providers(["tencent"], fallback: fallback))]
+        settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: fallback))]
         settings.timeSource = time
-        return try Resolver(settings, systemResolver: ScriptedSystemResolver())
+        return try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
     }
 
     private func question(_ name: String = "www.example.com") throws -> ResolutionQuestion {
-        ResolutionQuestion(.name(try HostName(name)), port: 443)
+        ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
     }
 
     @Test(

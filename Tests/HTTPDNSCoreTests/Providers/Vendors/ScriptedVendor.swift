@@ -4,7 +4,7 @@ import HTTPDNSPrimitives
 
 /// A vendor's provider whose service is a function.
 protocol ScriptedVendor {
-    associatedtype Vendor: Provider
+    associatedtype Vendor: HTTPDNSProvider
 
     var provider: Vendor { get }
     var exchange: ScriptedVendorExchange { get }
@@ -14,28 +14,32 @@ extension ScriptedVendor {
     func resolve(
         _ name: String = "www.example.com",
         _ families: AddressFamilies = .both,
-        clientSubnet: AddressBlock? = nil
-    ) async throws -> ProviderAnswer {
-        var query = ProviderQuery(host: try HostName(name), families: families, timeLimit: .seconds(3))
+        clientSubnet: HTTPDNSAddressBlock? = nil
+    ) async throws -> HTTPDNSProviderAnswer {
+        var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(3))
         query.clientSubnet = clientSubnet
         return try await provider.resolve(query)
     }
 
-    func batch(_ names: [String], _ families: AddressFamilies = .both) async throws -> [HostName: ProviderAnswer] {
-        let hosts = try names.map { try HostName($0) }
+    func batch(_ names: [String], _ families: AddressFamilies = .both) async throws -> [HTTPDNSName:
+        HTTPDNSProviderAnswer]
+    {
+        let hosts = try names.map { try HTTPDNSName($0) }
         let first = hosts.first ?? .localhost
         return try await provider.resolve(
-            ProviderQuery(host: first, families: families, timeLimit: .seconds(3)),
+            HTTPDNSProviderQuery(host: first, families: families, timeLimit: .seconds(3)),
             batch: hosts
         )
     }
 
     /// The error of a query; nil when it is answered.
-    func error(_ name: String = "www.example.com", _ families: AddressFamilies = .both) async throws -> ProviderError? {
+    func error(_ name: String = "www.example.com", _ families: AddressFamilies = .both) async throws
+        -> HTTPDNSProviderError?
+    {
         do {
             _ = try await resolve(name, families)
             return nil
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return error
         }
     }

@@ -8,7 +8,7 @@ import HTTPTypes
 final class ScriptedVendorExchange: ServiceExchanging {
     struct Sent: Sendable {
         let request: ServiceRequest
-        let endpoint: Endpoint
+        let endpoint: HTTPDNSEndpoint
         let deadline: MonotonicTime
 
         var path: String { String(request.url.target.prefix { $0 != "?" }) }
@@ -34,7 +34,7 @@ final class ScriptedVendorExchange: ServiceExchanging {
     var discoveries: [Sent] { sent.filter(\.isDiscovery) }
     var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
-    func exchange(_ request: ServiceRequest, with endpoint: Endpoint, deadline: MonotonicTime) async throws
+    func exchange(_ request: ServiceRequest, with endpoint: HTTPDNSEndpoint, deadline: MonotonicTime) async throws
         -> ServiceReply
     {
         let sent = Sent(request: request, endpoint: endpoint, deadline: deadline)

@@ -9,8 +9,8 @@ final class ServiceAddressBookTests {
 
     private let start = MonotonicTime(nanoseconds: 1_000_000_000_000_000)
 
-    private static func endpoint(_ number: UInt8, port: UInt16 = 443) -> Endpoint {
-        Endpoint(address: IPAddress(v4: 192, 0, 2, number), port: port)
+    private static func endpoint(_ number: UInt8, port: UInt16 = 443) -> HTTPDNSEndpoint {
+        HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, number), port: port)
     }
 
     private func makeBook(_ numbers: ClosedRange<UInt8> = 1...3) -> ServiceAddressBook {
@@ -19,7 +19,7 @@ final class ServiceAddressBookTests {
 
     private func begins(at now: MonotonicTime) -> Bool { book.beginRefresh(at: now) }
 
-    private func numbers(_ endpoints: [Endpoint]) -> [UInt8] { endpoints.map { $0.address.bytes[3] } }
+    private func numbers(_ endpoints: [HTTPDNSEndpoint]) -> [UInt8] { endpoints.map { $0.address.bytes[3] } }
 
     @Test("a query tries three addresses at most, in the order of the settings")
     func order() {
@@ -129,7 +129,7 @@ final class ServiceAddressBookTests {
     func bounded() {
         book = makeBook(1...1)
         let many = (0..<60_000).map {
-            Endpoint(address: IPAddress(v4: 198, 51, UInt8($0 / 256), UInt8($0 % 256)), port: 443)
+            HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 198, 51, UInt8($0 / 256), UInt8($0 % 256)), port: 443)
         }
         book.learned(ServiceDiscovery(endpoints: many), at: start)
         #expect(book.discovered.count == 32)

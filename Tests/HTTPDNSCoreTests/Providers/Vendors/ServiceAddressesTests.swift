@@ -5,27 +5,27 @@ import Testing
 
 @Suite("Vendors: discovery and storage of addresses")
 struct ServiceAddressesTests {
-    private static let bootstrap = [Endpoint(address: IPAddress(v4: 192, 0, 2, 1), port: 443)]
-    private static let found = Endpoint(address: IPAddress(v4: 198, 51, 100, 7), port: 8443)
+    private static let bootstrap = [HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443)]
+    private static let found = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 198, 51, 100, 7), port: 8443)
 
     /// A store in memory.
-    private final class MemoryStore: ResolutionStore {
-        private let kept: Lock<[StoredResolution]>
+    private final class MemoryStore: HTTPDNSResolutionStore {
+        private let kept: Lock<[HTTPDNSStoredResolution]>
         let fails: Bool
 
-        init(_ resolutions: [StoredResolution] = [], fails: Bool = false) {
+        init(_ resolutions: [HTTPDNSStoredResolution] = [], fails: Bool = false) {
             kept = Lock(resolutions)
             self.fails = fails
         }
 
-        var contents: [StoredResolution] { kept.withLock { $0 } }
+        var contents: [HTTPDNSStoredResolution] { kept.withLock { $0 } }
 
-        func load() async throws -> [StoredResolution] {
+        func load() async throws -> [HTTPDNSStoredResolution] {
             if fails { throw CancellationError() }
             return contents
         }
 
-        func save(_ resolutions: [StoredResolution]) async throws {
+        func save(_ resolutions: [HTTPDNSStoredResolution]) async throws {
             if fails { throw CancellationError() }
             kept.withLock { $0 = resolutions }
         }
@@ -56,7 +56,7 @@ struct ServiceAddressesTests {
         let asked = Lock(0)
         addresses.refreshIfDue { _ in
             asked.withLock { $0 += 1 }
-            guard let discovery else { throw ProviderError(code: .unreachable, message: "no") }
+            guard let discovery else { throw HTTPDNSProviderError(code: .unreachable, message: "no") }
             return discovery
         }
         await addresses.settled()
@@ -105,8 +105,10 @@ struct ServiceAddressesTests {
     )
     func scopes(scope: AddressScope, count: Int) async {
         let addresses = addresses(scope: scope)
-        let named = [IPAddress(v4: 10, 0, 0, 1), IPAddress(v4: 127, 0, 0, 1), IPAddress(v4: 169, 254, 169, 254)]
-        let endpoints = named.map { Endpoint(address: $0, port: 443) }
+        let named = [
+            HTTPDNSAddress(v4: 10, 0, 0, 1), HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(v4: 169, 254, 169, 254),
+        ]
+        let endpoints = named.map { HTTPDNSEndpoint(address: $0, port: 443) }
         #expect(await discovers(addresses, ServiceDiscovery(endpoints: endpoints)))
         #expect(addresses.attempts() == Array(endpoints.prefix(count)) + Self.bootstrap)
     }
@@ -114,7 +116,7 @@ struct ServiceAddressesTests {
     @Test("5 (23), (38): addresses with their ports are there after a restart, and no discovery is due")
     func restart() async {
         let store = MemoryStore()
-        let other = Endpoint(address: IPAddress(v4: 198, 51, 100, 8), port: 443)
+        let other = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 198, 51, 100, 8), port: 443)
         #expect(await discovers(addresses(store: store), ServiceDiscovery(endpoints: [Self.found, other])))
         #expect(store.contents.count == 2)
         let later = addresses(store: store, wall: 1_700_000_000_000 + 3_600_000)
@@ -160,11 +162,11 @@ struct ServiceAddressesTests {
     @Test("a store that was damaged has no time that brings the process down", arguments: [Int64.min, -1, .max])
     func damagedTime(receivedAt: Int64) async {
         let store = MemoryStore([
-            StoredResolution(
-                host: HostName(canonical: "service-addresses.invalid"),
+            HTTPDNSStoredResolution(
+                host: HTTPDNSName(canonical: "service-addresses.invalid"),
                 families: .both,
                 route: "https://a.test/ cn 443",
-                addresses: [IPAddress(v4: 198, 51, 100, 9)],
+                addresses: [HTTPDNSAddress(v4: 198, 51, 100, 9)],
                 provider: "ali",
                 receivedAt: receivedAt,
                 timeToLive: .seconds(60)
@@ -178,11 +180,11 @@ struct ServiceAddressesTests {
     @Test("what is stored is checked as what is discovered: no private address comes in through the store")
     func storedScopes() async {
         let store = MemoryStore([
-            StoredResolution(
-                host: HostName(canonical: "service-addresses.invalid"),
+            HTTPDNSStoredResolution(
+                host: HTTPDNSName(canonical: "service-addresses.invalid"),
                 families: .both,
                 route: "https://a.test/ cn 443",
-                addresses: [IPAddress(v4: 169, 254, 169, 254), IPAddress(v4: 10, 0, 0, 1)],
+                addresses: [HTTPDNSAddress(v4: 169, 254, 169, 254), HTTPDNSAddress(v4: 10, 0, 0, 1)],
                 provider: "ali",
                 receivedAt: 1_700_000_000_000,
                 timeToLive: .seconds(60)

@@ -55,19 +55,19 @@ enum VendorCanary {
 
     private static func logged(
         by vendor: some ScriptedVendor,
-        _ ask: (Resolver, ResolutionQuestion) async throws -> String
+        _ ask: (HTTPDNSResolver, ResolutionQuestion) async throws -> String
     ) async throws -> [String] {
         let log = CollectedLog()
         var configuration = ResolverConfiguration()
         configuration.providers = [vendor.provider]
-        configuration.routes = [Route(.any, .providers([vendor.provider.name], fallback: .none))]
+        configuration.routes = [HTTPDNSRoute(.any, .providers([vendor.provider.name], fallback: .none))]
         configuration.logger = log.logger(.trace)
         // A busy machine must not end a query before it is sent.
         configuration.timeLimit = .seconds(60)
         configuration.attemptLimit = .seconds(60)
-        let resolver = try Resolver(configuration)
+        let resolver = try HTTPDNSResolver(configuration)
         let events = resolver.events
-        let question = ResolutionQuestion(.name(try HostName("www.example.com")), port: 443)
+        let question = ResolutionQuestion(.name(try HTTPDNSName("www.example.com")), port: 443)
         let outcome = try await ask(resolver, question)
         await resolver.shutdown()
         var said = log.lines

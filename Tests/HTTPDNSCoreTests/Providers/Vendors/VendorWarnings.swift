@@ -7,24 +7,28 @@ import Testing
 
 enum VendorWarnings {
     /// What is warned of while twenty questions, forty seconds apart, are answered by another provider after `provider`.
-    static func told(about provider: any Provider) async throws -> [String] {
-        let host = try HostName("www.example.com")
-        let address = IPAddress(v4: 198, 51, 100, 99)
+    static func told(about provider: any HTTPDNSProvider) async throws -> [String] {
+        let host = try HTTPDNSName("www.example.com")
+        let address = HTTPDNSAddress(v4: 198, 51, 100, 99)
         let time = FakeTimeSource()
         let good = ScriptedProvider(
             name: "good",
             scripts: [
-                host: .answer(ProviderAnswer(v4: .addresses([address], timeToLive: .seconds(9), canonicalName: nil)))
+                host: .answer(
+                    HTTPDNSProviderAnswer(v4: .addresses([address], timeToLive: .seconds(9), canonicalName: nil))
+                )
             ],
             timeSource: time
         )
         let log = CollectedLog()
         var configuration = ResolverConfiguration()
         configuration.providers = [provider, good]
-        configuration.routes = [Route(.any, .providers([provider.name, "good"], fallback: .none), families: .v4)]
+        configuration.routes = [
+            HTTPDNSRoute(.any, .providers([provider.name, "good"], fallback: .none), families: .v4)
+        ]
         configuration.logger = log.logger(.warning)
         configuration.timeSource = time
-        let resolver = try Resolver(configuration)
+        let resolver = try HTTPDNSResolver(configuration)
         for _ in 0..<20 {
             resolver.removeAllCached()
             let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))

@@ -11,27 +11,35 @@ enum VendorWire {
         _ steps: [RawServer.Step],
         _ families: AddressFamilies,
         timeLimit: Duration,
-        _ make: (UInt16) throws -> any Provider
-    ) async throws -> ProviderError? {
+        _ make: (UInt16) throws -> any HTTPDNSProvider
+    ) async throws -> HTTPDNSProviderError? {
         let server = try RawServer { _ in steps }
         defer { server.stop() }
         let provider = try make(server.port)
         defer { Task { await provider.shutdown() } }
         do {
-            let query = ProviderQuery(host: try HostName("www.example.com"), families: families, timeLimit: timeLimit)
+            let query = HTTPDNSProviderQuery(
+                host: try HTTPDNSName("www.example.com"),
+                families: families,
+                timeLimit: timeLimit
+            )
             _ = try await provider.resolve(query)
             return nil
-        } catch let error as ProviderError {
+        } catch let error as HTTPDNSProviderError {
             return error
         }
     }
 
     /// The octets of the request with which a provider gets an answer about both families.
-    static func request(answered body: String, _ make: (UInt16) throws -> any Provider) async throws -> String {
+    static func request(answered body: String, _ make: (UInt16) throws -> any HTTPDNSProvider) async throws -> String {
         let server = try RawServer { _ in [.readHead, answer(body), .hang] }
         defer { server.stop() }
         let provider = try make(server.port)
-        let query = ProviderQuery(host: try HostName("www.example.com"), families: .both, timeLimit: .seconds(30))
+        let query = HTTPDNSProviderQuery(
+            host: try HTTPDNSName("www.example.com"),
+            families: .both,
+            timeLimit: .seconds(30)
+        )
         let resolved = try await provider.resolve(query)
         await provider.shutdown()
         guard resolved.v4 != nil, resolved.v6 != nil else { return "" }

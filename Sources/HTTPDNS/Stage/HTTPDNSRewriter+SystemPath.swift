@@ -1,0 +1,107 @@
+internal import HTTPDNSCore
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSRewriter {
+    /// The same hop to the addresses of the system resolver, which pass the policy like all others.
+    /// - Parameters:
+    ///   - way: A redirect's limits hold here too, and a retry asks the system anew.
+    ///   - isWanted: Which of them are of use.
+    /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left, `policyRefused` when a redirect may lead
+    ///   to none of them; `CancellationError`.
+    func systemPath(
+        of rewritten: RewrittenRequest,
+        for request: ClientRequest,
+        on way: HopWay,
+        deadline: MonotonicTime?,
+        isWanted: (HTTPDNSEndpoint) -> Bool
+    ) async throws -> RewrittenRequest {
+        let url = rewritten.content.url
+        var options = request.options
+        options.pinnedTo = nil
+        options.bypass = true
+        var question = try question(about: url.host, port: url.port, options: options)
+        question.freshAfter = way.freshAfter
+        var resolution = try await resolve(question, deadline: deadline)
+        let endpoints = resolution.endpoints
+        let wanted = endpoints.filter(isWanted)
+        if wanted.count < endpoints.count { resolution.endpoints = wanted }
+        guard !wanted.isEmpty else {
+            throw HTTPDNSClientError(
+                code: .resolveFailed,
+                stage: .resolve,
+                message: "the system resolver has no other address of \(url.host)",
+                host: url.host.description
+            )
+        }
+        if let route = rewritten.resolution.route {
+            resolution = try limited(resolution, inPlaceOfProvidersOf: route, url.host, by: rewritten.content.issuer)
+        }
+        let bySystem = replacing(resolution, in: rewritten, for: request)
+        guard let scope = way.redirectedFrom else { return bySystem }
+        return try keptOutside(bySystem, for: request, redirectedFrom: scope)
+    }
+
+    /// The system's answer without the addresses that it must not have in place of a route's providers. Otherwise an
+    /// attacker gives the providers an address that refuses connections, and the system one inside the network.
+    /// - Parameter issuer: The client that took the route.
+    /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
+    private func limited(
+        _ resolution: Resolution,
+        inPlaceOfProvidersOf route: HTTPDNSRoute,
+        _ host: HTTPDNSHost,
+        by issuer: TagIssuer
+    ) throws(HTTPDNSClientError) -> Resolution {
+        var limited = resolution.inPlaceOfProviders(of: route)
+        let scope = issuer.providerScope(of: limited)
+        let policy = resolver.policy
+        // What the issuer's route allows is allowed there alone.
+        let ownRoute = self.route(for: host)
+        var refusals: [String] = []
+        let endpoints = limited.endpoints
+        let allowed = endpoints.filter { endpoint in
+            let refusal = policy.refusal(of: endpoint.address, from: .system, providerScope: scope, route: ownRoute)
+            if let refusal { refusals.append(refusal) }
+            return refusal == nil
+        }
+        guard let first = refusals.first else { return limited }
+        guard !allowed.isEmpty else {
+            throw .allRefused("the addresses that the system resolver has", of: host, first)
+        }
+        limited.endpoints = allowed
+        return limited
+    }
+
+    /// The hop with an address before its own: the one that the last request used; nil when the policy refuses it by now, and
+    /// when it is none that a redirect may lead to.
+    func staying(
+        on endpoint: HTTPDNSEndpoint,
+        _ rewritten: RewrittenRequest,
+        for request: ClientRequest,
+        redirectedFrom scope: AddressScope?
+    ) -> RewrittenRequest? {
+        guard permits(endpoint.address, of: rewritten.content.url.host, as: rewritten.resolution),
+            mayBeReached(endpoint.address, as: rewritten.resolution, redirectedFrom: scope)
+        else { return nil }
+        var resolution = rewritten.resolution
+        resolution.endpoints = [endpoint] + resolution.endpoints
+        return replacing(resolution, in: rewritten, for: request)
+    }
+
+    func replacing(
+        _ resolution: Resolution,
+        in rewritten: RewrittenRequest,
+        for request: ClientRequest
+    ) -> RewrittenRequest {
+        let content = rewritten.content
+        return RewrittenRequest(
+            content: RewrittenRequest.Content(
+                request,
+                url: content.url,
+                resolution: resolution,
+                issuer: content.issuer,
+                tagExpiry: content.tagExpiry
+            )
+        )
+    }
+}

@@ -1,0 +1,155 @@
+internal import HTTPDNSPrimitives
+internal import Logging
+internal import Synchronization
+
+extension HTTPDNSResolver {
+    /// Takes other settings while it runs: all of them or, with a mistake in one, none.
+    ///
+    /// - Live are mappings, routes, policy, providers and their limits, families, time limits, and the cache's times. The
+    ///   next question goes by all of the new ones; a flight under way ends by those it began with, and no later question
+    ///   waits for it.
+    /// - The mappings become the base (``HTTPDNSMappingStore/replaceBase(with:)``); what was applied on top of it stays.
+    /// - A provider that is equivalent to the one in use under its name (``HTTPDNSProvider/isEquivalent(to:)``) stays in use,
+    ///   with its health; the new one is let go. One that the settings have no more is shut down when its last flight has
+    ///   ended.
+    /// - Cached answers stay in use where nothing that they depend on has changed: the route that decides about the name with
+    ///   its providers, the policy, the families, the cache's times to live.
+    /// - Settings equal to those in use change nothing, and count no generation.
+    ///
+    /// Everything is arranged before it is put in place, outside of all locks, so that no question waits for it.
+    /// - Returns: From which generation on it holds, and what needs a restart.
+    /// - Throws: ``ResolverConfigurationError``, as ``init(_:)``, also when the rules of base and overlay together have `via`
+    ///   rules in a circle, or after ``shutdown()``; then nothing has changed.
+    @discardableResult
+    public func reload(_ settings: ResolverConfiguration) throws(ResolverConfigurationError) -> ReloadResult {
+        try reload(settings, isEnabled: nil)
+    }
+
+    /// As ``reload(_:)``.
+    /// - Parameters:
+    ///   - isEnabled: Whether the file has all of it switched on; nil means as before.
+    ///   - place: Calls its argument, which puts the settings in use unless it returns false, and what else belongs to the
+    ///     same step. It is not called when nothing changes.
+    @discardableResult
+    package func reload(
+        _ settings: ResolverConfiguration,
+        isEnabled: Bool?,
+        placing place: (_ install: () -> Bool) -> Void = { _ = $0() }
+    ) throws(ResolverConfigurationError) -> ReloadResult {
+        var settings = settings
+        // The clock of all that is cached cannot change under it.
+        settings.timeSource = fixed.timeSource
+        let base = try HTTPDNSMappings(settings: settings)
+        let needsRestart = fixed.differencesThatNeedARestart(from: settings)
+        defer { settleSwitch() }
+        while true {
+            if live.isClosed {
+                throw ResolverConfigurationError.shutDown
+            }
+            let present = live.current
+            let isEnabled = isEnabled ?? present.resolving.isEnabled
+            let keepsResolving = present.resolving.equals(settings, isEnabled: isEnabled)
+            let keepsBase = present.mappings.index.base.rules == base.index.base.rules
+            if keepsResolving, keepsBase {
+                retryRefusedAccounts()
+                let generation = present.mappings.generation
+                return ReloadResult(generation: generation, isChanged: false, needsRestart: needsRestart)
+            }
+            let resolving =
+                keepsResolving
+                ? present.resolving
+                : try ResolvingSettings(
+                    settings,
+                    isEnabled: isEnabled,
+                    replacing: present.resolving,
+                    counting: counting
+                ) {
+                    HTTPDNSResolver.team($0, $1, replacing: $2, observer: attemptObserver, random: random)
+                }
+            let mappings: HTTPDNSMappings
+            do {
+                mappings = keepsBase ? present.mappings : try present.mappings.rebased(on: base)
+            } catch {
+                throw ResolverConfigurationError(error)
+            }
+            // What goes off is off before the new settings are seen, and what goes on is on after.
+            killSwitch.setFile(resolving.switchedOff, keeping: true)
+            directory.add(resolving.configuration.providers)
+            var installed: LiveSettings?
+            place {
+                installed = live.install(mappings: mappings, resolving: resolving, after: present)
+                return installed != nil
+            }
+            guard let next = installed else { continue }
+            finish(next, replacing: present.resolving)
+            retryRefusedAccounts()
+            return ReloadResult(
+                generation: next.mappings.generation,
+                isChanged: true,
+                needsRestart: needsRestart
+            )
+        }
+    }
+
+    /// Asks vendors again that refused an account, with one query each: a change in the vendor's console shows in no setting.
+    private func retryRefusedAccounts() {
+        let resolving = live.current.resolving
+        let providers = resolving.configuration.providers.filter {
+            ($0 as? any AccountHolding)?.retryRefusedAccount() ?? false
+        }
+        resolving.team.endRests(of: providers.map(\.name))
+    }
+
+    /// Lets the file's word about the switch be that of the settings in use. Of several reloads at once the last one in place
+    /// has the last word, whoever comes here last.
+    private func settleSwitch() {
+        var settled = live.current
+        while true {
+            killSwitch.setFile(settled.resolving.switchedOff)
+            let current = live.current
+            if current === settled { return }
+            settled = current
+        }
+    }
+
+    /// What is left to do once new settings are in use.
+    private func finish(_ next: LiveSettings, replacing old: ResolvingSettings) {
+        let new = next.resolving
+        if new !== old {
+            new.renameBases()
+            let gone = old.leases.filter { lease in !new.leases.contains { $0 === lease } }
+            for lease in gone { lease.retire() }
+            let names = Set(new.leases.map(\.provider.name))
+            attemptObserver.forget(gone.map(\.provider.name).filter { !names.contains($0) })
+            retired.add(team: new.team === old.team ? nil : old.team, leases: gone)
+            if new.epoch % ResolvingSettings.epochsPerClearing == 0 { removeAllCached() }
+        }
+        observation.tell(.reloaded) { $0.count = Int(clamping: next.mappings.generation) }
+        // A shutdown that came in between knew nothing of these.
+        guard live.isClosed else { return }
+        new.team.shutdown()
+        Task.detached { for lease in new.leases { await lease.provider.shutdown() } }
+    }
+}
+
+extension ResolverConfigurationError {
+    /// A change of settings that nothing would go by.
+    static let shutDown = ResolverConfigurationError(
+        message: "the resolver is shut down, and takes no other settings"
+    )
+}
+
+extension ResolverConfiguration {
+    /// The settings that differ and are not live, by name.
+    fileprivate func differencesThatNeedARestart(from other: ResolverConfiguration) -> [String] {
+        var names: [String] = []
+        if cache.entries != other.cache.entries { names.append("cache.entries") }
+        if cache.bytes != other.cache.bytes { names.append("cache.bytes") }
+        if snapshotPath != other.snapshotPath { names.append("cache.snapshot") }
+        if (store == nil) != (other.store == nil) { names.append("store") }
+        if systemThreads != other.systemThreads { names.append("resolver.system_threads") }
+        if preresolve != other.preresolve { names.append("preresolve") }
+        if logger?.label != other.logger?.label || logger?.logLevel != other.logger?.logLevel { names.append("logger") }
+        return names.sorted()
+    }
+}

@@ -1,0 +1,54 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSMapping {
+    /// A rule from address texts, tried in this order: `.addresses(["203.0.113.7", "[2001:db8::7]:8443"])`. Bad text is
+    /// thrown by `apply`.
+    public static func addresses(_ texts: [String]) -> HTTPDNSMapping {
+        reading(texts.map { ($0, nil) })
+    }
+
+    /// A rule from address texts with weights: `.weighted(["203.0.113.7": 95, "203.0.113.9": 5])`. Equal weights share
+    /// equally. Bad text is thrown by `apply`.
+    public static func weighted(_ shares: KeyValuePairs<String, Int>) -> HTTPDNSMapping {
+        reading(shares.map { ($0.key, $0.value) })
+    }
+
+    /// A rule of last resort from address texts: the name goes its way, and these serve when no source has an address. Bad
+    /// text is thrown by `apply`.
+    public static func lastResort(_ texts: [String]) -> HTTPDNSMapping {
+        reading(texts.map { ($0, nil) }) { .lastResort($0) }
+    }
+
+    /// A rule that takes another name's addresses. Bad text is thrown by `apply`.
+    public static func via(_ name: String) -> HTTPDNSMapping {
+        do {
+            return HTTPDNSMapping(.via(try HTTPDNSName(name), takesIdentity: false))
+        } catch {
+            return HTTPDNSMapping(invalid: "via \(error)")
+        }
+    }
+
+    /// A rule that sends the name to the system resolver.
+    public static var bypass: HTTPDNSMapping { HTTPDNSMapping(.bypass) }
+
+    private static func reading(
+        _ shares: [(text: String, weight: Int?)],
+        as action: ([Target]) -> Action = { .addresses($0) }
+    ) -> HTTPDNSMapping {
+        var targets: [Target] = []
+        for (text, weight) in shares {
+            do {
+                let read = try AddressText(text)
+                targets.append(Target(read.address, port: read.port, weight: weight))
+            } catch {
+                return HTTPDNSMapping(invalid: error.description)
+            }
+        }
+        return HTTPDNSMapping(action(targets))
+    }
+
+    private init(invalid reason: String) {
+        self.init(.bypass)
+        content = .invalid(reason)
+    }
+}

@@ -1,0 +1,132 @@
+internal import HTTPDNSPrimitives
+
+/// The whole immutable set of rules, numbered by generation.
+///
+/// A set in use has two layers: the base, which settings or a file gave, and the overlay, which
+/// ``HTTPDNSMappingStore/apply(_:)`` changes. The rule for a key is the overlay's, else the base's; among keys the closest
+/// one decides (``rule(for:port:)``), wherever its rule comes from.
+public struct HTTPDNSMappings: Sendable {
+    /// Grows with every change of what a resolver goes by; 1 is the first set.
+    public internal(set) var generation: UInt64 = 1
+    /// Grows with every change of the base; 1 is the first.
+    public internal(set) var baseGeneration: UInt64 = 1
+    /// Grows with every change of the overlay; 0 until there is one.
+    public internal(set) var overlayGeneration: UInt64 = 0
+    /// The rules, arranged for look-up.
+    let index: RuleIndex
+
+    /// A set of rules without an overlay. The generations are set by the store that holds it.
+    /// - Throws: ``MappingError`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no address,
+    ///   one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or in a
+    ///   chain of more than 8. Of several bad rules the first by key is named.
+    public init(_ rules: [MappingKey: HTTPDNSMapping] = [:]) throws(MappingError) {
+        index = RuleIndex(base: RuleLayer(rules, .base))
+        try HTTPDNSMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
+    }
+
+    /// Whether ``init(_:)`` takes the rules, without arranging them where no rule leads to another.
+    /// - Throws: As ``init(_:)``.
+    package static func check(_ rules: [MappingKey: HTTPDNSMapping]) throws(MappingError) {
+        let leadsElsewhere = rules.values.contains { rule in
+            if case .via = rule.action { return true }
+            return false
+        }
+        let layer = leadsElsewhere ? RuleLayer(rules, .base) : RuleLayer.empty
+        try check(rules.lazy.map { ($0.key, $0.value) }, in: RuleIndex(base: layer))
+    }
+
+    /// The rules that count: those of the overlay, and those of the base that it neither replaces nor hides. Both layers are
+    /// put together anew at each call, once there is an overlay.
+    public var rules: [MappingKey: HTTPDNSMapping] { index.rules }
+
+    /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
+    public func rule(for host: HTTPDNSName, port: UInt16) -> (key: MappingKey, mapping: HTTPDNSMapping)? {
+        index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
+    }
+
+    /// The same overlay on another base.
+    /// - Throws: ``MappingError`` when both together have `via` rules in a circle or in too long a chain.
+    func rebased(on other: HTTPDNSMappings) throws(MappingError) -> HTTPDNSMappings {
+        let base = other.index.overlay.isEmpty ? other.index.base : RuleLayer(other.rules, .base)
+        var set = HTTPDNSMappings(generations: self, RuleIndex(base: base, overlay: index.overlay))
+        set.baseGeneration += 1
+        if !index.overlay.isEmpty { try set.checkComposition() }
+        return set
+    }
+
+    /// The same base under another overlay.
+    /// - Throws: As ``init(_:)``.
+    func overlaid(with draft: Draft) throws(MappingError) -> HTTPDNSMappings {
+        let overlay = RuleLayer(draft.overlay, .overlay, hiding: draft.hidden)
+        var set = HTTPDNSMappings(generations: self, RuleIndex(base: index.base, overlay: overlay))
+        set.overlayGeneration += 1
+        try set.checkComposition()
+        return set
+    }
+
+    private init(generations: HTTPDNSMappings, _ index: RuleIndex) {
+        generation = generations.generation
+        baseGeneration = generations.baseGeneration
+        overlayGeneration = generations.overlayGeneration
+        self.index = index
+    }
+
+    /// The base was checked by itself: only its `via` rules can be broken by an overlay.
+    private func checkComposition() throws(MappingError) {
+        try HTTPDNSMappings.check(index.overlay.rules.lazy.map { ($0.key, $0.value) }, in: index)
+        try HTTPDNSMappings.check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } }, in: index)
+    }
+
+    private static func check(
+        _ rules: some Sequence<(MappingKey, HTTPDNSMapping)>,
+        in index: RuleIndex
+    ) throws(MappingError) {
+        let errors = rules.compactMap { key, mapping in
+            HTTPDNSMappings.fault(of: key, mapping, in: index).map {
+                MappingError(key: key.description, reason: $0, location: mapping.location)
+            }
+        }
+        if let first = errors.min(by: { $0.key < $1.key }) { throw first }
+    }
+
+    private static func fault(of key: MappingKey, _ mapping: HTTPDNSMapping, in index: RuleIndex) -> String? {
+        if key.pattern == .any { return MappingKey.anyRefusal }
+        if let refusal = key.pattern.zone?.refusalOfRules { return refusal }
+        if key.port == 0 { return "port 0 cannot be dialled; ports are 1 to 65535" }
+        if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }
+        switch mapping.content {
+        case .invalid(let reason): return reason
+        case .action(.bypass): return nil
+        case .action(.via(let target, _)): return ViaChain.fault(from: key, to: target, in: index)
+        case .action(.addresses(let targets)), .action(.lastResort(let targets)): return fault(of: targets)
+        }
+    }
+
+    private static func fault(of targets: [HTTPDNSMapping.Target]) -> String? {
+        if targets.isEmpty { return "it has no address; give one at least, or bypass, or via" }
+        var seen: Set<AddressAndPort> = []
+        for target in targets {
+            if target.port == 0 { return "port 0 of \(target.address) cannot be dialled; ports are 1 to 65535" }
+            guard targets.count == 1 || seen.insert(AddressAndPort(address: target.address, port: target.port)).inserted
+            else {
+                return "it lists \(target.address) twice; give it once, with a weight for a larger share"
+            }
+            guard let weight = target.weight else {
+                if targets.contains(where: { $0.weight != nil }) {
+                    return "\(target.address) has no weight, and another address has one; give each a weight, or none"
+                }
+                continue
+            }
+            guard (1...WeightedOrder.maximumWeight).contains(weight) else {
+                return "the weight of \(target.address) is \(weight), and weights are 1 to 1000000; "
+                    + "leave the address out to send nothing there"
+            }
+        }
+        return nil
+    }
+
+    private struct AddressAndPort: Hashable {
+        var address: HTTPDNSAddress
+        var port: UInt16?
+    }
+}

@@ -1,0 +1,153 @@
+internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
+
+/// A validated, canonical DNS name: lower-case A-labels, no trailing dot. This initializer is the only place that
+/// normalizes a name.
+public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertible {
+    /// The canonical text.
+    public let description: String
+    /// A hash of the text, made with it: a request looks its name up in several tables.
+    package let nameHash: UInt64
+    /// Whether it was written with a trailing dot. Then the system resolver gets it with the dot, so that no search list of
+    /// `resolv.conf` applies. It makes no other difference: names are equal with and without.
+    package let isAbsolute: Bool
+
+    /// Reads a name in any spelling: case, one trailing dot, letters outside ASCII (RFC 5891).
+    ///
+    /// Labels have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
+    /// `xn--` are kept as they are, in lower case. A name that programs could read as an address is refused, also when it
+    /// becomes one only through the mapping of full-width digits and dots.
+    /// - Throws: ``HostNameError`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
+    ///   forbidden characters.
+    public init(_ text: String) throws(HostNameError) {
+        try self.init(text, toASCII: InternationalName.toASCII)
+    }
+
+    /// As ``init(_:)``, with the mapping of letters outside ASCII given.
+    package init(_ text: String, toASCII: (String) -> String?) throws(HostNameError) {
+        var contiguous = text
+        let (scan, hash) = contiguous.withUTF8 { (HostNameScan($0), NameHash.hash($0)) }
+        switch scan {
+        case .canonical:
+            self.init(canonical: contiguous, hash: hash)
+        case .normalizable(let dropsDot):
+            self.init(
+                canonical: (dropsDot ? contiguous.dropLast() : contiguous[...]).lowercased(),
+                isAbsolute: dropsDot
+            )
+        case .fault(let reason):
+            throw HostNameError(text: text, reason: reason)
+        case .international:
+            let (mapped, isAbsolute) = try HTTPDNSName.mapped(contiguous, toASCII: toASCII)
+            self.init(canonical: mapped, isAbsolute: isAbsolute)
+        }
+    }
+
+    /// Maps a name to A-labels, and trusts the result no more than the text: the mapping may bring slashes, dots, digits.
+    private static func mapped(
+        _ text: String,
+        toASCII: (String) -> String?
+    ) throws(HostNameError) -> (String, isAbsolute: Bool) {
+        let hasDot = text.utf8.last == UInt8(ascii: ".")
+        guard var ascii = toASCII(hasDot ? String(text.unicodeScalars.dropLast()) : text) else {
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
+        }
+        switch ascii.withUTF8({ HostNameScan($0) }) {
+        case .canonical:
+            return (ascii, hasDot)
+        case .normalizable(let dropsDot) where !(dropsDot && hasDot):
+            return ((dropsDot ? ascii.dropLast() : ascii[...]).lowercased(), hasDot || dropsDot)
+        case .normalizable:
+            throw HostNameError(text: text, reason: "it ends with two dots, and one is allowed")
+        case .international:
+            throw HostNameError(
+                text: text,
+                reason: "it has characters that no internationalized name may have (RFC 5891)"
+            )
+        case .fault(let reason):
+            throw HostNameError(text: text, reason: "as A-labels it is \"\(ascii.escaped(limit: 80))\", and \(reason)")
+        }
+    }
+
+    /// A name that is known to be canonical: another one's text or a part of it, or a constant.
+    package init(canonical text: String, isAbsolute: Bool = false) {
+        var text = text
+        self.init(canonical: text, hash: text.withUTF8(NameHash.hash), isAbsolute: isAbsolute)
+    }
+
+    /// As ``init(canonical:)``, with the ``nameHash`` that the text had before.
+    package init(canonical text: String, hash: UInt64, isAbsolute: Bool = false) {
+        description = text
+        nameHash = hash
+        self.isAbsolute = isAbsolute
+    }
+
+    /// Compares the names.
+    public static func == (left: HTTPDNSName, right: HTTPDNSName) -> Bool {
+        left.nameHash == right.nameHash && left.description == right.description
+    }
+
+    /// Hashes the name.
+    public func hash(into hasher: inout Hasher) { hasher.combine(nameHash) }
+
+    /// Calls `body` with the bytes of the name, without taking a reference to them where that is possible.
+    @inline(__always)
+    func withUTF8<Result>(_ body: (UnsafeBufferPointer<UInt8>) -> Result) -> Result {
+        if let result = description.utf8.withContiguousStorageIfAvailable(body) { return result }
+        var text = description
+        return text.withUTF8(body)
+    }
+
+    /// Orders names by their bytes.
+    public static func < (left: HTTPDNSName, right: HTTPDNSName) -> Bool { left.description < right.description }
+
+    /// Whether the name has no dot.
+    public var isSingleLabel: Bool { !description.utf8.contains(UInt8(ascii: ".")) }
+
+    /// Whether the name is `localhost` or below it (RFC 6761 section 6.3).
+    public var isLocalhost: Bool {
+        // Every question passes here: most names end with another letter.
+        guard description.utf8.last == UInt8(ascii: "t") else { return false }
+        return self == .localhost || isBelow(.localhost)
+    }
+
+    /// Why nothing can be said about the name in mappings and routes; nil when something can.
+    package var refusalOfRules: String? {
+        guard isLocalhost else { return nil }
+        return "localhost and the names below it are always this machine's loopback addresses (RFC 6761 section 6.3), "
+            + "so it would never apply"
+    }
+
+    /// Whether the name belongs to the inside of a network and goes to no provider unless a route names it exactly:
+    /// single labels, `.local` (RFC 6762; `.svc.cluster.local` is part of it), `.internal`, `home.arpa` (RFC 8375).
+    public var isInternal: Bool { isSingleLabel || coversOnlyInternalNames }
+
+    /// Whether every name below this one is internal.
+    var coversOnlyInternalNames: Bool { HTTPDNSName.internalZones.contains { self == $0 || isBelow($0) } }
+
+    /// Whether the name lies below `suffix`; a name is not below itself.
+    public func isBelow(_ suffix: HTTPDNSName) -> Bool {
+        // On the bytes themselves: every question passes here several times, and most names differ in the last byte.
+        let answer = description.utf8.withContiguousStorageIfAvailable { name in
+            suffix.description.utf8.withContiguousStorageIfAvailable { tail in
+                guard name.count > tail.count, name.last == tail.last else { return false }
+                let start = name.count - tail.count
+                return name[start - 1] == UInt8(ascii: ".") && name[start...].elementsEqual(tail)
+            }
+        }
+        return (answer ?? nil) ?? description.hasSuffix(".\(suffix)")
+    }
+
+    /// Whether DNS has no such names by definition: `.onion` (RFC 7686), `.invalid` (RFC 6761 section 6.4), `.alt` (RFC
+    /// 9476).
+    var isOutsideDNS: Bool { HTTPDNSName.zonesOutsideDNS.contains { self == $0 || isBelow($0) } }
+
+    static let localhost = HTTPDNSName(canonical: "localhost")
+
+    private static let zonesOutsideDNS = ["onion", "invalid", "alt"].map { HTTPDNSName(canonical: $0) }
+
+    private static let internalZones = ["local", "internal", "home.arpa"].map { HTTPDNSName(canonical: $0) }
+}

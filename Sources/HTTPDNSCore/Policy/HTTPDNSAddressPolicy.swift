@@ -1,0 +1,144 @@
+public import HTTPDNSPrimitives
+
+/// The addresses that may be dialed, by the source of each. It is applied when an address is used, to the exact list.
+///
+/// | source | public | private | loopback | special |
+/// |---|---|---|---|---|
+/// | provider | yes | with `answers: private` or `loopback` | with `answers: loopback` | no |
+/// | system resolver in place of a route's providers | yes | as the route's providers | as the route's providers | no |
+/// | mapping, request, literal, system resolver otherwise | yes | yes | yes | no |
+///
+/// A provider also answers names that attackers own, and these may point at a service inside the network (DNS rebinding). So
+/// its answers are public, unless its settings (``HTTPDNSProvider/answerScope``) allow more. Mappings, `pinnedTo`, the system
+/// resolver's own names and the URL's literal are the operator's or the caller's choice. Special addresses lead to the
+/// cloud's credentials or nowhere, so that every source needs ``allowed`` for them.
+///
+/// A route can widen this for its names (``HTTPDNSRoute/allowed``), and narrow it (``HTTPDNSRoute/only``). What ``denied``
+/// lists is refused whatever else allows it.
+public struct HTTPDNSAddressPolicy: Hashable, Sendable {
+    /// Blocks that are allowed from every source. IPv4 blocks do not cover IPv4-mapped IPv6 addresses: list those separately.
+    public var allowed: [HTTPDNSAddressBlock]
+    /// Blocks that are refused from every source, mappings and `pinnedTo` included, and for proxies. They win over
+    /// ``allowed`` and ``HTTPDNSRoute/allowed``. An IPv4 block also covers its addresses inside IPv6 addresses:
+    /// IPv4-compatible, IPv4-mapped and IPv4-translated ones, NAT64, 6to4 and Teredo. Names that a proxy looks up itself are
+    /// not covered.
+    public var denied: [HTTPDNSAddressBlock]
+
+    /// Creates a policy.
+    public init(allowed: [HTTPDNSAddressBlock] = [], denied: [HTTPDNSAddressBlock] = []) {
+        self.allowed = allowed
+        self.denied = denied
+    }
+
+    /// The reason why `address` may not be dialed; nil when it may.
+    /// - Parameters:
+    ///   - address: The address that is about to be dialed.
+    ///   - source: The source of the address.
+    ///   - scope: The most private scope that the provider may answer (``HTTPDNSProvider/answerScope``); nil counts as
+    ///     public. For an answer of the system resolver in place of a route's providers: the most public of their scopes; nil
+    ///     for its other answers. Other sources do not use it.
+    ///   - route: The route of the name, for every source; nil when there is none. Its ``HTTPDNSRoute/allowed`` blocks are
+    ///     added to those of the policy. Its ``HTTPDNSRoute/only`` blocks hold for every source but two: a request that names
+    ///     its addresses itself (`pinnedTo`), and an address in the URL, which has no name.
+    ///   - provider: The name of the provider, for the text.
+    public func refusal(
+        of address: HTTPDNSAddress,
+        from source: Resolution.Source,
+        providerScope scope: AddressScope?,
+        route: HTTPDNSRoute? = nil,
+        provider: String? = nil
+    ) -> String? {
+        if let denial = denial(of: address) { return denial }
+        let purpose = SpecialPurpose.of(address)
+        if let purpose, purpose.scope > limit(for: source, providerScope: scope),
+            !allowed.contains(where: { $0.contains(address) }),
+            route?.allowed.contains(where: { $0.contains(address) }) != true
+        {
+            return refusal(of: address, purpose, from: source, providerScope: scope, provider: provider)
+        }
+        guard let route, Self.isBound(source, by: route), !route.only.contains(where: { $0.contains(address) }) else {
+            return nil
+        }
+        return refusal(of: address, by: route)
+    }
+
+    /// Whether every address up to `scope` may be dialed, so that none of them has to be looked at.
+    ///
+    /// False does not mean that any address is refused: blocks that are allowed separately are not considered.
+    /// - Parameters:
+    ///   - scope: The most private scope among the addresses.
+    ///   - source: The source of the addresses.
+    ///   - providerScope: As for ``refusal(of:from:providerScope:route:provider:)``.
+    ///   - route: As for ``refusal(of:from:providerScope:route:provider:)``.
+    public func admits(
+        everythingOfScope scope: AddressScope,
+        from source: Resolution.Source,
+        providerScope: AddressScope?,
+        route: HTTPDNSRoute? = nil
+    ) -> Bool {
+        denied.isEmpty && scope <= limit(for: source, providerScope: providerScope)
+            && !(route.map { Self.isBound(source, by: $0) } ?? false)
+    }
+
+    /// The reason why ``denied`` refuses `address`; nil when it does not.
+    package func denial(of address: HTTPDNSAddress) -> String? {
+        if denied.isEmpty { return nil }
+        let readings = [address] + SpecialPurpose.embeddedIPv4(in: address)
+        guard let block = denied.first(where: { readings.contains(where: $0.contains) }) else { return nil }
+        return "\(address) is in the block \(block) of policy.deny, which wins over every allow; "
+            + "allow it by removing the block there"
+    }
+
+    private static func isBound(_ source: Resolution.Source, by route: HTTPDNSRoute) -> Bool {
+        !route.only.isEmpty && source != .request && source != .literal
+    }
+
+    private func refusal(
+        of address: HTTPDNSAddress,
+        _ purpose: SpecialPurpose,
+        from source: Resolution.Source,
+        providerScope scope: AddressScope?,
+        provider: String?
+    ) -> String {
+        let what = "\(address) is \(purpose.text)"
+        let remedy = "\(address) in policy.allow or the route's allow"
+        if purpose.scope == .special { return "\(what), which no source may name; allow it with \(remedy)" }
+        let limit = limit(for: source, providerScope: scope)
+        let reason =
+            source == .system
+            ? "the system resolver answered in place of providers whose answers may be no more private than \(limit)"
+            : "the provider's answers may be no more private than \(limit)"
+        return
+            "\(what), and \(reason); allow it with answers: \(purpose.scope) of the provider\(provider.map { " \"\($0)\"" } ?? ""), or with \(remedy)"
+    }
+
+    private func refusal(of address: HTTPDNSAddress, by route: HTTPDNSRoute) -> String {
+        // A route may have any number of blocks, and an error stays one line.
+        let shown = route.only.prefix(4).map(\.description).joined(separator: ", ")
+        let more = route.only.count > 4 ? " and \(route.only.count - 4) more" : ""
+        let place = route.location.map { " (\($0))" } ?? ""
+        return "\(address) is outside the only blocks of route \"\(route.pattern)\"\(place): \(shown)\(more); "
+            + "add its block to the route's only"
+    }
+
+    /// The most private scope that a source may name.
+    private func limit(for source: Resolution.Source, providerScope: AddressScope?) -> AddressScope {
+        switch source {
+        case .provider: min(providerScope ?? .public, .loopback)
+        // The system resolver without a scope does not stand in for any provider.
+        case .system: min(providerScope ?? .loopback, .loopback)
+        default: .loopback
+        }
+    }
+}
+
+extension HTTPDNSAddressPolicy {
+    /// The most private scope whose addresses may all be dialed; nil when each must be looked at.
+    func admittedScope(from source: Resolution.Source, providerScope: AddressScope?, route: HTTPDNSRoute?)
+        -> AddressScope?
+    {
+        [.special, .loopback, .private, .public].first {
+            admits(everythingOfScope: $0, from: source, providerScope: providerScope, route: route)
+        }
+    }
+}

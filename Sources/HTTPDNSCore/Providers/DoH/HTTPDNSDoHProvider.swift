@@ -1,0 +1,109 @@
+internal import HTTPDNSCurl
+package import HTTPDNSPrimitives
+
+/// DNS over HTTPS (RFC 8484), through a transport of its own that is pinned to the service's addresses.
+///
+/// A, AAAA and HTTPS are requests at the same time, which share one connection where the service speaks HTTP/2. Every
+/// request tries the service's addresses in turn, beginning with the one that answered last; each has an equal share of
+/// the time that is left. An address that cannot be connected to, or answers with status 408, 421 or 5xx, is left for the
+/// next one, and rests for five minutes while others answer. One that is connected to and keeps silent about a name is left
+/// for the next one as well, and does not rest. A connection that breaks under a request is dialed again once,
+/// because a query may be repeated without harm (RFC 9110 section 9.2.2). Every other response is final: no other status
+/// and no error code inside a message makes it ask again.
+///
+/// An answer goes through 8 aliases at most; a longer chain fails its family, as two different aliases of one name do.
+/// The time to live of an answer is the least of its alias chain, no longer than the response's `max-age`, less its
+/// `Age` (RFC 8484 section 5.1). `max-age=0`, `no-store` and `no-cache` speak to HTTP caches and are not looked at.
+public final class HTTPDNSDoHProvider: HTTPDNSProvider {
+    /// The name from the settings.
+    public let name: String
+
+    /// The setting ``Configuration/answers``.
+    public var answerScope: AddressScope { configuration.answers }
+
+    private let service: DoHService
+    private let configuration: Configuration
+    private let channel: ServiceChannel
+    private let time: any TimeSource
+
+    /// Creates the provider. Nothing is sent until the first query.
+    /// - Throws: ``HTTPDNSProviderConfigurationError`` when the URL is not an https URL (http is allowed for a loopback
+    ///   address), is by name without bootstrap addresses, or has a user name, a fragment or an unknown template in it.
+    public convenience init(_ configuration: Configuration) throws(HTTPDNSProviderConfigurationError) {
+        try self.init(
+            configuration,
+            exchange: ServiceTransportExchange(
+                trustRoots: configuration.trustRoots,
+                threadName: "httpdns-doh",
+                maximumBodyOctets: DNSWireFormat.maximumMessageOctets
+            )
+        )
+    }
+
+    /// - Parameter exchange: What carries the requests; tests put a scripted one here.
+    package init(
+        _ configuration: Configuration,
+        exchange: any ServiceExchanging,
+        time: any TimeSource = SystemTimeSource()
+    ) throws(HTTPDNSProviderConfigurationError) {
+        service = try DoHService(configuration)
+        name = configuration.name
+        self.configuration = configuration
+        channel = ServiceChannel(service.location, exchange: exchange, time: time)
+        self.time = time
+    }
+
+    /// Whether the other is a DoH provider with equal settings.
+    public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {
+        (other as? HTTPDNSDoHProvider).map { $0 === self || $0.configuration == configuration } ?? false
+    }
+
+    /// Asks for every family of the query at once, and for services beside them where they are wanted.
+    ///
+    /// A family whose message says that the server failed or refused has ``FamilyAnswer/failed(_:)``, and so has one
+    /// whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses. The same
+    /// holds for services, which are waited for as long again as the addresses took: 50 ms at least, 500 ms at most.
+    ///
+    /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every question (RFC 7871).
+    /// - Throws: ``HTTPDNSProviderError`` when no family's request brought a message; `CancellationError` when the task is
+    ///   cancelled.
+    public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
+        let deadline = time.now() + query.timeLimit
+        let subnet = query.clientSubnet.map(DNSClientSubnet.init)
+        let reply: @Sendable (DNSQuestion) async throws -> ServiceReply = { [service, channel] question in
+            let request = try service.request(for: question, clientSubnet: subnet)
+            return try await channel.reply(limit: query.timeLimit, deadline: deadline) { _ in
+                request
+            } verdict: {
+                $0.verdict(DoHService.words)
+            }
+        }
+        let services: @Sendable () async throws -> ServiceAnswer = { [service] in
+            let question = DNSQuestion(query.host, type: .https)
+            var generator = SystemRandomNumberGenerator()
+            return try await reply(question).messageServices(
+                for: question,
+                clientSubnet: subnet,
+                isSecret: service.hasSecretURL,
+                using: &generator
+            )
+        }
+        let families = HTTPDNSAddress.Family.allCases.filter(query.families.contains)
+        let sharedFamilies = Lock<Set<HTTPDNSAddress.Family>>([])
+        var answer = try await FamilyQuestions(families: query.families, deadline: deadline, time: time)
+            .answers(services: query.wantsServices ? services : nil) { [service] family in
+                let question = DNSQuestion(query.host, type: DNSRecordType(of: family))
+                let (answer, scope) = try await reply(question)
+                    .messageAnswer(to: question, clientSubnet: subnet, isSecret: service.hasSecretURL)
+                if scope == 0 { sharedFamilies.withLock { _ = $0.insert(family) } }
+                return answer
+            }
+        answer.holdsForAllClients = subnet != nil && sharedFamilies.withLock { $0.isSuperset(of: families) }
+        return answer
+    }
+
+    /// Cuts the requests in flight, ends the connections and the transport's thread. Idempotent.
+    public func shutdown() async {
+        await channel.shutdown()
+    }
+}

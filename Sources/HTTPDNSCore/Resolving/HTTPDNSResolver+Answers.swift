@@ -1,0 +1,477 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// The answer to a question about a name, from the cache or from a flight of one's own or of others.
+    ///
+    /// An answer past its life waits for a new one no longer than the cache's `staleAfter`, and not at all while asking
+    /// fails.
+    /// - Parameters:
+    ///   - turns: The kill switch's generation before `name` was decided.
+    ///   - isRepeated: Whether the question has waited before, and was counted.
+    /// - Returns: Nil when newer settings have been at the name already.
+    /// - Throws: `SwitchedOffMeanwhile` too.
+    func answer(
+        _ name: NameQuestion,
+        to question: ResolutionQuestion,
+        by settings: LiveSettings,
+        since started: MonotonicTime,
+        turns: UInt64,
+        isRepeated: Bool
+    ) async throws -> Resolution? {
+        do {
+            let resolution = try await lookUp(
+                name,
+                for: question,
+                by: settings,
+                since: started,
+                turns: turns,
+                isRepeated: isRepeated
+            )
+            return resolution.map { concluded($0, name, by: settings) }
+        } catch let error as ResolutionError {
+            let resolution = try lastResort(after: error, name, question, by: settings)
+            observation.tell(.lastResort) { event in
+                event.host = name.host
+                event.addresses = resolution.endpoints.map(\.address)
+                event.source = resolution.source
+                event.code = error.code.description
+                event.message = error.message
+            }
+            return resolution
+        }
+    }
+
+    private func lookUp(
+        _ name: NameQuestion,
+        for question: ResolutionQuestion,
+        by settings: LiveSettings,
+        since started: MonotonicTime,
+        turns: UInt64,
+        isRepeated: Bool
+    ) async throws -> Resolution? {
+        let configuration = settings.resolving.configuration
+        let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
+        let staleAfter = configuration.cache.staleAfter
+        let inquiry = inquiry(for: name, by: settings)
+        if inquiry.route == nil, name.host.isOutsideDNS {
+            throw ResolutionError.outsideDNS(name.host).seen(from: question, through: name.passage)
+        }
+        let mayAsk = mayAsk(inquiry)
+        let waiter = OneShot<Delivery>()
+        let shared = answerForAllClients(name.key, by: settings.resolving, at: started)
+        // One lock for all of it, or a flight that lands in between would be flown a second time.
+        let step = cache.shard(for: name.key).state.withLock { state -> Step? in
+            guard let known = state.known(name.key, by: settings.resolving, at: started) else { return nil }
+            let finding = CachedAnswer.find(known.answer, orForAllClients: shared, at: started)
+            switch finding {
+            case .fresh(let answer) where answer.isTooOld(for: question) && mayAsk: break
+            case .fresh, .backingOff, .stale(_, mayAsk: false): return Step(finding: finding)
+            case .stale(let answer, _) where !mayAsk && !inquiry.mayReplace(answer): return Step(finding: finding)
+            case .stale, .nothing: break
+            }
+            guard limit > .zero, !Task.isCancelled else { return Step(finding: finding) }
+            let epoch = settings.resolving.epoch
+            if state.flights.isOutdated(name.key, epoch: epoch) { return nil }
+            // A lookup that has kept others waiting for that long already does not keep this question waiting.
+            if let flightStart = state.flights.startTime(name.key, epoch: epoch), started - flightStart >= staleAfter,
+                finding.answerInReserve?.mayServe(at: started) == true
+            {
+                return Step(finding: finding)
+            }
+            let place = state.flights.join(
+                name.key,
+                waiter,
+                epoch: epoch,
+                at: started,
+                mayStart: flightBudget.take
+            )
+            let isBegun = place.map { state.flights.isBegun($0.seat.flight) } ?? true
+            let flightStart = state.flights.startTime(name.key, epoch: epoch) ?? started
+            return Step(finding: finding, place: place, isBegun: isBegun, flightStart: flightStart)
+        }
+        guard let step else { return nil }
+        if step.place == nil,
+            let resolution = try use(
+                step.finding,
+                for: name,
+                question,
+                by: settings,
+                at: started,
+                isCounted: !isRepeated
+            )
+        {
+            return resolution
+        }
+        try Task.checkCancellation()
+        guard limit > .zero else { throw timedOut(question, name, limit) }
+        guard let place = step.place else {
+            counting.count(.overload)
+            throw ResolutionError.overloaded(question.host.description)
+        }
+        if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
+        if place.starts { start(inquiry, place.seat.flight) }
+        // A shutdown between the first look and the taking of a place would find nobody to tell.
+        do { try requireRunning(question) } catch { waiter.deliver(.shutDown) }
+        // The same holds for a turn of the kill switch since the decision.
+        if name.bypass == nil, killSwitch.generation != turns, isSwitchedOff(question) { waiter.deliver(.switchedOff) }
+
+        let stale = step.finding.answerInReserve
+        // The wait counts from the start of the lookup. An answer that will not serve any more when the wait is over is no
+        // reason to wait less.
+        let wait = staleAfter - max(started - step.flightStart, .zero)
+        let patience = stale?.mayServe(at: started + wait) == true ? min(limit, wait) : limit
+        let isShort = isRepeated || patience < configuration.timeLimit
+        var timing = Timing(inquiry: inquiry, flight: place.seat.flight, started: started, end: started + patience)
+        // The lookup of a full limit ends by itself, with its reasons; after a suspension it does so later.
+        if !isShort { timing.end = timing.end + configuration.timeLimit / 2 }
+        if inquiry.hasFallback, patience == limit, isShort || !step.isBegun {
+            timing.systemAt = started + (step.isBegun ? limit / 2 : systemDelay(inquiry, limit))
+        }
+        let delivery = await delivery(to: waiter, timing: isShort || !place.starts ? timing : nil)
+        return try settle(
+            delivery,
+            Wait(
+                name: name,
+                settings: settings,
+                seat: place.seat,
+                stale: stale,
+                started: started,
+                limit: limit
+            ),
+            question
+        )
+    }
+
+    /// What looking into the cache came to.
+    private struct Step {
+        var finding: CachedAnswer.Finding
+        /// Nil when nobody is asked, be it that there was no room for one more flight.
+        var place: (seat: AnswerCache.Flights.Seat, starts: Bool)?
+        /// Whether the flight has a lookup of its own. Else its answer is to come with a batch of names.
+        var isBegun = true
+        var flightStart = MonotonicTime(nanoseconds: 0)
+    }
+
+    /// The moments at which a wait for a flight goes on without it.
+    private struct Timing {
+        var inquiry: Inquiry
+        var flight: AnswerCache.Flights.FlightID
+        var started: MonotonicTime
+        /// The end of the wait.
+        var end: MonotonicTime
+        /// The latest moment to ask the system resolver; nil leaves it to the flight.
+        var systemAt: MonotonicTime?
+    }
+
+    /// Someone's wait for a flight.
+    private struct Wait {
+        var name: NameQuestion
+        var settings: LiveSettings
+        var seat: AnswerCache.Flights.Seat
+        /// What serves when nothing newer comes.
+        var stale: CachedAnswer?
+        var started: MonotonicTime
+        var limit: Duration
+    }
+
+    private func settle(
+        _ delivery: Delivery,
+        _ wait: Wait,
+        _ question: ResolutionQuestion
+    ) throws -> Resolution {
+        let now = fixed.timeSource.now()
+        switch delivery {
+        case .answer(let answer):
+            var resolution = try use(answer, for: wait.name, question, by: wait.settings, at: now)
+            count(.awaited(fromSystem: resolution.source == .system, isStale: false), of: answer)
+            resolution.isCached = false
+            // A life of nothing serves those who waited for it, and is not a life that is over.
+            resolution.isStale = false
+            resolution.elapsed = now - wait.started
+            return resolution
+        case .failed(let error):
+            if let resolution = try useStale(wait, question, at: now) { return resolution }
+            throw error.seen(from: question, through: wait.name.passage)
+        case .timedOut:
+            // The flight goes on within its own limit. Else a first provider that is dead would take all the time of
+            // every hasty caller, and the healthy one behind it would never be asked.
+            leave(wait.seat, wait.name.key, letsItLand: true)
+            if let resolution = try useStale(wait, question, at: now) { return resolution }
+            throw timedOut(question, wait.name, wait.limit)
+        case .cancelled:
+            leave(wait.seat, wait.name.key)
+            throw CancellationError()
+        case .switchedOff:
+            // A question that is still on comes back to the flight.
+            leave(wait.seat, wait.name.key, letsItLand: !isSwitchedOff(question))
+            throw SwitchedOffMeanwhile()
+        case .shutDown:
+            leave(wait.seat, wait.name.key)
+            throw ResolutionError.shutDown(host: question.host.description)
+        }
+    }
+
+    private func useStale(
+        _ wait: Wait,
+        _ question: ResolutionQuestion,
+        at now: MonotonicTime
+    ) throws -> Resolution? {
+        guard let stale = wait.stale, stale.mayServe(at: now) else { return nil }
+        var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
+        resolution.elapsed = now - wait.started
+        count(.awaited(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: stale)
+        if resolution.isStale { tellStale(resolution, of: stale) }
+        return resolution
+    }
+
+    /// Tells that an answer serves past its life: once, however many questions it serves until there is a newer one.
+    private func tellStale(_ resolution: Resolution, of answer: CachedAnswer) {
+        if answer.isToldStale { return }
+        // What is cached may be the same answer with a later failure.
+        let key = answer.key
+        let isFirst = cache.shard(for: key).state.withLock { state in
+            let known = state.table.find(key)
+            return (known?.sentAt == answer.sentAt ? known ?? answer : answer).noteToldStale()
+        }
+        guard isFirst else { return }
+        observation.tell(.servedStale) { event in
+            event.host = answer.host
+            event.route = resolution.route?.pattern.description
+            event.provider = resolution.provider
+            event.source = resolution.source
+            event.addresses = resolution.endpoints.map(\.address)
+            event.elapsed = resolution.age
+        }
+    }
+
+    /// The time that a caller waits for a batch of names before it has a lookup of its own: half of its limit, and no longer
+    /// than for providers that it would ask itself.
+    private func systemDelay(_ inquiry: Inquiry, _ limit: Duration) -> Duration {
+        guard case .providers(let names, _) = inquiry.route?.action else { return limit / 2 }
+        return switch inquiry.settings.team.reliance(on: names) {
+        case .healthy: limit / 2
+        case .suspect(let delay): min(delay, limit / 2)
+        case .none: .zero
+        }
+    }
+
+    /// Waits for a flight.
+    /// - Parameter timing: Nil for a call that started the flight and has the resolver's whole limit, by which the flight
+    ///   ends.
+    private func delivery(to waiter: OneShot<Delivery>, timing: Timing?) async -> Delivery {
+        let timeSource = fixed.timeSource
+        let timer = timing.map { timing in
+            CallWork.detached { [self] in
+                if let systemAt = timing.systemAt {
+                    guard (try? await timeSource.sleep(until: systemAt)) != nil else { return }
+                    askSystemNow(timing)
+                }
+                guard (try? await timeSource.sleep(until: timing.end)) != nil else { return }
+                waiter.deliver(.timedOut)
+            }
+        }
+        defer { timer?.cancel() }
+        return await withTaskCancellationHandler {
+            await waiter.value()
+        } onCancel: {
+            waiter.deliver(.cancelled)
+        }
+    }
+
+    /// Lets a flight ask the system resolver besides its providers. A flight of a batch gets a lookup of its own for that.
+    private func askSystemNow(_ timing: Timing) {
+        let (begins, work) = cache.shard(for: timing.inquiry.key).state.withLock { state in
+            (state.flights.begin(timing.flight), state.flights.work(of: timing.flight))
+        }
+        work?.hurry.deliver(())
+        guard begins else { return }
+        let end = timing.started + timing.inquiry.settings.configuration.timeLimit
+        start(timing.inquiry, timing.flight, until: end, hurries: true)
+    }
+
+    private func leave(_ seat: AnswerCache.Flights.Seat, _ key: AnswerKey, letsItLand: Bool = false) {
+        let (ended, work) = cache.shard(for: key).state.withLock { $0.flights.leave(seat, letsItLand: letsItLand) }
+        if ended { flightBudget.giveBack(1) }
+        work?.cancel()
+    }
+
+    /// What a look into the cache comes to; nil when there is nothing to use.
+    func use(
+        _ finding: CachedAnswer.Finding,
+        for name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings,
+        at now: MonotonicTime,
+        isCounted: Bool = true
+    ) throws(ResolutionError) -> Resolution? {
+        switch finding {
+        case .fresh(let answer), .stale(let answer, _):
+            guard isCounted else { return try use(answer, for: name, question, by: settings, at: now) }
+            return try hit(answer, for: name, question, by: settings, at: now)
+        case .backingOff(let failure):
+            if isCounted { counting.count(.failureHit) }
+            var error = failure.error
+            let again =
+                "failed \((now - failure.failedAt).shortText) ago, asked again in \((failure.retryAt - now).shortText)"
+            error.hint = error.hint.map { "\($0); \(again)" } ?? again
+            throw error.seen(from: question, through: name.passage)
+        case .nothing:
+            return nil
+        }
+    }
+
+    /// The resolution that a cached answer makes for one question, counted as what the cache gave at once.
+    func hit(
+        _ answer: CachedAnswer,
+        for name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings,
+        at now: MonotonicTime
+    ) throws(ResolutionError) -> Resolution {
+        do throws(ResolutionError) {
+            let resolution = try use(answer, for: name, question, by: settings, at: now)
+            count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: answer)
+            if resolution.isStale { tellStale(resolution, of: answer) }
+            return resolution
+        } catch {
+            // What the policy refused is counted where it was.
+            if error.code != .policyRefused { counting.count(.negativeHit) }
+            throw error
+        }
+    }
+
+    private func count(_ count: AnswerCount, of answer: CachedAnswer) {
+        (answer.origin?.counters ?? counting.unrouted.answers).add(to: count.rawValue)
+    }
+
+    /// The resolution that an answer makes for one question.
+    private func use(
+        _ answer: CachedAnswer,
+        for name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings,
+        at now: MonotonicTime
+    ) throws(ResolutionError) -> Resolution {
+        guard let origin = answer.origin, answer.kind == .addresses else {
+            throw negative(answer, name, by: settings).seen(from: question, through: name.passage)
+        }
+        let life = (answer.expiresAt - now).wholeNanoseconds
+        var left = max(life, 0)
+        let passage = name.passage.flatMap { $0.isSilent ? nil : $0 }
+        if let ruleLife = passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
+        var resolution = Resolution(
+            .cached(answer, port: question.port),
+            source: origin.source,
+            details: passage.map { details(of: answer, origin, $0, port: question.port) },
+            life: left,
+            age: max((now - answer.sentAt).wholeNanoseconds, 0)
+        )
+        resolution.isCached = true
+        resolution.generation = name.generation
+        if life <= 0, answer.isStale(at: now) { resolution.isStale = true }
+        try applyPolicy(to: &resolution, of: answer, origin, question, by: settings)
+        return resolution
+    }
+
+    /// Lets only allowed addresses through. What may be dialled whoever of them is meant needs no look at each.
+    private func applyPolicy(
+        to resolution: inout Resolution,
+        of answer: CachedAnswer,
+        _ origin: AnswerOrigin,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) {
+        let routes = settings.resolving.routes
+        if question.port == ServiceRoute.port, let services = answer.services {
+            if let reason = services.unavailable {
+                let host = question.host.description
+                throw ResolutionError(code: .noAddresses, host: host, message: reason)
+            }
+        } else {
+            guard answer.addressCount > 0 else {
+                let families =
+                    question.families ?? origin.route?.families ?? settings.resolving.configuration.usableFamilies
+                throw .noAddresses(answer.host, families, says: "its HTTPS record, which leads elsewhere")
+            }
+            if !routes.hasAddressRules, let admitted = origin.admittedScope, answer.widestScope <= admitted { return }
+        }
+        let endpoints = resolution.endpoints
+        let left = try allowed(
+            endpoints,
+            origin.source,
+            providerScope: origin.providerScope,
+            route: policyRoute(origin, question, routes),
+            provider: origin.provider,
+            host: question.host.description,
+            by: settings
+        )
+        if left.count < endpoints.count { resolution.endpoints = left }
+    }
+
+    /// The route whose rules about addresses hold for a question: that of its own name, wherever `via` rules led.
+    private func policyRoute(_ origin: AnswerOrigin, _ question: ResolutionQuestion, _ routes: RouteTable)
+        -> HTTPDNSRoute?
+    {
+        guard routes.hasAddressRules, case .name(let name) = question.host else { return origin.route }
+        return routes.entry(for: name)?.route
+    }
+
+    private func details(
+        of answer: CachedAnswer,
+        _ origin: AnswerOrigin,
+        _ passage: RulePassage,
+        port: UInt16
+    ) -> ResolutionDetails {
+        let details = answer.header.details
+        return ResolutionDetails(
+            ResolutionDetails.Fields(
+                provider: origin.provider,
+                canonicalName: details?.canonicalName,
+                identity: passage.identity,
+                rule: passage.rule,
+                route: origin.route,
+                failedAttempts: details?.failedAttempts ?? [],
+                applicationProtocols: port == ServiceRoute.port ? details?.services?.applicationProtocols ?? [] : []
+            )
+        )
+    }
+
+    private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings) -> ResolutionError {
+        let error =
+            answer.header.details?.negative
+            ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
+        // Askers with different reasons to ask the system share its answer.
+        guard answer.header.origin?.source == .system, error.code == .nameNotFound else { return error }
+        return .unknownToSystem(inquiry(for: name, by: settings))
+    }
+
+    private func timedOut(_ question: ResolutionQuestion, _ name: NameQuestion, _ limit: Duration) -> ResolutionError {
+        ResolutionError.timedOut(host: name.host, limit: limit, attempts: []).seen(
+            from: question,
+            through: name.passage
+        )
+    }
+}
+
+extension CachedAnswer.Finding {
+    /// The answer that serves when asking brings nothing newer: one past its life, or one that was not new enough.
+    var answerInReserve: CachedAnswer? {
+        switch self {
+        case .fresh(let answer), .stale(let answer, _): answer
+        case .backingOff, .nothing: nil
+        }
+    }
+}
+
+extension CachedAnswer {
+    /// Whether the question wants a newer answer, and asking for one has not just failed.
+    func isTooOld(for question: ResolutionQuestion) -> Bool {
+        guard let moment = question.freshAfter, sentAt < moment else { return false }
+        return header.details?.failure.map { $0.retryAt <= moment } ?? true
+    }
+
+    /// Whether it may serve when there is nothing newer.
+    func mayServe(at now: MonotonicTime) -> Bool {
+        kind == .addresses && isFresh(at: now) || isStale(at: now)
+    }
+}

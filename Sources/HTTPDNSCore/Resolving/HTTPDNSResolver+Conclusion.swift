@@ -1,0 +1,54 @@
+internal import HTTPDNSPrimitives
+
+/// What is done once a question about a name has its answer, whichever way it came.
+extension HTTPDNSResolver {
+    /// Counts the way, compares in shadow mode, and notes why no provider was asked.
+    func concluded(_ resolution: Resolution, _ name: NameQuestion, by settings: LiveSettings) -> Resolution {
+        for count in name.counts { counting.count(count) }
+        if let key = name.shadow {
+            compare(key, withSystem: .addresses(Set(resolution.endpoints.map(\.address))), by: settings)
+        }
+        guard name.bypass != nil else { return resolution }
+        var resolution = resolution
+        resolution.reason = name.bypass
+        if let off = name.off { resolution.switchedOff = off }
+        return resolution
+    }
+
+    /// Addresses of last resort, where a rule has some, after every source failed.
+    /// - Throws: The failure, when there are none.
+    func lastResort(
+        after error: ResolutionError,
+        _ name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> Resolution {
+        if error.code == .shutDown { throw error }
+        for count in name.counts { counting.count(count) }
+        if let key = name.shadow {
+            let isDefinite = error.code == .nameNotFound || error.code == .noAddresses
+            compare(key, withSystem: isDefinite ? .nothing : .failed, by: settings)
+        }
+        let route = name.bypass == nil ? settings.resolving.routes.basis(for: name.host).counting : counting.unrouted
+        guard let passage = name.passage, !passage.lastResort.isEmpty else {
+            route.countFailure(error.code)
+            throw error
+        }
+        let endpoints = WeightedOrder.arrange(passage.lastResort, random: random).map {
+            HTTPDNSEndpoint(address: $0.address, port: $0.port ?? question.port)
+        }
+        guard var resolution = try? settle(endpoints, .lastResort, question, by: settings) else {
+            route.countFailure(error.code)
+            throw error
+        }
+        var rule = passage.rule
+        rule.targets = passage.lastResort
+        resolution.rule = rule
+        resolution.identity = passage.identity
+        // As short as the first pause after a failure: as soon as a source answers again, its addresses are used.
+        resolution.timeToLive = Lifetimes.backoff(afterFailures: 1)
+        resolution.failedAttempts = error.attempts
+        counting.count(.lastResort)
+        return resolution
+    }
+}

@@ -1,0 +1,291 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// What can be said about a question without cache or network.
+    enum Decision {
+        case settled(Resolution)
+        case lookFor(NameQuestion)
+    }
+
+    /// Goes through what needs neither cache nor network: the request, literals, the switch, mappings, rollouts.
+    func decide(
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> Decision {
+        try requireRunning(question)
+        if let families = question.families, families.intersection(.both).isEmpty {
+            throw .noFamily(host: question.host.description)
+        }
+        if let pinned = question.pinnedTo, !pinned.isEmpty {
+            return .settled(try settle(pinned, .request, question, by: settings))
+        }
+        let name: HTTPDNSName
+        switch question.host {
+        case .address(let address):
+            let endpoint = HTTPDNSEndpoint(address: address, port: question.port)
+            return .settled(try settle([endpoint], .literal, question, by: settings))
+        case .name(let host):
+            name = host
+        }
+        if name.isLocalhost { return .settled(try settle(loopbacks(question), .literal, question, by: settings)) }
+        let generation = settings.mappings.generation
+        if question.bypass {
+            let key = AnswerKey(name, families: question.families, isBypass: true)
+            return .lookFor(NameQuestion(key: key, bypass: .request, generation: generation))
+        }
+        // The switch is stronger than every mapping: what is wrong may be the mappings.
+        if let off = off(for: name, by: settings) {
+            let key = AnswerKey(name, families: question.families, isBypass: true)
+            return .lookFor(
+                NameQuestion(
+                    key: key,
+                    bypass: .switchedOff,
+                    generation: generation,
+                    counts: [.switchedOff],
+                    off: off
+                )
+            )
+        }
+        guard let first = settings.mappings.index.rule(for: name, port: question.port) else {
+            let key = AnswerKey(name, families: question.families, clientSubnet: question.clientSubnet)
+            return .lookFor(roll(NameQuestion(key: key, generation: generation), question, by: settings))
+        }
+        if let resolution = prepared(first, question, by: settings) { return .settled(resolution) }
+        let chain = ViaChain(from: name, port: question.port, in: settings.mappings.index)
+        return try decide(question, by: first, chain, settings)
+    }
+
+    /// What was prepared for a rule, where neither families nor policy could take an address out of it.
+    private func prepared(
+        _ rule: IndexedRule,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) -> Resolution? {
+        let configuration = settings.resolving.configuration
+        guard rule.isPrepared, !settings.resolving.routes.hasAddressRules,
+            (question.families ?? configuration.usableFamilies).isSuperset(of: rule.families),
+            configuration.policy.admits(everythingOfScope: rule.widestScope, from: .mapping, providerScope: nil),
+            let answer = rule.answer(random: random)
+        else { return nil }
+        return Resolution(answer, port: question.port, generation: settings.mappings.generation)
+    }
+
+    private func decide(
+        _ question: ResolutionQuestion,
+        by first: IndexedRule,
+        _ chain: ViaChain,
+        _ settings: LiveSettings
+    ) throws(ResolutionError) -> Decision {
+        var rule = AppliedRule(
+            key: first.key,
+            origin: first.origin,
+            location: first.mapping.location,
+            via: chain.names
+        )
+        let generation = settings.mappings.generation
+        let endpoints: [HTTPDNSEndpoint]
+        switch chain.last?.mapping.action {
+        case .addresses(let targets):
+            rule.targets = targets
+            endpoints = WeightedOrder.arrange(targets, random: random).map {
+                HTTPDNSEndpoint(address: $0.address, port: $0.port ?? question.port)
+            }
+        case nil where chain.target.isLocalhost:
+            endpoints = loopbacks(question)
+        case .bypass, .via, .lastResort, nil:
+            return .lookFor(lookFor(question, rule, chain, settings))
+        }
+        var resolution = try settle(endpoints, .mapping, question, by: settings)
+        resolution.generation = generation
+        resolution.rule = rule
+        resolution.identity = chain.identity
+        resolution.timeToLive = chain.timeToLive
+        return .settled(resolution)
+    }
+
+    /// The question at the end of the rules, when these have no addresses, or for the last resort only.
+    private func lookFor(
+        _ question: ResolutionQuestion,
+        _ rule: AppliedRule,
+        _ chain: ViaChain,
+        _ settings: LiveSettings
+    ) -> NameQuestion {
+        let isBypass = chain.last?.mapping.action == .bypass
+        var lastResort: [HTTPDNSMapping.Target] = []
+        if case .lastResort(let targets) = chain.last?.mapping.action { lastResort = targets }
+        var name = NameQuestion(
+            key: AnswerKey(
+                chain.target,
+                families: question.families,
+                isBypass: isBypass,
+                clientSubnet: isBypass ? nil : question.clientSubnet
+            ),
+            bypass: isBypass ? .mapping : nil,
+            generation: settings.mappings.generation,
+            passage: RulePassage(
+                rule: rule,
+                identity: chain.identity,
+                timeToLive: chain.timeToLive,
+                lastResort: lastResort
+            )
+        )
+        if isBypass { return name }
+        // A name that rules led to can be off while the one asked for is on.
+        if !chain.names.isEmpty, let off = off(for: chain.target, by: settings) {
+            name.key = AnswerKey(chain.target, families: question.families, isBypass: true)
+            name.bypass = .switchedOff
+            name.counts = [.switchedOff]
+            name.off = off
+            return name
+        }
+        return roll(name, question, by: settings)
+    }
+
+    private func off(for name: HTTPDNSName, by settings: LiveSettings) -> KillSwitch.Off? {
+        if killSwitch.isFullyOn { return nil }
+        return killSwitch.off(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
+    }
+
+    /// Sends a question to the system resolver that is outside its route's rollout, or whose route is in shadow mode.
+    private func roll(
+        _ name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) -> NameQuestion {
+        var name = rolled(name, question, by: settings)
+        name.key = withoutUselessDot(name.key, by: settings)
+        name.shadow = name.shadow.map { withoutUselessDot($0, by: settings) }
+        return name
+    }
+
+    /// The key without the trailing dot of its name where the system resolver is asked in no case, which alone minds the dot.
+    private func withoutUselessDot(_ key: AnswerKey, by settings: LiveSettings) -> AnswerKey {
+        guard key.host.isAbsolute, !key.isBypass,
+            case .providers(_, fallback: .none) = settings.resolving.routes.entry(for: key.host)?.route.action
+        else { return key }
+        let host = HTTPDNSName(canonical: key.host.description, hash: key.host.nameHash)
+        return AnswerKey(host, families: key.families, clientSubnet: key.clientSubnet)
+    }
+
+    private func rolled(
+        _ name: NameQuestion,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) -> NameQuestion {
+        guard settings.resolving.routes.hasModes,
+            let route = settings.resolving.routes.entry(for: name.host)?.route, case .providers = route.action
+        else { return name }
+        var name = name
+        if let rollout = route.rollout {
+            let place: UInt64 =
+                switch rollout.by {
+                case .process: rolloutPlace
+                case .key: RolloutPlace.of(question.rolloutKey ?? question.host.description, in: route.pattern)
+                }
+            name.counts = [place < rollout.share ? .rolledOut : .heldBack]
+            if place >= rollout.share {
+                name.bypass = .heldBack
+                name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+                return name
+            }
+        }
+        if route.mode == .shadow {
+            name.shadow = name.key
+            name.bypass = .shadow
+            name.key = AnswerKey(name.host, families: question.families, isBypass: true)
+        }
+        return name
+    }
+
+    /// Both loopbacks, whatever the system thinks of `localhost` (RFC 6761 section 6.3).
+    private func loopbacks(_ question: ResolutionQuestion) -> [HTTPDNSEndpoint] {
+        [HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(family: .v6, high: 0, low: 1)].map {
+            HTTPDNSEndpoint(address: $0, port: question.port)
+        }
+    }
+
+    /// Who is asked about a name.
+    func inquiry(for question: NameQuestion, by settings: LiveSettings) -> Inquiry {
+        inquiry(about: question.key, bypass: question.bypass, by: settings.resolving)
+    }
+
+    func inquiry(about key: AnswerKey, bypass: BypassReason?, by settings: ResolvingSettings) -> Inquiry {
+        let entry = bypass == nil ? settings.routes.entry(for: key.host) : nil
+        var reason = bypass
+        if reason == nil {
+            if let entry {
+                reason = entry.route.action == .bypass ? .route : nil
+            } else {
+                reason = settings.routes.isInternal(key.host) ? .internalName : .noRoute
+            }
+        }
+        let chosen = key.families ?? entry?.route.families ?? settings.configuration.families
+        // The system resolver is asked for both: its queries cost nothing, and the hosts file may have `::1`.
+        let isFree = chosen != nil || reason != nil || ipv6.exists(at: fixed.timeSource.coarseNow())
+        return Inquiry(
+            settings: settings,
+            key: key,
+            families: chosen ?? .both,
+            queried: isFree ? chosen ?? .both : .v4,
+            route: entry?.route,
+            bypassReason: reason
+        )
+    }
+
+    /// A resolution of addresses that the request, the URL or a mapping names.
+    func settle(
+        _ endpoints: [HTTPDNSEndpoint],
+        _ source: Resolution.Source,
+        _ question: ResolutionQuestion,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> Resolution {
+        let families = question.families ?? settings.resolving.configuration.usableFamilies
+        let host = question.host.description
+        let wanted = endpoints.filter { families.contains($0.address.family) }
+        guard !wanted.isEmpty else { throw .noneOfFamily(families, among: endpoints, source, host: host) }
+        let routes = settings.resolving.routes
+        var route: HTTPDNSRoute?
+        if routes.hasAddressRules, case .name(let name) = question.host { route = routes.entry(for: name)?.route }
+        var resolution = Resolution(
+            endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host, by: settings),
+            source: source
+        )
+        resolution.generation = settings.mappings.generation
+        return resolution
+    }
+
+    /// Those of the endpoints that the policy lets through, in their order.
+    /// - Throws: ``ResolutionError`` with code `policyRefused` when none is left.
+    func allowed(
+        _ endpoints: [HTTPDNSEndpoint],
+        _ source: Resolution.Source,
+        providerScope: AddressScope?,
+        route: HTTPDNSRoute?,
+        provider: String? = nil,
+        host: String,
+        by settings: LiveSettings
+    ) throws(ResolutionError) -> [HTTPDNSEndpoint] {
+        let policy = settings.resolving.configuration.policy
+        var refusals: [String] = []
+        var refused: [HTTPDNSEndpoint] = []
+        for endpoint in endpoints {
+            let refusal = policy.refusal(
+                of: endpoint.address,
+                from: source,
+                providerScope: providerScope,
+                route: route,
+                provider: provider
+            )
+            guard let refusal else { continue }
+            refusals.append(refusal)
+            refused.append(endpoint)
+        }
+        if refused.isEmpty { return endpoints }
+        let left = endpoints.filter { !refused.contains($0) }
+        if left.isEmpty {
+            counting.count(.policyRefusal)
+            throw .policyRefused(refusals, host: host)
+        }
+        return left
+    }
+}

@@ -1,0 +1,315 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// Starts the flight that everyone who asks for the key will share.
+    /// - Parameters:
+    ///   - deadline: When it ends; nil means after the resolver's limit.
+    ///   - hurries: Whether the system resolver of a fallback is asked immediately.
+    func start(
+        _ inquiry: Inquiry,
+        _ flight: AnswerCache.Flights.FlightID,
+        isRefresh: Bool = false,
+        until deadline: MonotonicTime? = nil,
+        hurries: Bool = false
+    ) {
+        let hurry = OneShot<Void>()
+        if hurries { hurry.deliver(()) }
+        // Detached: it serves all who wait, and must not end, or see the task-local values, with the one who came first.
+        let task = CallWork.detached { [self] in
+            guard let result = await self.fly(inquiry, hurry, until: deadline) else { return }
+            self.land(result, inquiry, flight, isRefresh: isRefresh)
+        }
+        let work = FlightWork(task: task, hurry: hurry)
+        cache.shard(for: inquiry.key).state.withLock { $0.flights.attach(work, to: flight) }?.cancel()
+    }
+
+    /// Asks the providers of the route, and the system resolver where the route says so.
+    /// - Returns: Nil when the flight was cancelled, because nobody waits any more.
+    private func fly(_ inquiry: Inquiry, _ hurry: OneShot<Void>, until end: MonotonicTime?) async -> FlightResult? {
+        let clock = fixed.timeSource
+        let started = clock.now()
+        let limit = inquiry.settings.configuration.timeLimit
+        let deadline = end ?? started + limit
+        guard inquiry.bypassReason == nil, let route = inquiry.route,
+            case .providers(let names, let fallback) = route.action, !(names.isEmpty && fallback == .system)
+        else {
+            return await askSystem(inquiry, until: deadline)
+        }
+        if fallback == .system {
+            let share = systemShare(of: limit, beside: names)
+            var own = assignment(inquiry, route, names, until: deadline - share)
+            own.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
+            return await SystemFallback(
+                resolver: self,
+                inquiry: inquiry,
+                assignment: own,
+                started: started,
+                deadline: deadline,
+                share: share
+            ).run(hurry)
+        }
+        var attempts: [ProviderAttempt] = []
+        var isTimeout = false
+        if !names.isEmpty {
+            var assignment = assignment(inquiry, route, names, until: deadline)
+            assignment.hadAddresses = !inquiry.completesAnswer && hasAnswer(inquiry, of: nil, at: started)
+            switch await inquiry.settings.team.ask(assignment) {
+            case .cancelled: return nil
+            case .answered(let answer): return await followServices(of: answer, assignment, inquiry)
+            case .failed(let failed, let ranOut, _): (attempts, isTimeout) = (failed, ranOut)
+            }
+        }
+        let error = failure(of: inquiry, attempts, isTimeout: isTimeout && clock.now() >= deadline)
+        // Nothing was asked, and a stale answer does not serve: the next question must not wait after the setting is
+        // corrected.
+        if !attempts.isEmpty, attempts.allSatisfy(\.isLocal), !hasAnswer(inquiry, of: nil, at: clock.now()) {
+            return .busy(error, sentAt: started)
+        }
+        return .failure(error, sentAt: started, spared: false)
+    }
+
+    /// A system resolver that may still be needed gets the share of the time that one provider gets.
+    func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
+
+    /// Why providers gave no answer.
+    func failure(of inquiry: Inquiry, _ attempts: [ProviderAttempt], isTimeout: Bool) -> ResolutionError {
+        guard isTimeout else { return .allFailed(inquiry, attempts) }
+        let limit = inquiry.settings.configuration.timeLimit
+        return .timedOut(host: inquiry.host, limit: limit, attempts: attempts)
+    }
+
+    func assignment(
+        _ inquiry: Inquiry,
+        _ route: HTTPDNSRoute,
+        _ names: [String],
+        until deadline: MonotonicTime
+    ) -> ProviderTeam.Assignment {
+        var query = HTTPDNSProviderQuery(
+            host: inquiry.host,
+            families: inquiry.queried,
+            timeLimit: inquiry.settings.configuration.attemptLimit
+        )
+        query.clientSubnet = inquiry.key.clientSubnet ?? route.clientSubnet
+        query.wantsServices = route.usesServices && !inquiry.completesAnswer
+        return ProviderTeam.Assignment(
+            providers: names,
+            order: route.order,
+            wantsSecondOpinion: route.wantsSecondOpinion && !inquiry.completesAnswer,
+            query: query,
+            deadline: deadline
+        )
+    }
+
+    /// Whether addresses of a source are cached that may serve, within their life or past it.
+    /// - Parameter source: Nil means any.
+    func hasAnswer(_ inquiry: Inquiry, of source: Resolution.Source?, at now: MonotonicTime) -> Bool {
+        let key = inquiry.key
+        guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
+            inquiry.settings.keeps(known), source == nil || known.origin?.source == source
+        else { return false }
+        return now < known.expiresAt || known.isStale(at: now)
+    }
+
+    /// The system's answer serves no longer than until the providers may be asked again. Its "no such name" is no answer:
+    /// the providers, which know better, were not heard.
+    func fallBack(
+        to answer: KnownAnswer,
+        _ inquiry: Inquiry,
+        _ attempts: [ProviderAttempt]
+    ) -> FlightResult {
+        var answer = answer
+        answer.failedAttempts = attempts
+        switch answer.content {
+        case .addresses:
+            let life = fixed.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
+            return .fallback(answer.living(min(life, answer.life)), .allFailed(inquiry, attempts))
+        case .nothing(let error):
+            let system = ProviderAttempt(
+                provider: ProviderAttempt.systemName,
+                failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
+                elapsed: fixed.timeSource.now() - answer.sentAt
+            )
+            return .failure(.allFailed(inquiry, attempts + [system]), sentAt: answer.sentAt, spared: false)
+        }
+    }
+
+    /// What a provider's answer comes to, with a life of its own.
+    func known(_ reply: ProviderTeam.Answer, _ inquiry: Inquiry) -> KnownAnswer {
+        let origin = inquiry.settings.origins.provider(reply.provider, inquiry.route)
+        var answer: KnownAnswer
+        switch reply.reading {
+        case .addresses(let addresses, let timeToLive, let name, _):
+            let wanted = inquiry.settings.configuration.timeToLiveOverride?(inquiry.host, timeToLive) ?? timeToLive
+            let life = Lifetimes.positive(wanted, within: inquiry.settings.configuration.cache)
+            answer = KnownAnswer(.addresses(addresses), origin: origin, sentAt: reply.sentAt, life: life)
+            answer.canonicalName = name == inquiry.host ? nil : name
+            answer.failedFamilies = AnswerReading.failedFamilies(of: reply.answer, families: inquiry.queried)
+            answer.refreshAt = refreshMoment(of: answer)
+            // A family that is absent is so for as long as the addresses of the other serve. One that failed is missing.
+            if !answer.failedFamilies.isEmpty {
+                answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
+            }
+        case .noAddresses(let timeToLive):
+            let error = ResolutionError.noAddresses(
+                inquiry.host,
+                inquiry.queried,
+                says: "provider \(reply.provider.name)"
+            )
+            answer = KnownAnswer(
+                .nothing(error),
+                origin: origin,
+                sentAt: reply.sentAt,
+                life: negativeLife(of: reply, timeToLive)
+            )
+        case .noSuchName(let timeToLive):
+            let error = ResolutionError.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
+            answer = KnownAnswer(
+                .nothing(error),
+                origin: origin,
+                sentAt: reply.sentAt,
+                life: negativeLife(of: reply, timeToLive)
+            )
+        case .failed(let failure):
+            // The team hands over definite answers alone; a failure would be remembered as nothing at all.
+            let error = ResolutionError(code: .providersFailed, host: inquiry.host.description, message: failure)
+            answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
+        }
+        answer.failedAttempts = reply.failedAttempts
+        answer.holdsForAllClients = reply.answer.holdsForAllClients
+        return answer
+    }
+
+    /// A negative answer that no other provider confirmed is asked for again soon.
+    private func negativeLife(of reply: ProviderTeam.Answer, _ timeToLive: Duration?) -> Duration {
+        let life = Lifetimes.negative(timeToLive)
+        return reply.isUnconfirmed ? min(life, Lifetimes.negativeWithoutSOA) : life
+    }
+
+    /// When a use of an answer asks anew, shortly before its life is over: not all at the same moment.
+    func refreshMoment(of answer: KnownAnswer) -> MonotonicTime {
+        Lifetimes.refreshMoment(of: answer, chance: chance())
+    }
+
+    /// A number in -1...1 that spreads what came together.
+    private func chance() -> Double { Double(random(2001)) / 1000 - 1 }
+
+    /// Puts a flight's result into the cache and frees its key in one step, then tells all who waited.
+    func land(
+        _ result: FlightResult,
+        _ inquiry: Inquiry,
+        _ flight: AnswerCache.Flights.FlightID,
+        isRefresh: Bool
+    ) {
+        let key = inquiry.key
+        let now = fixed.timeSource.now()
+        let chance = chance()
+        let jitter = (chance + 1) / 2
+        let holdsForAllClients = key.clientSubnet != nil && result.answer?.holdsForAllClients == true
+        let current = live.current.resolving
+        let landed = cache.shard(for: key).state.withLock { state -> Landed? in
+            guard let landing = state.flights.land(flight) else { return nil }
+            var landed = Landed(waiters: landing.waiters, isCurrent: landing.isCurrent)
+            // What began under older settings is kept if it would be the same under those in use now.
+            landed.isCurrent = landing.isCurrent && current.keeps(result, of: inquiry)
+            guard landed.isCurrent, let known = state.known(key, by: current, at: now) else {
+                landed.isCurrent = false
+                landed.known = result.answer
+                return landed
+            }
+            if holdsForAllClients {
+                _ = state.table.set(nil, for: key, at: now)
+                return landed
+            }
+            landed.before = known.answer
+            landed.change = state.table.update(key, at: now, epoch: current.epoch) { entry in
+                switch result {
+                case _ where inquiry.completesAnswer:
+                    landed.known = entry.complete(with: result.answer, at: now, chance: chance)
+                case .answer(let answer):
+                    landed.known = entry.install(answer, at: now)
+                case .fallback(let answer, let error):
+                    landed.known = entry.installFallback(
+                        answer,
+                        after: error,
+                        systemLife: current.configuration.cache.systemTimeToLive,
+                        jitter: jitter,
+                        at: now
+                    )
+                case .failure(let error, let sentAt, let spared):
+                    entry.recordFailure(error, sentAt: sentAt, spared: spared, jitter: jitter, at: now)
+                case .busy: break
+                }
+            }
+            return landed
+        }
+        guard var landed else { return }
+        if holdsForAllClients, landed.isCurrent, let answer = result.answer {
+            keepForAllClients(answer, key.withoutClientSubnet, &landed, by: current, at: now)
+        }
+        flightBudget.giveBack(1)
+        if case .answer = result, landed.isCurrent { noteUnsaved() }
+        report(landed, result, inquiry, isRefresh: isRefresh, at: now)
+        let delivery = delivery(of: result, landed.known, key)
+        for waiter in landed.waiters { waiter.deliver(delivery) }
+    }
+
+    /// Keeps an answer where questions with any client subnet find it.
+    private func keepForAllClients(
+        _ answer: KnownAnswer,
+        _ key: AnswerKey,
+        _ landed: inout Landed,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) {
+        (landed.known, landed.before, landed.change) = cache.shard(for: key).state.withLock { state in
+            guard let before = state.known(key, by: settings, at: now) else {
+                return (answer, nil, AnswerTable.Change())
+            }
+            var known = answer
+            let change = state.table.update(key, at: now, epoch: settings.epoch) { known = $0.install(answer, at: now) }
+            return (known, before.answer, change)
+        }
+    }
+
+    /// The answer for all clients that a question with a client subnet may use; nil for other questions.
+    func answerForAllClients(
+        _ key: AnswerKey,
+        by settings: ResolvingSettings,
+        at now: MonotonicTime
+    ) -> CachedAnswer? {
+        guard key.clientSubnet != nil else { return nil }
+        let key = key.withoutClientSubnet
+        let known = cache.shard(for: key).state.withLock { $0.known(key, by: settings, at: now) }
+        guard let answer = known?.answer, answer.header.details?.holdsForAllClients == true else { return nil }
+        return answer
+    }
+
+    /// What landing left to do once the lock is let go.
+    struct Landed {
+        var waiters: [OneShot<Delivery>]
+        var isCurrent: Bool
+        var change = AnswerTable.Change()
+        /// What was cached before.
+        var before: CachedAnswer?
+        /// The answer as it serves.
+        var known: KnownAnswer?
+    }
+
+    /// What those who waited are given: the answer as it was taken in, which may have more than the flight brought.
+    private func delivery(of result: FlightResult, _ known: KnownAnswer?, _ key: AnswerKey) -> Delivery {
+        switch result {
+        case .failure(let error, _, _), .busy(let error, _): .failed(error)
+        case .answer(let answer), .fallback(let answer, _): .answer(.make(key, known ?? answer))
+        }
+    }
+}
+
+extension ResolvingSettings {
+    /// Whether what a flight brought holds under these settings, which may be newer than its own.
+    fileprivate func keeps(_ result: FlightResult, of inquiry: Inquiry) -> Bool {
+        if inquiry.settings === self { return true }
+        // A failure says something about the providers that were asked, and these may be others now.
+        guard let answer = result.answer else { return false }
+        return answer.origin.basis === (inquiry.key.isBypass ? routes.none : routes.basis(for: inquiry.host))
+    }
+}

@@ -1,0 +1,118 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// Resolves names before anybody asks for them, with as few queries as their providers allow.
+    ///
+    /// Names that are known already cost nothing; those that are asked for at the same moment share the answer.
+    /// - Returns: The names that could not be resolved, with the reason; empty when all could.
+    @discardableResult
+    public func preresolve(_ hosts: [HTTPDNSName]) async -> [HTTPDNSName: ResolutionError] {
+        let settings = live.current
+        var batches: [Batch.Key: Batch] = [:]
+        for host in Set(hosts).sorted() {
+            guard
+                case .lookFor(let name)? = try? decide(
+                    ResolutionQuestion(.name(host), port: ServiceRoute.port),
+                    by: settings
+                )
+            else { continue }
+            let inquiry = inquiry(for: name, by: settings)
+            guard inquiry.bypassReason == nil, let route = inquiry.route, !route.usesServices,
+                case .providers(let names, _) = route.action, !names.isEmpty,
+                // While they cannot be relied on, the fallback is asked name by name.
+                !inquiry.hasFallback || inquiry.settings.team.reliance(on: names) != .none
+            else { continue }
+            let key = Batch.Key(pattern: route.pattern, families: inquiry.queried)
+            batches[key, default: Batch(route: route, names: names)].inquiries.append(inquiry)
+        }
+        await withTaskGroup(of: Void.self) { group in
+            for batch in batches.values where batch.inquiries.count > 1 {
+                group.addTask { await self.ask(batch) }
+            }
+        }
+        return await withTaskGroup(of: (HTTPDNSName, ResolutionError?).self) { group in
+            for host in Set(hosts) {
+                group.addTask { (host, await self.failure(of: host)) }
+            }
+            var failures: [HTTPDNSName: ResolutionError] = [:]
+            for await (host, failure) in group { failures[host] = failure }
+            return failures
+        }
+    }
+
+    /// Names of one route that are asked for together.
+    private struct Batch: Sendable {
+        struct Key: Hashable {
+            var pattern: HostPattern
+            var families: AddressFamilies
+        }
+
+        var route: HTTPDNSRoute
+        var names: [String]
+        var inquiries: [Inquiry] = []
+    }
+
+    /// What resolving a name comes to; after the batches it finds most answers in the cache.
+    private func failure(of host: HTTPDNSName) async -> ResolutionError? {
+        do {
+            _ = try await resolve(ResolutionQuestion(.name(host), port: ServiceRoute.port))
+            return nil
+        } catch let error as ResolutionError {
+            return error
+        } catch {
+            return ResolutionError(
+                code: .timedOut,
+                host: host.description,
+                message: "\(host) was not resolved: \(error)"
+            )
+        }
+    }
+
+    private func ask(_ batch: Batch) async {
+        let now = fixed.timeSource.now()
+        var flights: [HTTPDNSName: (inquiry: Inquiry, flight: AnswerCache.Flights.FlightID)] = [:]
+        for inquiry in batch.inquiries {
+            let flight = cache.shard(for: inquiry.key).state.withLock { state -> AnswerCache.Flights.FlightID? in
+                guard let known = state.known(inquiry.key, by: inquiry.settings, at: now) else { return nil }
+                if let answer = known.answer, !answer.isSpent(at: now) { return nil }
+                let epoch = inquiry.settings.epoch
+                return state.flights.open(
+                    inquiry.key,
+                    epoch: epoch,
+                    inBatch: true,
+                    at: now,
+                    mayStart: flightBudget.take
+                )
+            }
+            if let flight { flights[inquiry.host] = (inquiry, flight) }
+        }
+        guard let any = flights.values.first else { return }
+        let settings = any.inquiry.settings
+        let limit = settings.configuration.timeLimit
+        let deadline = now + limit
+        // As for a single name, the system resolver has its share of the time after the providers.
+        let share = any.inquiry.hasFallback ? systemShare(of: limit, beside: batch.names) : .zero
+        let assignment = assignment(any.inquiry, batch.route, batch.names, until: deadline - share)
+        let opened = flights
+        await settings.team.ask(assignment, batch: Array(opened.keys)) { [self] host, outcome in
+            guard let (inquiry, flight) = opened[host] else { return }
+            if case .answered(let answer) = outcome {
+                land(.answer(known(answer, inquiry)), inquiry, flight, isRefresh: false)
+            } else {
+                abandon(inquiry, flight, until: deadline)
+            }
+        }
+    }
+
+    /// Ends a flight that the batch had no answer for. Callers that joined it get a lookup of their own, unless one was begun
+    /// for them before: a fallback may still help them.
+    private func abandon(_ inquiry: Inquiry, _ flight: AnswerCache.Flights.FlightID, until deadline: MonotonicTime) {
+        let (begins, ends) = cache.shard(for: inquiry.key).state.withLock { state -> (Bool, Bool) in
+            if state.flights.isBegun(flight) { return (false, false) }
+            if state.flights.hasWaiters(flight) { return (state.flights.begin(flight), false) }
+            return (false, state.flights.land(flight) != nil)
+        }
+        if begins { start(inquiry, flight, until: deadline) }
+        if ends { flightBudget.giveBack(1) }
+    }
+}

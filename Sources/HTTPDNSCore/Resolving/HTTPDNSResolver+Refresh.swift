@@ -1,0 +1,51 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// Asks again about an answer in use. Only the families that it lacks are asked for, until it is nearly over.
+    func refresh(_ answer: CachedAnswer, _ inquiry: Inquiry, at now: MonotonicTime) {
+        var inquiry = inquiry
+        let failed = answer.header.details?.failedFamilies ?? []
+        let life = answer.expiresAt - answer.sentAt
+        if !failed.isEmpty, inquiry.route?.usesServices != true,
+            now < answer.expiresAt - Lifetimes.refreshWindow(of: life) * (1 + Lifetimes.refreshJitter)
+        {
+            inquiry.queried.formIntersection(failed)
+            inquiry.completesAnswer = true
+            if inquiry.queried.isEmpty { return }
+        }
+        refresh(inquiry)
+    }
+
+    /// Asks anew in the background, unless someone does already, or nobody may be asked.
+    /// - Returns: Whether it does.
+    @discardableResult
+    func refresh(_ inquiry: Inquiry) -> Bool {
+        guard mayAsk(inquiry) else { return false }
+        let now = fixed.timeSource.now()
+        let flight = cache.shard(for: inquiry.key).state.withLock { state in
+            state.flights.open(
+                inquiry.key,
+                epoch: inquiry.settings.epoch,
+                isPartial: inquiry.completesAnswer,
+                at: now,
+                mayStart: flightBudget.take
+            )
+        }
+        guard let flight else { return false }
+        counting.count(.refreshStarted)
+        observation.tell(.refreshStarted) { event in
+            event.host = inquiry.host
+            event.route = inquiry.route?.pattern.description
+        }
+        start(inquiry, flight, isRefresh: true)
+        return true
+    }
+
+    /// Whether asking can bring anything now: not while all providers of the route rest after failing.
+    func mayAsk(_ inquiry: Inquiry) -> Bool {
+        guard case .providers(let names, _) = inquiry.route?.action, inquiry.bypassReason == nil, !names.isEmpty else {
+            return true
+        }
+        return inquiry.settings.team.mayAsk(names)
+    }
+}

@@ -1,0 +1,128 @@
+internal import HTTPDNSPrimitives
+
+extension HTTPDNSResolver {
+    /// What an answer comes to, with the HTTPS records of its name followed where the route wants that.
+    func followServices(
+        of first: ProviderTeam.Answer,
+        _ assignment: ProviderTeam.Assignment,
+        _ inquiry: Inquiry
+    ) async -> FlightResult {
+        let plain = known(first, inquiry)
+        guard first.answer.services != nil else { return .answer(plain) }
+        var chance = Chance(random: random)
+        var selection = ServiceSelection(host: inquiry.host, families: inquiry.queried)
+        var actions = selection.received(first.answer, about: inquiry.host, using: &chance)
+        while true {
+            var questions: [ProviderTeam.Assignment] = []
+            for action in actions {
+                switch action {
+                case .done(.plain(.failed(let error))): return withoutServices(plain, error, inquiry)
+                case .done(let choice): return .answer(merge(choice, into: plain, inquiry))
+                case .failed(let reason): return .answer(unavailable(reason, plain))
+                case .ask(let host, let families, let services):
+                    var question = assignment
+                    question.query.host = host
+                    question.query.families = families
+                    question.query.wantsServices = services
+                    question.hadAddresses = false
+                    questions.append(question)
+                }
+            }
+            let outcomes = questions.isEmpty ? [] : await ask(questions, of: inquiry.settings.team)
+            actions = []
+            for (host, outcome) in outcomes {
+                switch outcome {
+                case .answered(let answer):
+                    actions += selection.received(answer.answer, about: host, using: &chance)
+                case .failed(let attempts, _, _):
+                    let message = attempts.map(\.description).joined(separator: "; ")
+                    actions += selection.failed(HTTPDNSProviderError(code: .unreachable, message: message), about: host)
+                case .cancelled:
+                    actions += selection.failed(
+                        HTTPDNSProviderError(code: .shutDown, message: "cancelled"),
+                        about: host
+                    )
+                }
+            }
+            if actions.isEmpty { actions = selection.expired() }
+            if actions.isEmpty { return .answer(plain) }
+        }
+    }
+
+    private func ask(
+        _ questions: [ProviderTeam.Assignment],
+        of team: ProviderTeam
+    ) async -> [(HTTPDNSName, ProviderTeam.Outcome)] {
+        await withTaskGroup(of: (HTTPDNSName, ProviderTeam.Outcome).self) { group in
+            for question in questions {
+                group.addTask { (question.query.host, await team.ask(question)) }
+            }
+            return await group.reduce(into: []) { $0.append($1) }
+        }
+    }
+
+    /// The name's own addresses, when its services could not be asked for. Without addresses the question is open: the
+    /// services may be the only way there is.
+    private func withoutServices(_ plain: KnownAnswer, _ error: HTTPDNSProviderError, _ inquiry: Inquiry)
+        -> FlightResult
+    {
+        guard case .addresses = plain.content else {
+            let attempt = ProviderAttempt(
+                provider: plain.origin.provider ?? ProviderAttempt.systemName,
+                failure: "HTTPS records: \(error.message)",
+                elapsed: fixed.timeSource.now() - plain.sentAt
+            )
+            return .failure(.allFailed(inquiry, plain.failedAttempts + [attempt]), sentAt: plain.sentAt, spared: false)
+        }
+        var answer = plain
+        answer.servicesFailed = true
+        answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
+        return .answer(answer)
+    }
+
+    private func merge(_ choice: ServiceChoice, into plain: KnownAnswer, _ inquiry: Inquiry) -> KnownAnswer {
+        var answer = plain
+        switch choice {
+        case .plain:
+            break
+        case .candidates(let candidates):
+            var endpoints: [HTTPDNSEndpoint] = []
+            for candidate in candidates.endpoints {
+                let endpoint = HTTPDNSEndpoint(address: candidate.address, port: candidate.port ?? ServiceRoute.port)
+                if !endpoints.contains(endpoint) { endpoints.append(endpoint) }
+            }
+            let life = Lifetimes.positive(candidates.timeToLive, within: inquiry.settings.configuration.cache)
+            if case .nothing = answer.content {
+                answer.content = .addresses([])
+            } else {
+                answer.life = min(life, answer.life)
+            }
+            if case .addresses(let own) = answer.content, own.isEmpty { answer.life = life }
+            answer.refreshAt = refreshMoment(of: answer)
+            if candidates.missing != nil {
+                answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
+            }
+            answer.services = ServiceRoute(
+                endpoints: endpoints,
+                applicationProtocols: candidates.applicationProtocols
+            )
+        }
+        return answer
+    }
+
+    private func unavailable(_ reason: ServiceUnavailable, _ plain: KnownAnswer) -> KnownAnswer {
+        var answer = plain
+        if case .nothing = answer.content { return answer }
+        answer.life = min(answer.life, Lifetimes.negative(reason.timeToLive))
+        answer.refreshAt = answer.expiresAt
+        answer.services = ServiceRoute(endpoints: [], applicationProtocols: [], unavailable: reason.description)
+        return answer
+    }
+}
+
+/// The resolver's source of chance as the standard library wants it.
+private struct Chance: RandomNumberGenerator {
+    let random: @Sendable (UInt64) -> UInt64
+
+    mutating func next() -> UInt64 { random(.max) }
+}

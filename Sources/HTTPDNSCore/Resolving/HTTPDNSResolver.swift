@@ -1,0 +1,262 @@
+internal import HTTPDNSPrimitives
+internal import Logging
+internal import Synchronization
+
+/// Host and port in, addresses out: from the request, mappings, cache, providers and the system resolver, in this order.
+///
+/// Questions for the same name that arrive while one is under way share its answer. A resolver may be used from any task.
+public final class HTTPDNSResolver: Sendable {
+    /// The mappings in use.
+    public let mappings: HTTPDNSMappingStore
+    /// Turns it off and on.
+    public let killSwitch: KillSwitch
+    /// What is known of its providers by their names.
+    package let directory = ProviderDirectory()
+
+    /// What cannot change while it runs. What can is in ``live``.
+    let fixed: ResolverConfiguration
+    let live: LiveCell
+    let retired = RetiredProviders()
+    let attemptObserver: AttemptObserver
+    let systemResolver: any SystemResolving
+    let random: @Sendable (UInt64) -> UInt64
+    let cache: AnswerCache
+    let flightBudget: FlightBudget
+    let shadows: ShadowComparisons
+    /// Where this process stands in the order of rollouts by process.
+    let rolloutPlace: UInt64
+    let observation: ResolverObservation
+    var counting: ResolverCounting { observation.counting }
+    let ipv6: IPv6Route
+    let store: (any HTTPDNSResolutionStore)?
+    /// Whether the cache has something that the store has not.
+    let unsaved = Atomic(false)
+    /// Whether a task sleeps until it may be saved.
+    let isSaveDue = Atomic(false)
+    /// How often everything cached was removed.
+    let clearings = Atomic(0)
+    /// The task that will save it, while it sleeps.
+    let saver = Lock<Task<Void, Never>?>(nil)
+    /// Whether nothing is left to be done at the start.
+    let isStarted: Atomic<Bool>
+    /// Whether the store was read.
+    let isRestored = Atomic(false)
+    /// The work at the start, once it was begun.
+    let starting = Lock<Task<Void, Never>?>(nil)
+    /// The number of times that names in use were looked up ahead on the system path. The newest run ends the ones before.
+    let lookAheads = Atomic(0)
+
+    /// Names that are asked for at the same time: far more than a service needs, and a few dozen megabytes at most when
+    /// a stranger chooses the names.
+    package static let maximumFlights = 16_384
+
+    /// Creates a resolver. Nothing is asked until ``start()`` or the first question.
+    /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
+    ///   routes have one pattern, a mapping is bad, or a limit is out of its range.
+    public convenience init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) {
+        try self.init(configuration, isEnabled: true)
+    }
+
+    /// As ``init(_:)``, with the system's resolver, the bound and the source of chance given.
+    /// - Parameters:
+    ///   - isEnabled: Whether the file has it switched on.
+    ///   - systemResolver: Nil means one with the threads of the settings.
+    ///   - maximumFlights: How many names may be asked for at the same time.
+    ///   - random: A number below its argument, each with the same chance.
+    package init(
+        _ configuration: ResolverConfiguration,
+        isEnabled: Bool = true,
+        systemResolver: (any SystemResolving)? = nil,
+        maximumFlights: Int = HTTPDNSResolver.maximumFlights,
+        random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
+    ) throws(ResolverConfigurationError) {
+        let timeSource = configuration.timeSource
+        let observation = ResolverObservation(
+            providers: configuration.providers.map(\.name),
+            timeSource: timeSource,
+            logger: configuration.logger
+        )
+        let observer = AttemptObserver(observation, timeSource: timeSource)
+        let settings = try ResolvingSettings(
+            configuration,
+            isEnabled: isEnabled,
+            replacing: nil,
+            counting: observation.counting
+        ) {
+            HTTPDNSResolver.team($0, $1, replacing: $2, observer: observer, random: random)
+        }
+        let mappings = try HTTPDNSMappings(settings: configuration)
+        live = LiveCell(LiveSettings(mappings: mappings, resolving: settings))
+        self.mappings = HTTPDNSMappingStore(live)
+        killSwitch = KillSwitch(timeSource: timeSource)
+        fixed = configuration
+        self.systemResolver = systemResolver ?? SystemResolver(threads: configuration.systemThreads)
+        self.random = random
+        self.observation = observation
+        attemptObserver = observer
+        rolloutPlace = random(Rollout.places)
+        shadows = ShadowComparisons(observation)
+        ipv6 = IPv6Route(configuration.hasIPv6Route)
+        store =
+            configuration.store
+            ?? configuration.snapshotPath.map { HTTPDNSDiskStore(path: $0, wallClock: configuration.wallClock) }
+        isStarted = Atomic(store == nil && configuration.preresolve.isEmpty)
+        cache = AnswerCache(entries: configuration.cache.entries, bytes: configuration.cache.bytes.bytes)
+        flightBudget = FlightBudget(maximumFlights)
+        directory.add(settings.configuration.providers)
+        killSwitch.setFile(settings.switchedOff)
+        killSwitch.onChange { [weak self, observation] change in
+            if change.isOff { self?.moveToSystemPath() }
+            observation.tell(change.isOff ? .switchedOff : .switchedOn) { event in
+                event.code = change.origin.rawValue
+                event.message = change.scopes.map(\.description).joined(separator: ", ")
+            }
+        }
+    }
+
+    /// Answers a question.
+    ///
+    /// Addresses of one family suffice; the policy is applied to the very list that is returned. Many questions for one
+    /// name make one query.
+    /// - Throws: ``ResolutionError``; `CancellationError` when the task is cancelled, without harm to others that wait for
+    ///   the same name.
+    public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
+        if let resolution = try immediateResolution(for: question) { return resolution }
+        let started = fixed.timeSource.now()
+        if !isStarted.load(ordering: .acquiring) { await startFirst(limit: question.timeLimit) }
+        // Whether it has waited, and was counted, and went on to the system path.
+        var isRepeated = false
+        while true {
+            let turns = killSwitch.generation
+            let settings = live.current
+            switch try decide(question, by: settings) {
+            // A mapping may have come since the first look.
+            case .settled(let resolution): return resolution
+            case .lookFor(let name):
+                do {
+                    let answer = try await answer(
+                        name,
+                        to: question,
+                        by: settings,
+                        since: started,
+                        turns: turns,
+                        isRepeated: isRepeated
+                    )
+                    // Nil when newer settings were there first: then the question goes by those.
+                    guard let answer else { continue }
+                    // What a provider said is not used any more when the name was switched off meanwhile.
+                    guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(question) else {
+                        return answer
+                    }
+                } catch let error as ResolutionError {
+                    guard error.code != .shutDown, name.bypass == nil, killSwitch.generation != turns,
+                        isSwitchedOff(question)
+                    else { throw error }
+                } catch is SwitchedOffMeanwhile {}
+                isRepeated = true
+            }
+        }
+    }
+
+    /// The route that decides about a name; nil means bypass.
+    public func route(for host: HTTPDNSName) -> HTTPDNSRoute? { live.current.resolving.routes.entry(for: host)?.route }
+
+    /// Which addresses may be dialled, by the settings in use.
+    package var policy: HTTPDNSAddressPolicy { live.current.resolving.configuration.policy }
+
+    /// The number of the settings in use.
+    package var liveGeneration: LiveGeneration { live.generation }
+
+    /// Who has a name switched off; nil when it is on.
+    package func off(for host: HTTPDNSName) -> KillSwitch.Off? {
+        if killSwitch.isFullyOn { return nil }
+        return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
+    }
+
+    /// Forgets everything cached, negative answers and failures too. Mappings stay. Queries under way still answer those
+    /// who wait for them, and are not cached.
+    public func removeAllCached() {
+        clearings.add(1, ordering: .releasing)
+        cache.removeAll()
+        noteUnsaved()
+        observation.tell(.cleared)
+    }
+
+    /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
+    public func shutdown() async {
+        live.close()
+        for shard in cache.shards {
+            let (waiters, work) = shard.state.withLock { $0.flights.removeAll() }
+            for waiter in waiters { waiter.deliver(.shutDown) }
+            for task in work { task.cancel() }
+        }
+        let settings = live.current.resolving
+        // Those that a reload took out of use may still be at work for flights that began before it.
+        let providers = settings.configuration.providers + retired.providers
+        for team in [settings.team] + retired.teams { team.shutdown() }
+        saver.withLock { $0 }?.cancel()
+        await saveLast()
+        await withTaskGroup(of: Void.self) { group in
+            for provider in providers { group.addTask { await provider.shutdown() } }
+        }
+        observation.end()
+    }
+
+    /// How each provider does, in the order of the settings.
+    public var providerHealth: [ProviderHealth] { live.current.resolving.team.health }
+
+    /// - Throws: ``ResolutionError`` after ``shutdown()``.
+    func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
+        if live.isClosed { throw .shutDown(host: question.host.description) }
+    }
+}
+
+extension HTTPDNSResolver {
+    static func team(
+        _ leases: [ProviderLease],
+        _ configuration: ResolverConfiguration,
+        replacing previous: ProviderTeam?,
+        observer: AttemptObserver,
+        random: @escaping @Sendable (UInt64) -> UInt64
+    ) -> ProviderTeam {
+        ProviderTeam(
+            leases,
+            replacing: previous,
+            limits: configuration.providerLimits,
+            hedgeAfter: configuration.hedgeAfter,
+            attemptLimit: configuration.attemptLimit,
+            timeSource: configuration.timeSource,
+            random: random,
+            onSending: observer.noteSending,
+            onAttempt: observer.note
+        )
+    }
+}
+
+extension HTTPDNSMappings {
+    /// The mappings of settings.
+    init(settings: ResolverConfiguration) throws(ResolverConfigurationError) {
+        do {
+            try self.init(settings.mappings)
+        } catch {
+            throw ResolverConfigurationError(error)
+        }
+    }
+}
+
+extension ResolverConfigurationError {
+    init(_ error: MappingError) {
+        self.init(message: "mapping \"\(error.key)\": \(error.reason)", location: error.location)
+    }
+}
+
+extension HTTPDNSResolver: ObservedResolver {
+    /// What it did up to now. Reading them sums over all threads' counters; it is meant for every second, not for every
+    /// request.
+    public var counters: ResolverCounters {
+        counting.snapshot(cacheEntries: cache.count, cacheBytes: cache.byteCount)
+    }
+
+    /// What happens to it from now on. Each iteration has a buffer of its own.
+    public var events: ResolverEvents { observation.events }
+}

@@ -1,0 +1,134 @@
+public import HTTPDNSPrimitives
+
+#if canImport(Glibc)
+internal import Glibc
+#elseif canImport(Musl)
+internal import Musl
+#else
+internal import Darwin
+#endif
+
+/// Keeps answers in one file, so that the first requests after a restart wait for nobody.
+///
+/// - The file is replaced in one step (a temporary file in the same folder, `fsync`, `rename`), so that it is always a whole
+///   one, old or new, also after a crash and with several processes that write it. The last to write wins.
+/// - It is readable and writable for its owner alone (mode 0600). One that belongs to another user, that others may write,
+///   or that is a symbolic link is refused: who may write it decides where requests go, within the address policy.
+/// - It has a checksum (CRC-32C). One that is cut off or altered by accident is refused as a whole.
+/// - A file that is there and is no snapshot, or belongs to another user, is never replaced.
+///
+/// The work is done on a thread of its own. Saves of one value are carried out one after the other, in the order of the
+/// calls.
+///
+/// The folder must exist; choose one that no other user may write.
+public final class HTTPDNSDiskStore: HTTPDNSResolutionStore {
+    private let file: SnapshotFile
+    private let maximumBytes: Int
+    private let maximumEntries: Int
+    private let wallClock: WallClock
+    private let work: SerialWork
+    private let hasRemovedLeftovers = Lock(false)
+
+    /// Creates a store; nothing is read or written yet.
+    /// - Parameters:
+    ///   - path: The path of the file; a relative one is seen from the working directory at the time of each call.
+    ///   - maximumBytes: The largest file that is written or read, 64 KiB at least. An answer takes 80 to 120 bytes as a
+    ///     rule.
+    ///   - maximumEntries: The most answers that are written or returned, at least 1. Of more, those that were received last
+    ///     are kept.
+    ///   - wallClock: Tells how old temporary files are that crashed processes left behind.
+    public convenience init(
+        path: String,
+        maximumBytes: HTTPDNSByteCount = .mebibytes(4),
+        maximumEntries: Int = 65_536,
+        wallClock: WallClock = .system
+    ) {
+        self.init(
+            path: path,
+            maximumBytes: max(maximumBytes, .kibibytes(64)).bytes,
+            maximumEntries: maximumEntries,
+            wallClock: wallClock,
+            work: SerialWork()
+        )
+    }
+
+    init(
+        path: String,
+        user: uid_t = geteuid(),
+        maximumBytes: Int,
+        maximumEntries: Int,
+        wallClock: WallClock,
+        work: SerialWork
+    ) {
+        file = SnapshotFile(path: path, user: user)
+        self.maximumBytes = maximumBytes
+        self.maximumEntries = max(1, maximumEntries)
+        self.wallClock = wallClock
+        self.work = work
+    }
+
+    /// The answers in the file, those received last in front; none when there is no file. Of several answers about one thing
+    /// the newest is returned.
+    /// - Throws: ``HTTPDNSResolutionStoreError``; nothing of the file is used then. `CancellationError` as soon as the task
+    ///   is cancelled.
+    public func load() async throws -> [HTTPDNSStoredResolution] {
+        try await run(.notReadable) { [file, maximumBytes, maximumEntries] in
+            guard let octets = try file.contents(maximumBytes: maximumBytes) else { return [] }
+            return HTTPDNSStoredResolution.freshest(of: try file.decode(octets), limit: maximumEntries)
+        }
+    }
+
+    /// Replaces the file. It has at most as many answers and bytes as the limits allow, those received last in front. Left
+    /// out are answers without an address, with one of a family that was not asked for, or with a text of more than 65,535
+    /// bytes.
+    ///
+    /// The first call also removes temporary files that crashed processes left behind ten minutes ago or earlier.
+    /// - Throws: ``HTTPDNSResolutionStoreError``; what was saved before is still there then. `CancellationError` as soon as
+    ///   the task is cancelled; the file may still be replaced.
+    public func save(_ resolutions: [HTTPDNSStoredResolution]) async throws {
+        try await run(.notWritable) { [self] in
+            let isFirst = hasRemovedLeftovers.withLock { done in
+                defer { done = true }
+                return !done
+            }
+            if isFirst { file.removeLeftovers(wallNow: wallClock.now()) }
+            let freshest = HTTPDNSStoredResolution.freshest(of: resolutions, limit: maximumEntries)
+            try file.replace(with: SnapshotEncoder.encode(freshest, maximumBytes: maximumBytes))
+        }
+    }
+
+    private func run<Value: Sendable>(
+        _ code: HTTPDNSResolutionStoreError.Code,
+        _ body: @escaping @Sendable () throws -> Value
+    ) async throws -> Value {
+        do {
+            return try await work.run(body)
+        } catch is SerialWork.NoThread {
+            throw file.failure(code, "the system gives no thread for it; check the limit of processes (ulimit -u)")
+        }
+    }
+}
+
+extension SnapshotFile {
+    func decode(_ octets: [UInt8]) throws(HTTPDNSResolutionStoreError) -> [HTTPDNSStoredResolution] {
+        do throws(SnapshotFault) {
+            return try SnapshotDecoder.decode(octets)
+        } catch {
+            switch error {
+            case .foreign:
+                throw failure(.corrupt, "it is something else than a snapshot; check the path, or remove the file")
+            case .unsupportedVersion(let version):
+                throw failure(
+                    .unsupportedVersion,
+                    "its format is version \(version), and this program knows \(SnapshotFormat.version); "
+                        + "it is replaced when answers are saved"
+                )
+            case .corrupt(let offset, let reason):
+                throw failure(
+                    .corrupt,
+                    "byte \(offset): \(reason); it was cut off or altered, and is replaced when answers are saved"
+                )
+            }
+        }
+    }
+}

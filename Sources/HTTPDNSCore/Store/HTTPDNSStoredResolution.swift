@@ -1,0 +1,78 @@
+public import HTTPDNSPrimitives
+
+/// A positive answer as it is kept outside of the process: with the calendar time, since no other clock outlives one.
+public struct HTTPDNSStoredResolution: Hashable, Sendable {
+    /// The name that was asked for.
+    public var host: HTTPDNSName
+    /// The families that were asked for; all ``addresses`` are of these.
+    public var families: AddressFamilies
+    /// A text that tells what answered: the route's pattern and its providers. An answer whose route the settings no longer
+    /// have is not used.
+    public var route: String
+    /// The network in whose name was asked (RFC 7871); nil when none was told.
+    public var clientSubnet: HTTPDNSAddressBlock?
+    /// The addresses, in the answer's order; at least one.
+    public var addresses: [HTTPDNSAddress]
+    /// The name of the provider that answered.
+    public var provider: String
+    /// The most private scope that the provider might answer then; nil when that is not known.
+    public var providerScope: AddressScope?
+    /// The name at the end of the alias chain; nil when the answer had no alias.
+    public var canonicalName: HTTPDNSName?
+    /// When the answer was sent for, in milliseconds since 1970-01-01 00:00 UTC.
+    public var receivedAt: Int64
+    /// How long the answer lives from then on. Stores keep whole nanoseconds.
+    public var timeToLive: Duration
+
+    /// Creates a stored answer. Nothing is checked; what makes no sense is left out by stores.
+    public init(
+        host: HTTPDNSName,
+        families: AddressFamilies,
+        route: String,
+        clientSubnet: HTTPDNSAddressBlock? = nil,
+        addresses: [HTTPDNSAddress],
+        provider: String,
+        providerScope: AddressScope? = nil,
+        canonicalName: HTTPDNSName? = nil,
+        receivedAt: Int64,
+        timeToLive: Duration
+    ) {
+        self.host = host
+        self.families = families
+        self.route = route
+        self.clientSubnet = clientSubnet
+        self.addresses = addresses
+        self.provider = provider
+        self.providerScope = providerScope
+        self.canonicalName = canonicalName
+        self.receivedAt = receivedAt
+        self.timeToLive = timeToLive
+    }
+}
+
+extension HTTPDNSStoredResolution {
+    /// What there can be one answer for.
+    struct Key: Hashable {
+        let host: HTTPDNSName
+        let families: AddressFamilies
+        let route: String
+        let clientSubnet: HTTPDNSAddressBlock?
+    }
+
+    var key: Key { Key(host: host, families: families, route: route, clientSubnet: clientSubnet) }
+
+    /// The newest answer for each key, newest first, `limit` at most.
+    static func freshest(of resolutions: [HTTPDNSStoredResolution], limit: Int) -> [HTTPDNSStoredResolution] {
+        // Answers of the same moment keep their order, so that the result does not depend on how sorting works.
+        let sorted = resolutions.enumerated().sorted { left, right in
+            (right.element.receivedAt, left.offset) < (left.element.receivedAt, right.offset)
+        }
+        var seen: Set<Key> = []
+        var freshest: [HTTPDNSStoredResolution] = []
+        for (_, resolution) in sorted {
+            guard freshest.count < limit else { break }
+            if seen.insert(resolution.key).inserted { freshest.append(resolution) }
+        }
+        return freshest
+    }
+}

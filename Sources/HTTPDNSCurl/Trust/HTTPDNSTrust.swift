@@ -1,0 +1,117 @@
+internal import HTTPDNSPrimitives
+
+/// Whom a client believes, and as whom it comes: authorities, public-key pins, its own certificate.
+///
+/// A value. Clients with equal settings may share connections; clients whose settings differ in anything share none, nor a
+/// TLS session. It holds paths of files, never their contents: a changed file does not change the settings, and is read
+/// again.
+public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
+    /// Whether a server has to prove that it is the one.
+    public struct Verification: Hashable, Sendable {
+        let isOn: Bool
+
+        /// Its certificate's chain must end at one of ``HTTPDNSTrust/roots``, and the certificate must be the name's.
+        public static let chainAndName = Verification(isOn: true)
+        /// Any certificate will do: **whoever sits on the way reads and changes everything**. For an experiment on one's own
+        /// machine. The log gets one warning. Public-key pins are checked all the same.
+        public static let insecurelyAcceptingAnyCertificate = Verification(isOn: false)
+    }
+
+    /// The authorities that a server's chain must end at.
+    public var roots: TrustRoots = .system
+    /// The client's own certificate, for servers that ask for one; nil: none is shown.
+    public var clientCertificate: ClientCertificate?
+    /// The public keys that a server may have, besides all other checks; none: any key. One of them is enough. Give a second
+    /// one, of a key that lies in a safe: without such a backup a lost key locks all clients out.
+    public var pins: [PublicKeyPin] = []
+    /// The pins of hosts that have their own, in place of ``pins``; see ``pin(_:to:)``.
+    public private(set) var pinsByHost: [String: [PublicKeyPin]] = [:]
+    /// The oldest version of TLS that may be spoken (CURLOPT_SSLVERSION).
+    public var minimumVersion: TLSVersion = .tls12
+    /// Whether a server has to prove that it is the one.
+    public var verification: Verification = .chainAndName
+    /// Whether the secrets of TLS connections are written to the file that the environment variable `SSLKEYLOGFILE` named
+    /// when libcurl was loaded. Who has them **reads everything that was recorded of these connections**. If not, nothing is
+    /// written there, although libcurl would by itself.
+    public var writesKeyLog = false
+
+    /// The system's roots, no certificate, no pins.
+    public init() {}
+
+    /// The roots given, no certificate, no pins.
+    public init(roots: TrustRoots) {
+        self.roots = roots
+    }
+
+    /// Says which public keys the servers of some hosts may have. The exact name wins, then the longest suffix, then
+    /// ``pins``.
+    /// - Parameters:
+    ///   - pattern: A name, `img.shop.example`, or every name below one, `*.shop.example`; ASCII, in any case.
+    ///   - pins: At least one.
+    /// - Throws: ``TrustSettingsError`` with code `hostPattern`.
+    public mutating func pin(_ pattern: String, to pins: [PublicKeyPin]) throws(TrustSettingsError) {
+        let lower = pattern.lowercased()
+        let name = lower.hasPrefix("*.") ? lower.dropFirst(2) : lower[...]
+        guard HTTPDNSTrust.isName(name) else {
+            throw TrustSettingsError(
+                .hostPattern,
+                "\"\(pattern.escaped(limit: 80))\" is no pattern for hosts; allowed: a name such as img.shop.example, or "
+                    + "*.shop.example; an international name as xn--..."
+            )
+        }
+        guard !pins.isEmpty else {
+            throw TrustSettingsError(.hostPattern, "no pin is given for \(lower); leave it out, or give one")
+        }
+        pinsByHost[lower] = pins
+    }
+
+    /// Says which public keys all servers may have, and no host others.
+    package mutating func pin(_ pins: [PublicKeyPin]) {
+        self.pins = pins
+        pinsByHost = [:]
+    }
+
+    private static func isName(_ name: Substring) -> Bool {
+        guard (1...253).contains(name.utf8.count) else { return false }
+        return name.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+            (1...63).contains(label.utf8.count)
+                && label.utf8.allSatisfy {
+                    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
+                        || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) || $0 == UInt8(ascii: "-")
+                        || $0 == UInt8(ascii: "_")
+                }
+        }
+    }
+
+    /// The pins for a canonical host; empty when any key will do.
+    func pins(for host: String) -> [PublicKeyPin] {
+        if pinsByHost.isEmpty { return pins }
+        if let own = pinsByHost[host] { return own }
+        var rest = host[...]
+        while let dot = rest.firstIndex(of: ".") {
+            rest = rest[rest.index(after: dot)...]
+            if let own = pinsByHost["*.\(rest)"] { return own }
+        }
+        return pins
+    }
+
+    var hasPins: Bool { !pins.isEmpty || !pinsByHost.isEmpty }
+
+    /// What is set, with paths in place of contents.
+    public var description: String {
+        var parts = ["roots \(roots)", "TLS \(minimumVersion) or newer"]
+        if let clientCertificate { parts.append(clientCertificate.description) }
+        if hasPins { parts.append("\(pins.count) pins, \(pinsByHost.count) hosts with their own") }
+        if verification == .insecurelyAcceptingAnyCertificate { parts.append("ANY CERTIFICATE IS ACCEPTED") }
+        if writesKeyLog { parts.append("TLS SECRETS ARE WRITTEN TO SSLKEYLOGFILE") }
+        return parts.joined(separator: "; ")
+    }
+}
+
+extension HTTPDNSTrust {
+    /// Whether somebody wrote a path, so that a mistake there is to be told early.
+    package var namesFiles: Bool {
+        if case .file = roots.source { return verification == .chainAndName || clientCertificate != nil }
+        return clientCertificate != nil
+    }
+}
