@@ -17,9 +17,9 @@ enum StageScenario {
                 Contender("CURLU alone", .synchronous(parse)),
                 step("  URL read by CURLU") { (try? ParsedURL(byCurl: $0)) != nil },
                 step("  URL read in place") { ParsedURL(canonical: $0) != nil },
-                step("  canonicalized") { (try? Canonicalizer.canonicalize($0)) != nil },
+                step("  canonicalized") { (try? HTTPDNSRewriter.Canonicalizer.canonicalize($0)) != nil },
                 step("  and resolved") { text in
-                    guard let url = try? Canonicalizer.canonicalize(text) else { return false }
+                    guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else { return false }
                     let question = ResolutionQuestion(url.host, port: url.port)
                     return (try? provider.resolver.immediateResolution(for: question)) != nil
                 },

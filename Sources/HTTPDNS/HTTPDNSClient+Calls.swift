@@ -5,8 +5,8 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
-    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
     ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func get(
@@ -14,9 +14,9 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: TimeLimit = .inherited
-    ) async throws -> ClientResponse {
-        var request = ClientRequest(url: url, headerFields: headerFields)
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(url: url, headerFields: headerFields)
         request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
         return try await execute(request)
     }
@@ -26,27 +26,27 @@ extension HTTPDNSClient {
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - body: The body.
-    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
     ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
         _ url: String,
         headerFields: HTTPFields = [:],
-        body: RequestBody,
+        body: HTTPDNSClient.Request.Body,
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: TimeLimit = .inherited
-    ) async throws -> ClientResponse {
-        var request = ClientRequest(method: .post, url: url, headerFields: headerFields, body: body)
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
+        var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: headerFields, body: body)
         request.take(pinnedTo: addresses, bypass: bypass, deadline: deadline)
         return try await execute(request)
     }
 }
 
-extension ClientRequest {
+extension HTTPDNSClient.Request {
     /// Most calls ask for none of it, and their request then has no options at all.
-    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: TimeLimit) {
+    fileprivate mutating func take(pinnedTo addresses: [String]?, bypass: Bool, deadline: HTTPDNSClient.TimeLimit) {
         guard addresses != nil || bypass || !deadline.isInherited else { return }
         options.pinnedTo = addresses
         options.bypass = bypass

@@ -30,7 +30,7 @@ extension HTTPDNSClient {
             /// included.
             ///
             /// While the body of a request is sent, ``idle`` bounds it, and this time starts again after it. A request with a
-            /// time of its own (``RequestOptions/deadline``) has that in its place.
+            /// time of its own (``HTTPDNSClient/Request/Options/deadline``) has that in its place.
             public var responseHead: Duration? = .seconds(60)
             /// The whole call with its body, resolving included. Streams and long downloads end at it, so there is none by
             /// default.
@@ -72,7 +72,7 @@ extension HTTPDNSClient {
             public var addressHold: Duration = .seconds(30)
             /// How many connections to one host and port may be in use at once, at least 1; nil means that nothing is
             /// limited. A request that finds all of them in use waits, for ``queueWait`` and until its deadline at most, and
-            /// by its ``RequestOptions/priority``.
+            /// by its ``HTTPDNSClient/Request/Options/priority``.
             ///
             /// Over HTTP/1.1 a request has a connection to itself until the last byte of its response. Over HTTP/2 up to 100
             /// requests, or ``maximumStreams`` where that is less, count as one connection, from a host's first answer on. A
@@ -110,7 +110,8 @@ extension HTTPDNSClient {
             /// How addresses are connected to without a request, to know how they stand; nil means not at all: then those in
             /// trouble are tried beside requests.
             public var activeProbing: ActiveProbing?
-            /// Whether ``Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each address in use.
+            /// Whether ``HTTPDNSClient/Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each
+            /// address in use.
             public var keepsPeerCertificates = false
 
             /// Which address of several is tried first. Those in trouble go last, whatever it says; what a request names
@@ -169,34 +170,36 @@ extension HTTPDNSClient {
         /// Time limits.
         public var timeouts = Timeouts()
         /// Fields that requests are given which have none of the same name, such as `User-Agent`.
-        public var headers = DefaultHeaders()
+        public var headers = HTTPDNSClient.Configuration.DefaultHeaders()
         /// Computes more of them for each hop, in the caller's task or a child of it, never on the loop thread; they go
-        /// before ``headers``, the request's own before both. Secrets among them (see ``RedirectPolicy``) are not sent where
-        /// a redirect has led to another origin: for such hosts ``DefaultHeaders/byHost`` has them. The request is the hop's,
-        /// before anything is added. An error that it throws fails the call with
-        /// ``HTTPDNSClientError/Code/interceptorFailed``.
-        public var computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
-        /// Which redirects are followed; ``RequestOptions/redirects`` is one request's own.
-        public var redirects = RedirectPolicy()
+        /// before ``headers``, the request's own before both. Secrets among them (see ``HTTPDNSClient/RedirectPolicy``) are
+        /// not sent where a redirect has led to another origin: for such hosts
+        /// ``HTTPDNSClient/Configuration/DefaultHeaders/byHost`` has them. The request is the hop's, before anything is
+        /// added. An error that it throws fails the call with ``HTTPDNSClientError/Code/interceptorFailed``.
+        public var computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
+        /// Which redirects are followed; ``HTTPDNSClient/Request/Options/redirects`` is one request's own.
+        public var redirects = HTTPDNSClient.RedirectPolicy()
         /// Asked before each redirect is followed, in the caller's task or a child of it, never on the loop thread: it may
         /// let it be followed, refuse it or send another request. An error that it throws fails the call with
         /// ``HTTPDNSClientError/Code/interceptorFailed``. Nil means that the policy decides alone.
-        public var redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
-        /// When requests are sent again; ``RequestOptions/retries`` is one request's own. None is, unless asked for.
-        public var retries = RetryPolicy.never
-        /// Which requests go through which proxy; ``RequestOptions/proxy`` is one request's own. The environment is heeded
-        /// only when this says so. Providers are asked without it.
-        public var proxy = ProxyRules.direct
+        public var redirectHook:
+            (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
+        /// When requests are sent again; ``HTTPDNSClient/Request/Options/retries`` is one request's own. None is, unless
+        /// asked for.
+        public var retries = HTTPDNSClient.RetryPolicy.never
+        /// Which requests go through which proxy; ``HTTPDNSClient/Request/Options/proxy`` is one request's own. The
+        /// environment is heeded only when this says so. Providers are asked without it.
+        public var proxy = HTTPDNSClient.Proxy.Rules.direct
         /// The path of a Unix socket, at most 107 bytes, that all requests go to which have no proxy or socket of their own;
         /// nil for addresses. The stage has nothing to do then.
         public var unixSocket: String?
-        /// The networks that requests may reach; ``RequestOptions/reachableNetworks`` is one request's own.
-        public var reachableNetworks = ReachableNetworks.any
+        /// The networks that requests may reach; ``HTTPDNSClient/Request/Options/reachableNetworks`` is one request's own.
+        public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
         /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that
         /// the system chooses.
         public var localSource: LocalSource?
         /// The longest response body, after decoding. It also stops a decompression bomb.
-        public var maximumResponseBody = ByteLimit.unlimited
+        public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
         /// The HTTP versions allowed.
         public var versions: HTTPVersionChoice = .automatic
         /// How many connections are kept open for later requests, at least 1.
@@ -217,9 +220,9 @@ extension HTTPDNSClient {
         /// as a whole, and without this it ends it, unless something else handles it.
         public var reloadsOnHangUp = false
         /// Stages that run once per call, outermost first.
-        public var applicationInterceptors: [any Interceptor] = []
+        public var applicationInterceptors: [any HTTPDNSClient.Interceptor] = []
         /// Stages that run once per hop, outermost first.
-        public var networkInterceptors: [any Interceptor] = []
+        public var networkInterceptors: [any HTTPDNSClient.Interceptor] = []
         /// The destination of log lines; nil means nowhere. The ``resolver`` logs there too, unless it has a logger of its
         /// own. At warning level are providers in quarantine, a store that fails, a configuration file that is refused and
         /// the kill switch.

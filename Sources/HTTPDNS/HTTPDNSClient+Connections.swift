@@ -27,7 +27,7 @@ extension HTTPDNSClient {
     }
 
     /// How often requests went elsewhere than to the first address they were given.
-    public var connectionCounters: ConnectionCounters { pipeline.choice.counters }
+    public var connectionCounters: HTTPDNSClient.ConnectionCounters { pipeline.choice.counters }
 
     /// How many requests wait for a connection: this client's, and those of all clients of a transport that limits them.
     public var requestsWaiting: Int { pipeline.waiting }

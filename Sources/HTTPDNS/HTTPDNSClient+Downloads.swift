@@ -1,36 +1,39 @@
 public import HTTPTypes
 
-/// An answer whose body is in a file.
-public struct Download: Sendable {
-    /// The answer. Its body was read.
-    public var response: ClientResponse
-    /// The file, links followed.
-    public var path: String
-    /// The bytes in it.
-    public var bytes: Int64
+extension HTTPDNSClient {
+    /// An answer whose body is in a file.
+    public struct Download: Sendable {
+        /// The answer. Its body was read.
+        public var response: HTTPDNSClient.Response
+        /// The file, links followed.
+        public var path: String
+        /// The bytes in it.
+        public var bytes: Int64
+    }
 }
 
 extension HTTPDNSClient {
-    /// Sends a request and saves the body of its answer, whole or not at all, see ``ResponseBody/save(to:upTo:)``.
+    /// Sends a request and saves the body of its answer, whole or not at all, see
+    /// ``HTTPDNSClient/Response/Body/save(to:upTo:)``.
     ///
-    /// The file is begun before the request is sent, so that a folder that cannot be written to costs nothing. Only an answer with
-    /// a status from 200 to 299 is saved: an error page must not take the place of a good file. Others are an error with code
-    /// `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
+    /// The file is begun before the request is sent, so that a folder that cannot be written to costs nothing. Only an answer
+    /// with a status from 200 to 299 is saved: an error page must not take the place of a good file. Others are an error with
+    /// code `unexpectedStatus`; for those use ``execute(_:)`` and `save(to:)`.
     /// - Parameters:
     ///   - request: The request. Its deadline, or the client's ``Configuration/Timeouts/total``, covers the body.
     ///   - path: Where the body goes.
-    ///   - limit: The most bytes that are saved. A longer body is ``HTTPDNSClientError/Code/responseTooLarge``, and nothing is saved.
-    ///     ``ByteLimit/inherited`` is that of the request's options, else of the client.
+    ///   - limit: The most bytes that are saved. A longer body is ``HTTPDNSClientError/Code/responseTooLarge``, and nothing
+    ///     is saved. ``HTTPDNSClient/ByteLimit/inherited`` is that of the request's options, else of the client.
     ///   - decodesBody: Whether content codings are asked for and taken off. Without, the file has what the server sent.
-    ///   - progress: Told how far it is, see ``ResponseBody/reportingProgress(_:)``.
+    ///   - progress: Told how far it is, see ``HTTPDNSClient/Response/Body/reportingProgress(_:)``.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func download(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         to path: String,
-        upTo limit: ByteLimit = .inherited,
+        upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws -> Download {
+        progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
+    ) async throws -> HTTPDNSClient.Download {
         let file = try await FileSaving(path)
         do {
             var request = request
@@ -40,7 +43,7 @@ extension HTTPDNSClient {
             guard response.status.kind == .successful else { throw HTTPDNSClientError.unexpectedStatus(response) }
             if let progress { response.body = response.body.reportingProgress(progress) }
             let bytes = try await response.body.save(to: file)
-            return Download(response: response, path: file.path, bytes: bytes)
+            return HTTPDNSClient.Download(response: response, path: file.path, bytes: bytes)
         } catch {
             file.discard()
             throw error
@@ -54,17 +57,17 @@ extension HTTPDNSClient {
         headerFields: HTTPFields = [:],
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: TimeLimit = .inherited,
-        upTo limit: ByteLimit = .inherited,
+        deadline: HTTPDNSClient.TimeLimit = .inherited,
+        upTo limit: HTTPDNSClient.ByteLimit = .inherited,
         decodesBody: Bool = false,
-        progress: (@Sendable (TransferProgress) -> Void)? = nil
-    ) async throws -> Download {
-        var options = RequestOptions()
+        progress: (@Sendable (HTTPDNSClient.Progress) -> Void)? = nil
+    ) async throws -> HTTPDNSClient.Download {
+        var options = HTTPDNSClient.Request.Options()
         options.pinnedTo = addresses
         options.bypass = bypass
         options.deadline = deadline
         return try await download(
-            ClientRequest(url: url, headerFields: headerFields, options: options),
+            HTTPDNSClient.Request(url: url, headerFields: headerFields, options: options),
             to: path,
             upTo: limit,
             decodesBody: decodesBody,
@@ -74,7 +77,7 @@ extension HTTPDNSClient {
 }
 
 extension HTTPDNSClientError {
-    fileprivate static func unexpectedStatus(_ response: ClientResponse) -> HTTPDNSClientError {
+    fileprivate static func unexpectedStatus(_ response: HTTPDNSClient.Response) -> HTTPDNSClientError {
         let exchange = response.exchanges.last
         let host = exchange?.request.content.url.host.description
         var origin = host ?? "the server"

@@ -22,9 +22,9 @@ extension HTTPDNSClient {
     public func preconnect(
         to url: String,
         connections: Int = 1,
-        options: RequestOptions = RequestOptions()
+        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
     ) async throws -> [HTTPDNSEndpoint] {
-        var request = ClientRequest(method: .head, url: url, options: options)
+        var request = HTTPDNSClient.Request(method: .head, url: url, options: options)
         request.options.stopsBeforeSending = true
         request.options.keepsConnection = true
         let pipeline = pipeline

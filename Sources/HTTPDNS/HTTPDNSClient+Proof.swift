@@ -17,9 +17,9 @@ extension HTTPDNSClient {
         at endpoint: HTTPDNSEndpoint,
         timeLimit: Duration
     ) async throws -> Duration {
-        var request = ClientRequest(method: .head, url: "https://\(host):\(endpoint.port)/")
+        var request = HTTPDNSClient.Request(method: .head, url: "https://\(host):\(endpoint.port)/")
         request.options.pinnedTo = ["\(endpoint)"]
-        request.options.deadline = TimeLimit(timeLimit)
+        request.options.deadline = HTTPDNSClient.TimeLimit(timeLimit)
         request.options.stopsBeforeSending = true
         do {
             _ = try await execute(request)

@@ -132,7 +132,7 @@ public final class HTTPDNSClient: Sendable {
 
     /// Sends a request and returns at the head of its response.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func execute(_ request: ClientRequest) async throws -> ClientResponse {
+    public func execute(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSClient.Response {
         try await pipeline.call(request)
     }
 
@@ -145,12 +145,12 @@ public final class HTTPDNSClient: Sendable {
     /// with the stage of this client switched off, the tag does not count.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func execute(
-        _ rewritten: RewrittenRequest,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         method: HTTPRequest.Method = .get,
         headerFields: HTTPFields = [:],
-        body: RequestBody = .none,
-        options: RequestOptions = RequestOptions()
-    ) async throws -> ClientResponse {
+        body: HTTPDNSClient.Request.Body = .none,
+        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
+    ) async throws -> HTTPDNSClient.Response {
         let content = rewritten.content
         var options = options
         options.pinnedTo = options.pinnedTo ?? content.pinnedTo
@@ -161,7 +161,7 @@ public final class HTTPDNSClient: Sendable {
         if options.reachableNetworks == .inherited, content.reachableNetworks == .publicInternet {
             options.reachableNetworks = .publicInternet
         }
-        let request = ClientRequest(
+        let request = HTTPDNSClient.Request(
             method: method,
             url: content.originalText,
             headerFields: headerFields,
@@ -174,12 +174,14 @@ public final class HTTPDNSClient: Sendable {
     /// Runs the stage alone: resolves, and sends nothing to the origin. Interceptors do not run. Where a proxy is told names,
     /// or for a Unix socket, there is nothing to resolve: the result has no addresses.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    public func rewrite(_ url: String, options: RequestOptions = RequestOptions()) async throws -> RewrittenRequest {
+    public func rewrite(_ url: String, options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options())
+        async throws -> HTTPDNSRewriter.RewrittenRequest
+    {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let deadline = options.deadline.duration(inheriting: nil).map { SystemTimeSource().now() + $0 }
-        let request = ClientRequest(url: url, options: options)
-        let rewritten: RewrittenRequest
+        let request = HTTPDNSClient.Request(url: url, options: options)
+        let rewritten: HTTPDNSRewriter.RewrittenRequest
         if let unresolved = try pipeline.unresolved(request) {
             rewritten = unresolved
         } else {
@@ -194,10 +196,10 @@ public final class HTTPDNSClient: Sendable {
     /// The proxy or Unix socket that a rewritten request goes through.
     /// - Throws: ``HTTPDNSClientError``.
     package func wayOut(
-        of rewritten: RewrittenRequest,
-        options: RequestOptions = RequestOptions()
+        of rewritten: HTTPDNSRewriter.RewrittenRequest,
+        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
     ) throws(HTTPDNSClientError) -> WayOut {
-        let request = ClientRequest(url: rewritten.originalURL, options: options)
+        let request = HTTPDNSClient.Request(url: rewritten.originalURL, options: options)
         return try pipeline.waysOut.way(of: request, for: rewritten.content.url)
     }
 
@@ -206,7 +208,7 @@ public final class HTTPDNSClient: Sendable {
     public func resolve(
         _ host: String,
         port: UInt16 = 443,
-        options: RequestOptions = RequestOptions()
+        options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
     ) async throws -> Resolution {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }

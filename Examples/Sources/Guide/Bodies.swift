@@ -30,7 +30,7 @@ enum Bodies {
     }
 
     static func upload(_ client: HTTPDNSClient) async throws {
-        let upload = ClientRequest(
+        let upload = HTTPDNSClient.Request(
             method: .put,
             url: "https://img.shop.example/big.iso",
             body: .file("/var/lib/app/big.iso").reportingProgress { progress in print(progress) }

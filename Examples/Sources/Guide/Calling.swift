@@ -11,7 +11,7 @@ enum Calling {
     }
 
     static func urgent(_ client: HTTPDNSClient) async throws {
-        var request = ClientRequest(url: "https://pay.shop.example/v1/charge")
+        var request = HTTPDNSClient.Request(url: "https://pay.shop.example/v1/charge")
         request.options.priority = .high
         request.options.deadline = .milliseconds(300)
         let response = try await client.execute(request)
@@ -19,7 +19,7 @@ enum Calling {
     }
 
     static func callback(_ client: HTTPDNSClient, _ show: @escaping @Sendable ([UInt8]) -> Void) {
-        let call = client.execute(ClientRequest(url: "https://img.shop.example/a.jpg")) { result in
+        let call = client.execute(HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")) { result in
             guard let response = try? result.get() else { return }
             show(response.body)
         }
@@ -27,7 +27,7 @@ enum Calling {
     }
 
     static func blocking(_ client: HTTPDNSClient) throws {
-        let response = try client.executeAndWait(ClientRequest(url: "https://img.shop.example/a.jpg"))
+        let response = try client.executeAndWait(HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg"))
         print(response.status, response.body.count)
     }
 

@@ -33,8 +33,8 @@ enum ChangingSettings {
         settings.resolver.routes += [shadow, quarter]
     }
 
-    static func place(_ client: HTTPDNSClient, user: String) async throws -> RewrittenRequest {
-        var options = RequestOptions()
+    static func place(_ client: HTTPDNSClient, user: String) async throws -> HTTPDNSRewriter.RewrittenRequest {
+        var options = HTTPDNSClient.Request.Options()
         options.rolloutKey = user
         return try await client.rewrite("https://img.shop.example/a.jpg", options: options)
     }

@@ -13,7 +13,7 @@ enum Hops {
     }
 
     static func oneRequest(_ client: HTTPDNSClient, token: String) async throws {
-        var request = ClientRequest(url: "https://img.shop.example/old.jpg")
+        var request = HTTPDNSClient.Request(url: "https://img.shop.example/old.jpg")
         request.options.redirects = .never
         let moved = try await client.execute(request)
         print(moved.status, moved.headerFields[.location] ?? "-")
@@ -30,7 +30,11 @@ enum Hops {
     }
 
     static func payment(_ client: HTTPDNSClient, key: String, charge: [UInt8]) async throws {
-        var payment = ClientRequest(method: .post, url: "https://pay.shop.example/v1/charge", body: .bytes(charge))
+        var payment = HTTPDNSClient.Request(
+            method: .post,
+            url: "https://pay.shop.example/v1/charge",
+            body: .bytes(charge)
+        )
         if let name = HTTPField.Name("Idempotency-Key") { payment.headerFields[name] = key }
         let paid = try await client.execute(payment)
         for exchange in paid.exchanges { print(exchange.status, exchange.remote) }

@@ -1,12 +1,12 @@
 import HTTPDNS
 
 /// Sends a failed request once more, when that can do no harm.
-struct SecondChance: Interceptor {
+struct SecondChance: HTTPDNSClient.Interceptor {
     func intercept(
-        _ request: ClientRequest,
-        context: InterceptionContext,
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
         next: Next
-    ) async throws -> ClientResponse {
+    ) async throws -> HTTPDNSClient.Response {
         do {
             return try await next(request, context)
         } catch let error as HTTPDNSClientError where !error.requestMayHaveBeenSent && request.body.isReplayable {
@@ -16,16 +16,18 @@ struct SecondChance: Interceptor {
 }
 
 /// Adds a credential to the requests of one origin, and to no other.
-struct Signing: Interceptor {
-    let origin: URLOrigin
+struct Signing: HTTPDNSClient.Interceptor {
+    let origin: HTTPDNSClient.Origin
     let token: @Sendable () async throws -> String
 
     func intercept(
-        _ request: ClientRequest,
-        context: InterceptionContext,
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
         next: Next
-    ) async throws -> ClientResponse {
-        guard URLOrigin(request.url) == origin, !context.isCrossOrigin else { return try await next(request, context) }
+    ) async throws -> HTTPDNSClient.Response {
+        guard HTTPDNSClient.Origin(request.url) == origin, !context.isCrossOrigin else {
+            return try await next(request, context)
+        }
         var request = request
         request.headerFields[.authorization] = "Bearer \(try await token())"
         return try await next(request, context)
@@ -37,7 +39,7 @@ enum Interceptors {
         var configuration = HTTPDNSClient.Configuration()
         configuration.applicationInterceptors = [SecondChance()]
 
-        if let origin = URLOrigin("https://api.shop.example") {
+        if let origin = HTTPDNSClient.Origin("https://api.shop.example") {
             configuration.networkInterceptors = [Signing(origin: origin) { "today's token" }]
         }
 

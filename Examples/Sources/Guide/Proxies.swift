@@ -2,9 +2,9 @@ import HTTPDNS
 
 enum Proxies {
     static func proxy(_ configuration: inout HTTPDNSClient.Configuration) throws {
-        var proxy = try Proxy("http://proxy.example:3128")
-        proxy.credential = ProxyCredential(user: "service", password: .file("/run/secrets/proxy"))
-        configuration.proxy = .through(proxy, except: try ProxyExceptions([".internal.example", "10.0.0.0/8"]))
+        var proxy = try HTTPDNSClient.Proxy("http://proxy.example:3128")
+        proxy.credential = .init(user: "service", password: .file("/run/secrets/proxy"))
+        configuration.proxy = .through(proxy, except: try .init([".internal.example", "10.0.0.0/8"]))
 
         proxy.resolvesLocally = true
 
@@ -12,10 +12,10 @@ enum Proxies {
     }
 
     static func ways(_ client: HTTPDNSClient) async throws {
-        var past = ClientRequest(url: "https://img.shop.example/a.jpg")
+        var past = HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")
         past.options.proxy = .direct
 
-        var info = ClientRequest(url: "http://localhost/containers/json")
+        var info = HTTPDNSClient.Request(url: "http://localhost/containers/json")
         info.options.unixSocket = "/run/engine.sock"
 
         _ = try await client.execute(past)

@@ -10,7 +10,7 @@ enum Requests {
         )
         print(response.status, response.headerFields[.contentType] ?? "-", response.version)
 
-        var request = ClientRequest(method: .put, url: "https://img.shop.example/b.jpg")
+        var request = HTTPDNSClient.Request(method: .put, url: "https://img.shop.example/b.jpg")
         request.headerFields[.contentType] = "image/jpeg"
         request.body = .bytes([0xff, 0xd8, 0xff])
         request.options.deadline = .seconds(5)

@@ -33,13 +33,13 @@ struct ServiceTests {
 
     @Test("an answer of an interceptor stands for the network")
     func stubbed() async throws {
-        struct Stub: Interceptor {
+        struct Stub: HTTPDNSClient.Interceptor {
             func intercept(
-                _ request: ClientRequest,
-                context: InterceptionContext,
+                _ request: HTTPDNSClient.Request,
+                context: HTTPDNSClient.InterceptionContext,
                 next: Next
-            ) async throws -> ClientResponse {
-                ClientResponse(head: HTTPResponse(status: .ok), body: .bytes(Array("pong".utf8)))
+            ) async throws -> HTTPDNSClient.Response {
+                HTTPDNSClient.Response(head: HTTPResponse(status: .ok), body: .bytes(Array("pong".utf8)))
             }
         }
         var configuration = HTTPDNSClient.Configuration()

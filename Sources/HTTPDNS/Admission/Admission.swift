@@ -72,7 +72,7 @@ final class Admission: Sendable {
     /// - Throws: ``AdmissionFailure``; `CancellationError`.
     func enter(
         for origin: HopOrigin,
-        _ priority: RequestPriority,
+        _ priority: HTTPDNSClient.Request.Priority,
         deadline: MonotonicTime?,
         of member: Member
     ) async throws -> Bool {

@@ -13,7 +13,8 @@ struct AdmissionQueue: Sendable {
         var perHost = Int.max
         /// Connections in all.
         var total = Int.max
-        /// The requests that an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section 6.5.2).
+        /// The requests that an HTTP/2 connection is taken to carry. Servers should allow 100 at least (RFC 9113 section
+        /// 6.5.2).
         var streams = 100
         /// How many requests may wait.
         var maximumWaiting = Int.max
@@ -29,7 +30,7 @@ struct AdmissionQueue: Sendable {
 
     /// The more urgent first, then the earlier.
     private struct Order: Comparable, Sendable {
-        let priority: RequestPriority
+        let priority: HTTPDNSClient.Request.Priority
         let ticket: Ticket
 
         static func < (left: Order, right: Order) -> Bool {
@@ -46,7 +47,7 @@ struct AdmissionQueue: Sendable {
 
     private struct Waiter: Sendable {
         let origin: HopOrigin
-        let priority: RequestPriority
+        let priority: HTTPDNSClient.Request.Priority
         let owner: ObjectIdentifier
     }
 
@@ -90,7 +91,7 @@ struct AdmissionQueue: Sendable {
     ///   - owner: Whose request it is, see ``withdrawAll(of:)``.
     mutating func ask(
         for origin: HopOrigin,
-        _ priority: RequestPriority,
+        _ priority: HTTPDNSClient.Request.Priority,
         until deadline: MonotonicTime?,
         owner: ObjectIdentifier
     ) -> Reply {

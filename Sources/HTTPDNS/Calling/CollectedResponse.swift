@@ -1,30 +1,32 @@
 public import HTTPDNSCurl
 public import HTTPTypes
 
-/// A response with its whole body, for callers that do not read a stream.
-public struct CollectedResponse: Sendable {
-    /// Status and header fields.
-    public var head: HTTPResponse
-    /// The HTTP version.
-    public var version: HTTPVersion
-    /// The body.
-    public var body: [UInt8]
-    /// The hops that led here; the last one gave this answer.
-    public var exchanges: [Exchange]
-    /// Where the answer came from, on one line: see ``ClientResponse/route``.
-    public var route: String
+extension HTTPDNSClient.Response {
+    /// A response with its whole body, for callers that do not read a stream.
+    public struct Collected: Sendable {
+        /// Status and header fields.
+        public var head: HTTPResponse
+        /// The HTTP version.
+        public var version: HTTPVersion
+        /// The body.
+        public var body: [UInt8]
+        /// The hops that led here; the last one gave this answer.
+        public var exchanges: [HTTPDNSClient.Exchange]
+        /// Where the answer came from, on one line: see ``HTTPDNSClient/Response/route``.
+        public var route: String
 
-    /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    init(_ response: ClientResponse, upTo limit: HTTPDNSByteCount) async throws {
-        body = try await response.body.collect(upTo: limit)
-        head = response.head
-        version = response.version
-        exchanges = response.exchanges
-        route = response.route
+        /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+        init(_ response: HTTPDNSClient.Response, upTo limit: HTTPDNSByteCount) async throws {
+            body = try await response.body.collect(upTo: limit)
+            head = response.head
+            version = response.version
+            exchanges = response.exchanges
+            route = response.route
+        }
+
+        /// The status.
+        public var status: HTTPResponse.Status { head.status }
+        /// The header fields.
+        public var headerFields: HTTPFields { head.headerFields }
     }
-
-    /// The status.
-    public var status: HTTPResponse.Status { head.status }
-    /// The header fields.
-    public var headerFields: HTTPFields { head.headerFields }
 }

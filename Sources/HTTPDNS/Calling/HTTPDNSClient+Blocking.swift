@@ -23,15 +23,17 @@ extension HTTPDNSClient {
     ///   task that prefers ``executor``) and inside the work of another blocking call (in an interceptor).
     @available(*, noasync, message: "from async code call try await execute(_:), which blocks no thread")
     public func executeAndWait(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         upTo limit: HTTPDNSByteCount = .mebibytes(16)
-    ) throws -> CollectedResponse {
+    ) throws -> HTTPDNSClient.Response.Collected {
         guard !ThreadDuty.isOnDuty else { throw HTTPDNSClientError.blockingRefused }
-        let timeLimit = TimeLimit(pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait)
+        let timeLimit = HTTPDNSClient.TimeLimit(
+            pipeline.time(request.options.deadline).limit ?? HTTPDNSClient.longestWait
+        )
         let time = pipeline.time(timeLimit)
         var request = request
         request.options.deadline = timeLimit
-        let outcome = Monitor<Result<CollectedResponse, any Error>?>(nil)
+        let outcome = Monitor<Result<HTTPDNSClient.Response.Collected, any Error>?>(nil)
         let task = Task(executorPreference: threads.blocking) { [self, request] in
             let result = await CallWork.$executor.withValue(threads.blocking) {
                 await self.result(of: request, upTo: limit)

@@ -2,16 +2,16 @@ extension HTTPDNSClient {
     /// Sends a request and tells a callback how it ended, for code that is not async.
     ///
     /// ```swift
-    /// let call = client.execute(ClientRequest(url: "https://img.shop.example/a.jpg")) { result in
+    /// let call = client.execute(HTTPDNSClient.Request(url: "https://img.shop.example/a.jpg")) { result in
     ///     guard let response = try? result.get() else { return }
     ///     show(response.body)
     /// }
     /// ```
     ///
-    /// The callback is called exactly once, also after ``ClientCall/cancel()`` and after ``shutdown(drainingFor:)``, and
-    /// never on the loop thread. Without `deliver` all callbacks of the client run one after the other, in the order in which
-    /// the calls end, on a thread of the client's own: one may block there, also in ``executeAndWait(_:upTo:)``, and holds up
-    /// only other callbacks.
+    /// The callback is called exactly once, also after ``HTTPDNSClient/PendingCall/cancel()`` and after
+    /// ``shutdown(drainingFor:)``, and never on the loop thread. Without `deliver` all callbacks of the client run one after
+    /// the other, in the order in which the calls end, on a thread of the client's own: one may block there, also in
+    /// ``executeAndWait(_:upTo:)``, and holds up only other callbacks.
     /// - Parameters:
     ///   - request: The request.
     ///   - limit: The longest body; a longer one is ``HTTPDNSClientError/Code/responseTooLarge``.
@@ -20,12 +20,12 @@ extension HTTPDNSClient {
     /// - Returns: The call, to be cancelled. It may be dropped, and goes on.
     @discardableResult
     public func execute(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         upTo limit: HTTPDNSByteCount = .mebibytes(16),
         deliver: (@Sendable (@escaping @Sendable () -> Void) -> Void)? = nil,
-        completion: @escaping @Sendable (Result<CollectedResponse, any Error>) -> Void
-    ) -> ClientCall {
-        ClientCall(
+        completion: @escaping @Sendable (Result<HTTPDNSClient.Response.Collected, any Error>) -> Void
+    ) -> HTTPDNSClient.PendingCall {
+        HTTPDNSClient.PendingCall(
             Task { [self] in
                 let result = await result(of: request, upTo: limit)
                 if let deliver {
@@ -37,9 +37,11 @@ extension HTTPDNSClient {
         )
     }
 
-    func result(of request: ClientRequest, upTo limit: HTTPDNSByteCount) async -> Result<CollectedResponse, any Error> {
+    func result(of request: HTTPDNSClient.Request, upTo limit: HTTPDNSByteCount) async -> Result<
+        HTTPDNSClient.Response.Collected, any Error
+    > {
         do {
-            return .success(try await CollectedResponse(execute(request), upTo: limit))
+            return .success(try await HTTPDNSClient.Response.Collected(execute(request), upTo: limit))
         } catch {
             return .failure(error)
         }

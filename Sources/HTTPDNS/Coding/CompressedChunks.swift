@@ -9,13 +9,13 @@ struct CompressedChunks<Base: AsyncSequence & Sendable>: AsyncSequence, Sendable
     private static var leastPortion: Int { 16 * 1024 }
 
     let base: Base
-    let coding: ContentCoding
+    let coding: HTTPDNSClient.ContentCoding
     /// How many bytes the stream was said to have; nil when nobody knows.
     let length: Int64?
 
     struct AsyncIterator: AsyncIteratorProtocol {
         private var base: Base.AsyncIterator
-        private let coding: ContentCoding
+        private let coding: HTTPDNSClient.ContentCoding
         private let length: Int64?
         private var deflater: Deflater?
         private var input: ArraySlice<UInt8> = []
@@ -80,7 +80,7 @@ extension RequestBodySource {
     static func compressed(
         _ chunks: some AsyncSequence<[UInt8], any Error> & Sendable,
         length: Int64?,
-        _ coding: ContentCoding
+        _ coding: HTTPDNSClient.ContentCoding
     ) -> RequestBodySource {
         .stream(length: nil, CompressedChunks(base: chunks, coding: coding, length: length))
     }

@@ -1,33 +1,35 @@
-/// A content coding in which the body of a request can be sent (RFC 9110 section 8.4.1).
-public struct ContentCoding: Hashable, Sendable, CustomStringConvertible {
-    /// gzip (RFC 1952), which nearly every server can take off.
-    public static let gzip = ContentCoding(format: .gzip)
-    /// What HTTP calls deflate: the format of zlib (RFC 1950). Servers disagree about it; ``gzip`` is the better choice where
-    /// there is one.
-    public static let deflate = ContentCoding(format: .zlib)
+extension HTTPDNSClient {
+    /// A content coding in which the body of a request can be sent (RFC 9110 section 8.4.1).
+    public struct ContentCoding: Hashable, Sendable, CustomStringConvertible {
+        /// gzip (RFC 1952), which nearly every server can take off.
+        public static let gzip = HTTPDNSClient.ContentCoding(format: .gzip)
+        /// What HTTP calls deflate: the format of zlib (RFC 1950). Servers disagree about it; ``gzip`` is the better choice
+        /// where there is one.
+        public static let deflate = HTTPDNSClient.ContentCoding(format: .zlib)
 
-    // One byte: every request has room for it.
-    private enum Format: UInt8 {
-        case gzip, zlib
-    }
-
-    private let format: Format
-
-    /// The name, as `Content-Encoding` has it.
-    public var description: String { name }
-
-    var name: String {
-        switch format {
-        case .gzip: "gzip"
-        case .zlib: "deflate"
+        // One byte: every request has room for it.
+        private enum Format: UInt8 {
+            case gzip, zlib
         }
-    }
 
-    /// What zlib calls so: the largest window (15), and 16 more for gzip's format around it.
-    var windowBits: Int32 {
-        switch format {
-        case .gzip: 15 + 16
-        case .zlib: 15
+        private let format: Format
+
+        /// The name, as `Content-Encoding` has it.
+        public var description: String { name }
+
+        var name: String {
+            switch format {
+            case .gzip: "gzip"
+            case .zlib: "deflate"
+            }
+        }
+
+        /// What zlib calls so: the largest window (15), and 16 more for gzip's format around it.
+        var windowBits: Int32 {
+            switch format {
+            case .gzip: 15 + 16
+            case .zlib: 15
+            }
         }
     }
 }

@@ -1,6 +1,7 @@
 internal import CHTTPDNSZlib
 
-/// zlib's compressor: bytes go in piece by piece, and come out when it has enough of them. What it keeps meanwhile is bounded (256 KiB).
+/// zlib's compressor: bytes go in piece by piece, and come out when it has enough of them. What it keeps meanwhile is bounded
+/// (256 KiB).
 final class Deflater {
     /// zlib has given up.
     struct Fault: Error, Hashable, CustomStringConvertible {
@@ -23,7 +24,7 @@ final class Deflater {
     private(set) var isFinished = false
 
     /// - Throws: ``Fault``.
-    init(_ coding: ContentCoding) throws(Fault) {
+    init(_ coding: HTTPDNSClient.ContentCoding) throws(Fault) {
         stream = .allocate(capacity: 1)
         stream.initialize(to: z_stream())
         // Level and memory are zlib's own defaults, which its callers have long agreed on.

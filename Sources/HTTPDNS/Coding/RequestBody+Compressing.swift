@@ -1,16 +1,16 @@
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-extension RequestBody {
-    /// The same body, compressed as it is sent, with `Content-Encoding` to say so. A server need not know the coding, and cannot
-    /// be asked before: many answer 415 (RFC 9110 section 15.5.16).
+extension HTTPDNSClient.Request.Body {
+    /// The same body, compressed as it is sent, with `Content-Encoding` to say so. A server need not know the coding, and
+    /// cannot be asked before: many answer 415 (RFC 9110 section 15.5.16).
     ///
-    /// - What is in memory (bytes, text, JSON, forms) is compressed whole, so that its length is known, and once a call: retries,
-    ///   redirects and other addresses get the same bytes, which are kept beside the plain ones until the head of the answer. Files,
-    ///   multipart forms and streams are compressed piece by piece as the server takes them, with unknown length: HTTP/1.1 sends
-    ///   chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
-    /// - It runs in tasks of the client's, never on the loop thread. Cancelling ends it, and so does the call's deadline: with
-    ///   ``HTTPDNSClientError/Code/timedOut`` in the stage ``HTTPDNSClientError/Stage/request`` for what is in memory.
+    /// - What is in memory (bytes, text, JSON, forms) is compressed whole, so that its length is known, and once a call:
+    ///   retries, redirects and other addresses get the same bytes, which are kept beside the plain ones until the head of
+    ///   the answer. Files, multipart forms and streams are compressed piece by piece as the server takes them, with unknown
+    ///   length: HTTP/1.1 sends chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
+    /// - It runs in tasks of the client's, never on the loop thread. Cancelling ends it, and so does the call's deadline:
+    ///   with ``HTTPDNSClientError/Code/timedOut`` in the stage ``HTTPDNSClientError/Stage/request`` for what is in memory.
     /// - It can be sent again if the plain body can.
     /// - A stream goes out in blocks of some ten thousand bytes, and not chunk by chunk: a server that is to answer to each
     ///   chunk waits for those.
@@ -19,7 +19,7 @@ extension RequestBody {
     ///
     /// A request with a `Content-Encoding` of its own is refused (``HTTPDNSClientError/Code/invalidRequest``).
     /// - Parameter coding: The coding; zlib's default level.
-    public func compressed(_ coding: ContentCoding = .gzip) -> RequestBody {
+    public func compressed(_ coding: HTTPDNSClient.ContentCoding = .gzip) -> HTTPDNSClient.Request.Body {
         if case .none = content { return self }
         var body = self
         body.coding = coding
@@ -27,7 +27,7 @@ extension RequestBody {
     }
 }
 
-extension ContentCoding {
+extension HTTPDNSClient.ContentCoding {
     /// The same, unless a call has done it before.
     func compressed(
         _ bytes: [UInt8],

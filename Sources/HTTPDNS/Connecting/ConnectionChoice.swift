@@ -24,27 +24,27 @@ final class ConnectionChoice: Sendable {
 
     // MARK: falling back
 
-    func path(for rewritten: RewrittenRequest) -> FallbackBreaker.Path {
+    func path(for rewritten: HTTPDNSRewriter.RewrittenRequest) -> FallbackBreaker.Path {
         guard hasFallenBack.load(ordering: .relaxed), rewritten.mayFallBack else { return .given }
         let now = time.now()
         return breaker.withLock { $0.path(for: HopOrigin(rewritten), at: now) }
     }
 
-    func noteFellBack(_ rewritten: RewrittenRequest) {
+    func noteFellBack(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         let now = time.now()
         breaker.withLock { $0.fellBack(HopOrigin(rewritten), at: now) }
         hasFallenBack.store(true, ordering: .relaxed)
     }
 
-    func noteGivenWorked(_ rewritten: RewrittenRequest) { forget(rewritten) }
+    func noteGivenWorked(_ rewritten: HTTPDNSRewriter.RewrittenRequest) { forget(rewritten) }
 
-    func noteSystemFailed(_ rewritten: RewrittenRequest) { forget(rewritten) }
+    func noteSystemFailed(_ rewritten: HTTPDNSRewriter.RewrittenRequest) { forget(rewritten) }
 
-    func noteTrialSaidNothing(_ rewritten: RewrittenRequest) {
+    func noteTrialSaidNothing(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         breaker.withLock { $0.trialSaidNothing(HopOrigin(rewritten)) }
     }
 
-    private func forget(_ rewritten: RewrittenRequest) {
+    private func forget(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         breaker.withLock { breaker in
             breaker.forget(HopOrigin(rewritten))
             // Under the lock, so that it cannot cross a fallback that has just been noted.
@@ -63,7 +63,7 @@ final class ConnectionChoice: Sendable {
     }
 
     /// Where the request is to stay; nil where nobody stays, or the answers that it came from may not be compared.
-    func stay(of rewritten: RewrittenRequest, among endpoints: [HTTPDNSEndpoint]) -> Stay? {
+    func stay(of rewritten: HTTPDNSRewriter.RewrittenRequest, among endpoints: [HTTPDNSEndpoint]) -> Stay? {
         guard holds, !rewritten.isUnresolved, let provenance = AddressHold.Provenance(rewritten) else { return nil }
         let now = time.coarseNow()
         return hold.withLock { hold in
@@ -76,7 +76,7 @@ final class ConnectionChoice: Sendable {
     func noteAnswer(
         from endpoint: HTTPDNSEndpoint,
         held: HTTPDNSEndpoint?,
-        to rewritten: RewrittenRequest,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ stay: Stay
     ) {
         let now = time.coarseNow()
@@ -98,7 +98,7 @@ final class ConnectionChoice: Sendable {
         hold.withLock { $0.forgetAll() }
     }
 
-    var counters: ConnectionCounters {
+    var counters: HTTPDNSClient.ConnectionCounters {
         var counters = counting.current
         counters.fallenBackHosts = breaker.withLock { $0.count }
         return counters
@@ -107,7 +107,7 @@ final class ConnectionChoice: Sendable {
 
 extension AddressHold.Provenance {
     /// Nil for addresses that somebody named: where those say, requests go at once.
-    fileprivate init?(_ rewritten: RewrittenRequest) {
+    fileprivate init?(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         switch rewritten.source {
         case .provider: isSystem = false
         case .system: isSystem = true
@@ -117,7 +117,7 @@ extension AddressHold.Provenance {
     }
 }
 
-extension RewrittenRequest {
+extension HTTPDNSRewriter.RewrittenRequest {
     /// Whether the system resolver may be asked when the addresses cannot be connected to: those of a provider whose route
     /// falls back to it. A mapping and a request's own addresses are somebody's will.
     var mayFallBack: Bool {

@@ -10,7 +10,7 @@ struct HopOrigin: Hashable, Sendable {
         self.port = port
     }
 
-    init(_ rewritten: RewrittenRequest) {
+    init(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         self.init(host: rewritten.content.url.host, port: rewritten.content.url.port)
     }
 }

@@ -4,13 +4,13 @@ internal import HTTPDNSPrimitives
 
 // Between the stage and the transfer: the system path for addresses that cannot be connected to.
 extension Pipeline {
-    /// Sends a hop where its addresses say, and if none of them can be connected to and its route allows it, to the addresses of
-    /// the system resolver. Nothing was sent by then, and no stream was read.
+    /// Sends a hop where its addresses say, and if none of them can be connected to and its route allows it, to the addresses
+    /// of the system resolver. Nothing was sent by then, and no stream was read.
     func connect(
-        _ request: ClientRequest,
-        to rewritten: RewrittenRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         if rewritten.isUnresolved { return try await transfer(request, to: rewritten, context) }
         switch choice.path(for: rewritten) {
         case .given:
@@ -30,11 +30,11 @@ extension Pipeline {
     }
 
     private func fallBack(
-        _ request: ClientRequest,
-        from rewritten: RewrittenRequest,
+        _ request: HTTPDNSClient.Request,
+        from rewritten: HTTPDNSRewriter.RewrittenRequest,
         after error: HTTPDNSClientError,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         do {
             let response = try await transferBySystem(request, rewritten, besides: error.attempts, context)
             choice.counting.count(\.fallbacks)
@@ -48,10 +48,10 @@ extension Pipeline {
 
     /// One request looks whether the given addresses are back.
     private func tryGiven(
-        _ request: ClientRequest,
-        _ rewritten: RewrittenRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         do {
             let response = try await transfer(request, to: rewritten, context)
             choice.noteGivenWorked(rewritten)
@@ -72,10 +72,10 @@ extension Pipeline {
     /// A request before this one had to fall back. When the system's addresses are no better any more, the given ones are
     /// tried after all.
     private func goAhead(
-        _ request: ClientRequest,
-        _ rewritten: RewrittenRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         do {
             let response = try await transferBySystem(request, rewritten, besides: [], context)
             choice.counting.count(\.fallbacksAhead)
@@ -96,11 +96,11 @@ extension Pipeline {
     }
 
     private func transferBySystem(
-        _ request: ClientRequest,
-        _ rewritten: RewrittenRequest,
+        _ request: HTTPDNSClient.Request,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         besides tried: [HTTPDNSClientError.Attempt],
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         let bySystem = try await rewriter.systemPath(
             of: rewritten,
             for: request,

@@ -7,12 +7,16 @@ internal import HTTPDNSPrimitives
 extension Pipeline {
     /// The networks that a hop may reach: those of its call, or the client's where the call has none of its own. A request
     /// that an interceptor or a redirect hook has put in place of the call's own can narrow them, and not widen them.
-    func reachableNetworks(of request: ClientRequest, _ context: InterceptionContext) -> ReachableNetworks {
+    func reachableNetworks(of request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext)
+        -> HTTPDNSClient.ReachableNetworks
+    {
         reachableNetworks(of: request, in: context.reachableNetworks)
     }
 
     /// - Parameter call: What the call's own request says.
-    func reachableNetworks(of request: ClientRequest, in call: ReachableNetworks) -> ReachableNetworks {
+    func reachableNetworks(of request: HTTPDNSClient.Request, in call: HTTPDNSClient.ReachableNetworks)
+        -> HTTPDNSClient.ReachableNetworks
+    {
         let ofCall = call == .inherited ? clientNetworks : call
         if ofCall != .any { return ofCall }
         return request.own?.options.reachableNetworks == .publicInternet ? .publicInternet : .any
@@ -22,11 +26,11 @@ extension Pipeline {
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left, for a Unix socket, and for a name
     ///   that a proxy looks up itself.
     func limited(
-        _ rewritten: RewrittenRequest,
-        to networks: ReachableNetworks,
-        for request: ClientRequest,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        to networks: HTTPDNSClient.ReachableNetworks,
+        for request: HTTPDNSClient.Request,
         by way: WayOut
-    ) throws(HTTPDNSClientError) -> RewrittenRequest {
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         if networks == .any { return rewritten }
         let host = rewritten.content.url.host
         switch way {
@@ -45,7 +49,7 @@ extension Pipeline {
     }
 }
 
-extension ReachableNetworks {
+extension HTTPDNSClient.ReachableNetworks {
     /// The endpoints of a host that may be reached.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when there is none.
     func reachable(of endpoints: [HTTPDNSEndpoint], _ host: HTTPDNSHost) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint]

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// The cache.
     public struct Cache: Codable, Hashable, Sendable {
         /// How many answers there are.

@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// How requests get to addresses.
     public struct Connections: Codable, Hashable, Sendable {
         /// Sockets that are open: in use, idle, or being connected.
@@ -55,7 +55,7 @@ extension Diagnostics {
     }
 }
 
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     static func pools(_ records: [ConnectionPoolRecord], about names: [HostPattern]?) -> [ConnectionPoolRecord] {
         guard let names else { return records }
         return records.filter { record in
@@ -73,12 +73,12 @@ extension Diagnostics {
     }
 }
 
-extension Diagnostics.Connections {
+extension HTTPDNSClient.Status.Connections {
     init(
         _ pools: [ConnectionPoolRecord],
         requestsInFlight: Int,
         requestsWaiting: Int,
-        _ counters: ConnectionCounters
+        _ counters: HTTPDNSClient.ConnectionCounters
     ) {
         open = pools.map(\.connections).reduce(0, +)
         self.requestsInFlight = requestsInFlight
@@ -91,7 +91,7 @@ extension Diagnostics.Connections {
     }
 }
 
-extension Diagnostics.Pool {
+extension HTTPDNSClient.Status.Pool {
     init(_ record: ConnectionPoolRecord) {
         host = record.host
         port = record.port
@@ -101,7 +101,7 @@ extension Diagnostics.Pool {
     }
 }
 
-extension Diagnostics.Endpoint {
+extension HTTPDNSClient.Status.Endpoint {
     init(_ record: EndpointRecord, at now: MonotonicTime) {
         endpoint = record.endpoint.description
         host = record.host

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// The limits in force.
     public struct Limits: Codable, Hashable, Sendable {
         /// How many answers the cache may have.
@@ -15,10 +15,11 @@ extension Diagnostics {
         public var resolutionSeconds: Double
         /// How long one query to a provider may take while another one can be asked.
         public var attemptSeconds: Double
-        /// How many connections are kept open for later requests, for all clients with the same trust settings on a transport.
+        /// How many connections are kept open for later requests, for all clients with the same trust settings on a
+        /// transport.
         public var idleConnections: Int
-        /// How many connections to one host and port may be in use; nil means no limit. Of this and the next three the client's
-        /// own limit and that of its transport hold both, and the lower one is here.
+        /// How many connections to one host and port may be in use; nil means no limit. Of this and the next three the
+        /// client's own limit and that of its transport hold both, and the lower one is here.
         public var connectionsPerHost: Int?
         /// How many may be in use for all hosts together; nil means no limit.
         public var connections: Int?

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// The mappings.
     public struct Mappings: Codable, Hashable, Sendable {
         /// A rule.

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// A provider.
     public struct Provider: Codable, Hashable, Sendable {
         /// Its name in the settings.

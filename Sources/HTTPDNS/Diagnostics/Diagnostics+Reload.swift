@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// What became of the last time that settings were to be changed.
     public struct Reload: Codable, Hashable, Sendable {
         /// Whether they hold; if not, those before it hold on.

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// A route.
     public struct Route: Codable, Hashable, Sendable {
         /// Its names: a name, a suffix, or `*`.

@@ -1,4 +1,4 @@
-extension Diagnostics {
+extension HTTPDNSClient.Status {
     /// What the kill switch has off.
     public struct Switch: Codable, Hashable, Sendable {
         /// Something that is off.

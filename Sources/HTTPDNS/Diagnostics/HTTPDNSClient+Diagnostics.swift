@@ -8,31 +8,33 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - limit: How many answers, mappings, pools and endpoints are told at most, of each; 0 for none, below 0 counts as 0.
     ///   - names: Only the answers, mappings and pools about these names; nil means all.
-    public func diagnostics(limit: Int = Diagnostics.defaultLimit, names: [HostPattern]? = nil) -> Diagnostics {
+    public func diagnostics(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HostPattern]? = nil)
+        -> HTTPDNSClient.Status
+    {
         let now = initial.resolver.timeSource.now()
         let counters = resolver.counters
         let settings = resolver.settingsInUse
         let pools = sender.connectionPools
         let limit = max(0, limit)
-        return Diagnostics(
+        return HTTPDNSClient.Status(
             library: LibraryVersion.current,
             libcurl: CurlLibrary.version,
             uptimeSeconds: (now - madeAt).inSeconds,
-            killSwitch: Diagnostics.Switch(killSwitch, at: now),
-            lastReload: Diagnostics.Reload(reloads, at: initial.resolver.wallClock.now()),
-            mappings: Diagnostics.Mappings(resolver.mappings.current, limit: limit, names: names),
+            killSwitch: HTTPDNSClient.Status.Switch(killSwitch, at: now),
+            lastReload: HTTPDNSClient.Status.Reload(reloads, at: initial.resolver.wallClock.now()),
+            mappings: HTTPDNSClient.Status.Mappings(resolver.mappings.current, limit: limit, names: names),
             cache: cacheDiagnostics(counters, limit: limit, names: names),
-            routes: settings.routes.map { Diagnostics.Route($0, counters.routes[$0.pattern.description]) },
+            routes: settings.routes.map { HTTPDNSClient.Status.Route($0, counters.routes[$0.pattern.description]) },
             providers: providerDiagnostics(settings.providers, counters, at: now),
-            connections: Diagnostics.Connections(
+            connections: HTTPDNSClient.Status.Connections(
                 pools,
                 requestsInFlight: sender.transfersInFlight,
                 requestsWaiting: requestsWaiting,
                 connectionCounters
             ),
-            pools: Diagnostics.pools(pools, about: names).prefix(limit).map { Diagnostics.Pool($0) },
-            endpoints: Diagnostics.endpoints(endpointRecords, limit: limit),
-            limits: Diagnostics.Limits(
+            pools: HTTPDNSClient.Status.pools(pools, about: names).prefix(limit).map { HTTPDNSClient.Status.Pool($0) },
+            endpoints: HTTPDNSClient.Status.endpoints(endpointRecords, limit: limit),
+            limits: HTTPDNSClient.Status.Limits(
                 settings,
                 initial,
                 pipeline,
@@ -46,12 +48,12 @@ extension HTTPDNSClient {
         _ counters: ResolverCounters,
         limit: Int,
         names: [HostPattern]?
-    ) -> Diagnostics.Cache {
+    ) -> HTTPDNSClient.Status.Cache {
         let (reports, isTruncated) = resolver.reports(limit: limit, about: names)
-        return Diagnostics.Cache(
+        return HTTPDNSClient.Status.Cache(
             entries: counters.cacheEntries,
             bytes: counters.cacheBytes,
-            answers: reports.map { Diagnostics.Answer($0) },
+            answers: reports.map { HTTPDNSClient.Status.Answer($0) },
             isTruncated: isTruncated
         )
     }
@@ -60,10 +62,10 @@ extension HTTPDNSClient {
         _ providers: [any HTTPDNSProvider],
         _ counters: ResolverCounters,
         at now: MonotonicTime
-    ) -> [Diagnostics.Provider] {
+    ) -> [HTTPDNSClient.Status.Provider] {
         let kinds = Dictionary(providers.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
         return resolver.providerHealth.map { health in
-            Diagnostics.Provider(
+            HTTPDNSClient.Status.Provider(
                 health,
                 kind: kinds[health.name] ?? "provider",
                 failures: counters.providers[health.name]?.failures ?? [:],
@@ -73,7 +75,7 @@ extension HTTPDNSClient {
     }
 }
 
-extension Diagnostics.Switch {
+extension HTTPDNSClient.Status.Switch {
     /// What a switch has off.
     package init(_ killSwitch: KillSwitch, at now: MonotonicTime) {
         isOn = killSwitch.isOn
@@ -86,7 +88,7 @@ extension Diagnostics.Switch {
     }
 }
 
-extension Diagnostics.Mappings {
+extension HTTPDNSClient.Status.Mappings {
     init(_ mappings: HTTPDNSMappings, limit: Int, names: [HostPattern]?) {
         generation = mappings.generation
         baseGeneration = mappings.baseGeneration
@@ -101,7 +103,7 @@ extension Diagnostics.Mappings {
     }
 }
 
-extension Diagnostics.Mappings.Rule {
+extension HTTPDNSClient.Status.Mappings.Rule {
     init(_ key: MappingKey, _ rule: HTTPDNSMapping, from origin: MappingOrigin) {
         self.key = key.description
         self.origin = origin.rawValue
@@ -130,7 +132,7 @@ extension Diagnostics.Mappings.Rule {
     }
 }
 
-extension Diagnostics.Answer {
+extension HTTPDNSClient.Status.Answer {
     init(_ report: AnswerReport) {
         host = report.host.description
         families = report.families.map { $0 == .both ? "both" : $0 == .v4 ? "v4" : "v6" }
@@ -147,7 +149,7 @@ extension Diagnostics.Answer {
     }
 }
 
-extension Diagnostics.Route {
+extension HTTPDNSClient.Status.Route {
     init(_ route: HTTPDNSRoute, _ counters: RouteCounters?) {
         pattern = route.pattern.description
         switch route.action {
@@ -168,7 +170,7 @@ extension Diagnostics.Route {
     }
 }
 
-extension Diagnostics.Provider {
+extension HTTPDNSClient.Status.Provider {
     init(_ health: ProviderHealth, kind: String, failures: [HTTPDNSProviderError.Code: Int], at now: MonotonicTime) {
         name = health.name
         self.kind = kind
@@ -191,7 +193,7 @@ extension Diagnostics.Provider {
     }
 }
 
-extension Diagnostics.Limits {
+extension HTTPDNSClient.Status.Limits {
     /// - Parameters:
     ///   - resolver: What a reload may have changed.
     ///   - initial: What it cannot.
@@ -226,9 +228,9 @@ extension Diagnostics.Limits {
     }
 }
 
-extension Diagnostics.Reload {
+extension HTTPDNSClient.Status.Reload {
     /// - Parameter now: The calendar time, in milliseconds.
-    init?(_ status: ReloadStatus, at now: Int64) {
+    init?(_ status: HTTPDNSClient.ReloadStatus, at now: Int64) {
         func seconds(since time: Int64) -> Double { Double(max(0, now - time)) / 1000 }
         if let failure = status.failure {
             let first = failure.message.split(separator: "\n").first.map { String($0).onOneLine(limit: 400) }

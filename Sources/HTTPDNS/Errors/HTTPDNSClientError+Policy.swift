@@ -14,7 +14,7 @@ extension HTTPDNSClientError {
     }
 
     /// A proxy at an address that the policy denies.
-    static func deniedProxy(_ proxy: Proxy, _ reason: String) -> HTTPDNSClientError {
+    static func deniedProxy(_ proxy: HTTPDNSClient.Proxy, _ reason: String) -> HTTPDNSClientError {
         var error = HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,
@@ -26,7 +26,9 @@ extension HTTPDNSClientError {
 
     /// A hop that leads out of the networks that it may reach.
     /// - Parameter what: Where it leads.
-    static func beyond(_ networks: ReachableNetworks, _ what: String, _ host: HTTPDNSHost) -> HTTPDNSClientError {
+    static func beyond(_ networks: HTTPDNSClient.ReachableNetworks, _ what: String, _ host: HTTPDNSHost)
+        -> HTTPDNSClientError
+    {
         HTTPDNSClientError(
             code: .policyRefused,
             stage: .policy,
@@ -37,7 +39,11 @@ extension HTTPDNSClientError {
     }
 
     /// A name that a proxy looks up, so that the client cannot know where it leads.
-    static func beyond(_ networks: ReachableNetworks, _ host: HTTPDNSHost, throughResolving proxy: Proxy)
+    static func beyond(
+        _ networks: HTTPDNSClient.ReachableNetworks,
+        _ host: HTTPDNSHost,
+        throughResolving proxy: HTTPDNSClient.Proxy
+    )
         -> HTTPDNSClientError
     {
         var error = beyond(networks, "the proxy \(proxy) looks the name up itself", host)

@@ -65,7 +65,7 @@ extension HTTPDNSClientError {
 
     /// - Parameter url: What the innermost call asked for.
     static func loop(depth: Int, url: String) -> HTTPDNSClientError {
-        let host = (try? Canonicalizer.canonicalize(url))?.host.description
+        let host = (try? HTTPDNSRewriter.Canonicalizer.canonicalize(url))?.host.description
         return HTTPDNSClientError(
             code: .loop,
             stage: .interceptor,

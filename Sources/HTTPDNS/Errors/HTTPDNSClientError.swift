@@ -59,7 +59,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
         public static let interceptorFailed = Code(description: "interceptor-failed")
         /// A redirect leads where the client does not follow: from https to http, to another scheme, to no URL at all.
         public static let redirectRefused = Code(description: "redirect-refused")
-        /// A call was redirected more often than ``RedirectPolicy/limit``.
+        /// A call was redirected more often than ``HTTPDNSClient/RedirectPolicy/limit``.
         public static let tooManyRedirects = Code(description: "too-many-redirects")
         /// A redirect leads to a request that the call has sent before.
         public static let redirectLoop = Code(description: "redirect-loop")
@@ -141,7 +141,7 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var attempts: [Attempt] = []
     /// Whether the server may have seen the request. When false, sending it again is safe for any method.
     public var requestMayHaveBeenSent = false
-    /// How often the request was sent again by ``RetryPolicy`` before this error.
+    /// How often the request was sent again by ``HTTPDNSClient/RetryPolicy`` before this error.
     public var retries = 0
     /// Whether the addresses of the system resolver were tried as well.
     public var fellBack = false
@@ -149,8 +149,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var elapsed: Duration = .zero
     /// The limit that passed, for ``Code/timedOut``.
     public var limit: Duration?
-    /// Whether the limit was the call's own, ``RequestOptions/deadline`` or ``HTTPDNSClient/Configuration/Timeouts/total``;
-    /// ``stage`` says where the call stood then.
+    /// Whether the limit was the call's own, ``HTTPDNSClient/Request/Options/deadline`` or
+    /// ``HTTPDNSClient/Configuration/Timeouts/total``; ``stage`` says where the call stood then.
     public var isCallDeadline = false
     /// What to do about it.
     public var hint: String?

@@ -1,40 +1,42 @@
-/// How far the transfer of a body is.
-public struct TransferProgress: Hashable, Sendable, CustomStringConvertible {
-    /// The bytes so far.
-    public var bytes: Int64
-    /// How many there will be; nil while nobody knows. At the end it is ``bytes``.
-    public var total: Int64?
-    /// Whether that was all.
-    public var isComplete: Bool
+extension HTTPDNSClient {
+    /// How far the transfer of a body is.
+    public struct Progress: Hashable, Sendable, CustomStringConvertible {
+        /// The bytes so far.
+        public var bytes: Int64
+        /// How many there will be; nil while nobody knows. At the end it is ``bytes``.
+        public var total: Int64?
+        /// Whether that was all.
+        public var isComplete: Bool
 
-    /// Creates a report.
-    public init(bytes: Int64, total: Int64?, isComplete: Bool) {
-        self.bytes = bytes
-        self.total = total
-        self.isComplete = isComplete
-    }
+        /// Creates a report.
+        public init(bytes: Int64, total: Int64?, isComplete: Bool) {
+            self.bytes = bytes
+            self.total = total
+            self.isComplete = isComplete
+        }
 
-    /// The part that is done, from 0 to 1; nil while the total is unknown.
-    public var fraction: Double? {
-        guard !isComplete else { return 1 }
-        guard let total else { return nil }
-        return total > 0 ? min(1, Double(bytes) / Double(total)) : 0
-    }
+        /// The part that is done, from 0 to 1; nil while the total is unknown.
+        public var fraction: Double? {
+            guard !isComplete else { return 1 }
+            guard let total else { return nil }
+            return total > 0 ? min(1, Double(bytes) / Double(total)) : 0
+        }
 
-    /// `1024 of 4096 bytes`, `1024 bytes of an unknown number`.
-    public var description: String {
-        total.map { "\(bytes) of \($0) bytes" } ?? "\(bytes) bytes of an unknown number"
-    }
+        /// `1024 of 4096 bytes`, `1024 bytes of an unknown number`.
+        public var description: String {
+            total.map { "\(bytes) of \($0) bytes" } ?? "\(bytes) bytes of an unknown number"
+        }
 
-    /// Tells both, the first one first.
-    static func reporting(
-        to first: (@Sendable (TransferProgress) -> Void)?,
-        and second: @escaping @Sendable (TransferProgress) -> Void
-    ) -> @Sendable (TransferProgress) -> Void {
-        guard let first else { return second }
-        return { progress in
-            first(progress)
-            second(progress)
+        /// Tells both, the first one first.
+        static func reporting(
+            to first: (@Sendable (HTTPDNSClient.Progress) -> Void)?,
+            and second: @escaping @Sendable (HTTPDNSClient.Progress) -> Void
+        ) -> @Sendable (HTTPDNSClient.Progress) -> Void {
+            guard let first else { return second }
+            return { progress in
+                first(progress)
+                second(progress)
+            }
         }
     }
 }

@@ -2,13 +2,13 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-/// ``DefaultHeaders``, laid out to be looked up for each hop.
+/// ``HTTPDNSClient/Configuration/DefaultHeaders``, laid out to be looked up for each hop.
 struct HostHeaderRules: Hashable, Sendable {
     private let fields: HTTPFields
-    private let byHost: HostTable<DefaultHeaders.HostHeaders>
+    private let byHost: HostTable<HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders>
 
     /// - Returns: nil where there is nothing to add.
-    init?(_ headers: DefaultHeaders) {
+    init?(_ headers: HTTPDNSClient.Configuration.DefaultHeaders) {
         guard !headers.isEmpty else { return nil }
         fields = headers.fields
         byHost = HostTable(headers.byHost)

@@ -3,10 +3,11 @@ internal import HTTPTypes
 
 // Before the network interceptors, so that they see what is sent.
 extension Pipeline {
-    /// Makes a hop by the settings in use: with the fields that the client adds by these, and without those that it has added by
-    /// earlier ones. Nothing of it stays for the next hop.
+    /// Makes a hop by the settings in use: with the fields that the client adds by these, and without those that it has added
+    /// by earlier ones. Nothing of it stays for the next hop.
     /// - Throws: As ``withDefaultHeaders(_:_:_:)``.
-    func settle(_ request: inout ClientRequest, _ context: inout InterceptionContext) async throws {
+    func settle(_ request: inout HTTPDNSClient.Request, _ context: inout HTTPDNSClient.InterceptionContext) async throws
+    {
         context.settingsNumber = await settingsNumber()
         for field in context.addedFields {
             if let index = request.headerFields.firstIndex(of: field) { request.headerFields.remove(at: index) }
@@ -20,15 +21,15 @@ extension Pipeline {
     }
 
     /// The request of a hop with the fields that the client adds, behind its own.
-    /// - Throws: ``HTTPDNSClientError``, `invalidRequest` for computed fields that are the client's own and `interceptorFailed`
-    ///   for an error of who computes them; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError``, `invalidRequest` for computed fields that are the client's own and
+    ///   `interceptorFailed` for an error of who computes them; `CancellationError`.
     func withDefaultHeaders(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         _ rules: HostHeaderRules?,
-        _ context: InterceptionContext
-    ) async throws -> ClientRequest {
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Request {
         // What cannot be read is refused by the stage, in its own words.
-        guard let url = try? Canonicalizer.canonicalize(request.url) else { return request }
+        guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url) else { return request }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
         let isForeign = context.way.isForeign
         var given = rules?.fields(for: url.parsed.host) { isForeign && policy.withholds($0) } ?? [:]
@@ -53,8 +54,8 @@ extension Pipeline {
     }
 
     private func fields(
-        of compute: @Sendable (ClientRequest) async throws -> HTTPFields,
-        for request: ClientRequest
+        of compute: @Sendable (HTTPDNSClient.Request) async throws -> HTTPFields,
+        for request: HTTPDNSClient.Request
     ) async throws -> HTTPFields {
         let fields: HTTPFields
         do {

@@ -17,7 +17,7 @@ final class CallFrame: Sendable {
     private let sent = Atomic(false)
     private let hops = Atomic(0)
     /// All that were answered, in the order of their responses.
-    private let exchanges = Lock<[Exchange]>([])
+    private let exchanges = Lock<[HTTPDNSClient.Exchange]>([])
 
     init(client: AnyObject) {
         let client = ObjectIdentifier(client)
@@ -36,15 +36,15 @@ final class CallFrame: Sendable {
     func nextHop() -> Int { hops.wrappingAdd(1, ordering: .relaxed).oldValue }
 
     /// Keeps an exchange, under a number.
-    func note(_ exchange: inout Exchange) {
+    func note(_ exchange: inout HTTPDNSClient.Exchange) {
         exchange.number = CallFrame.lastExchange.wrappingAdd(1, ordering: .relaxed).newValue
         let noted = exchange
         exchanges.withLock { $0.append(noted) }
     }
 
-    /// Puts those before `last` that led to other responses, which interceptors did not return. A response that an interceptor has
-    /// made by itself stays without any.
-    func addEarlier(to last: inout [Exchange]) {
+    /// Puts those before `last` that led to other responses, which interceptors did not return. A response that an
+    /// interceptor has made by itself stays without any.
+    func addEarlier(to last: inout [HTTPDNSClient.Exchange]) {
         guard !last.isEmpty else { return }
         let others = exchanges.withLock { $0 }.filter { exchange in !last.contains { $0.number == exchange.number } }
         last = others + last

@@ -10,9 +10,9 @@ struct CallSettings: Hashable, Sendable {
     let responseHead: Duration?
     let versions: HTTPVersionChoice
     let headers: HostHeaderRules?
-    let redirects: RedirectPolicy
-    let retries: RetryPolicy
-    let reachableNetworks: ReachableNetworks
+    let redirects: HTTPDNSClient.RedirectPolicy
+    let retries: HTTPDNSClient.RetryPolicy
+    let reachableNetworks: HTTPDNSClient.ReachableNetworks
     /// What an HTTPS proxy is believed by: the client's own settings, never those of a request's host.
     let proxyTrust: ProxyTrust
 
@@ -35,7 +35,8 @@ struct CallSettings: Hashable, Sendable {
     }
 }
 
-/// The same behind a reference: each call and each hop takes it, and copying the values would count references to all of them.
+/// The same behind a reference: each call and each hop takes it, and copying the values would count references to all of
+/// them.
 final class SharedCallSettings: Sendable {
     let values: CallSettings
 

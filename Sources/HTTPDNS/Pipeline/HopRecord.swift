@@ -1,6 +1,6 @@
 /// What an error on a hop tells about it, also long after the head, while the body is read.
 struct HopRecord: Sendable {
-    let rewritten: RewrittenRequest
+    let rewritten: HTTPDNSRewriter.RewrittenRequest
     let time: CallTime
 
     /// The host as the caller named it.

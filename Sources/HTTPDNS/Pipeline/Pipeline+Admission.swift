@@ -8,9 +8,9 @@ extension Pipeline {
     /// - Returns: The place, and whether the hop had to wait for it.
     /// - Throws: ``HTTPDNSClientError`` with stage `queue`; `CancellationError`.
     func admit(
-        _ request: ClientRequest,
-        to rewritten: RewrittenRequest,
-        _ context: InterceptionContext
+        _ request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext
     ) async throws -> (place: AdmissionPlace, hasWaited: Bool)? {
         let origin = HopOrigin(rewritten)
         let priority = request.options.priority

@@ -7,7 +7,7 @@ extension Pipeline {
     /// Takes a request as far as its connection, which is kept. Interceptors do not run, for there is no request.
     /// - Returns: Where the connection leads.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func preconnect(_ request: ClientRequest) async throws -> HTTPDNSEndpoint {
+    func preconnect(_ request: HTTPDNSClient.Request) async throws -> HTTPDNSEndpoint {
         let time = time(request.options.deadline)
         do {
             return try await keepConnection(for: request, time)
@@ -16,10 +16,10 @@ extension Pipeline {
         }
     }
 
-    private func keepConnection(for request: ClientRequest, _ time: CallTime) async throws -> HTTPDNSEndpoint {
+    private func keepConnection(for request: HTTPDNSClient.Request, _ time: CallTime) async throws -> HTTPDNSEndpoint {
         try gate.enter()
         defer { gate.leave() }
-        var context = InterceptionContext(
+        var context = HTTPDNSClient.InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
             deadline: time.deadline,

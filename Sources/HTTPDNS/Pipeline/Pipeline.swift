@@ -13,8 +13,8 @@ internal import Synchronization
 final class Pipeline: Sendable {
     let rewriter: HTTPDNSRewriter
     let gate = CallGate()
-    private let application: [any Interceptor]
-    private let network: [any Interceptor]
+    private let application: [any HTTPDNSClient.Interceptor]
+    private let network: [any HTTPDNSClient.Interceptor]
     let sender: any HopSending
     /// What a reload changes. A call goes by what is there when it begins, a hop by what is there when it is sent.
     private let settings: Lock<SharedCallSettings>
@@ -32,9 +32,10 @@ final class Pipeline: Sendable {
     let waysOut: WaysOut
     let logger: Logger?
     /// Asked for fields before each hop.
-    let computedHeaders: (@Sendable (ClientRequest) async throws -> HTTPFields)?
+    let computedHeaders: (@Sendable (HTTPDNSClient.Request) async throws -> HTTPFields)?
     /// Asked before a redirect is followed.
-    let redirectHook: (@Sendable (Redirect) async throws -> RedirectDecision)?
+    let redirectHook:
+        (@Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision)?
     let retrying: RetryCentre
     /// Where hops wait for a connection, in this order: among the client's own, then among those of all clients of its
     /// transport. Empty where nothing is limited.
@@ -83,7 +84,7 @@ final class Pipeline: Sendable {
 
     /// Whether a hop was made by other settings than those in use. It is begun again then, since its address, its fields and
     /// the trust settings could belong to different ones.
-    func isStale(_ context: InterceptionContext) -> Bool {
+    func isStale(_ context: HTTPDNSClient.InterceptionContext) -> Bool {
         guard let number = context.settingsNumber else { return false }
         return settingsChanges.load(ordering: .sequentiallyConsistent) != number
     }
@@ -105,14 +106,14 @@ final class Pipeline: Sendable {
     /// The limits in force.
     var limits: TransferLimits { current.values.limits }
     /// The time limits of a call: those of the client, or its own.
-    func time(_ own: TimeLimit) -> CallTime { CallTime(own, current.values) }
+    func time(_ own: HTTPDNSClient.TimeLimit) -> CallTime { CallTime(own, current.values) }
 
     /// Which redirects are followed by a request without a policy of its own.
-    var redirects: RedirectPolicy { current.values.redirects }
+    var redirects: HTTPDNSClient.RedirectPolicy { current.values.redirects }
     /// When a request without a policy of its own is sent again.
-    var retries: RetryPolicy { current.values.retries }
+    var retries: HTTPDNSClient.RetryPolicy { current.values.retries }
     /// The networks that a call without any of its own may reach.
-    var clientNetworks: ReachableNetworks {
+    var clientNetworks: HTTPDNSClient.ReachableNetworks {
         reachesPublicInternetOnly.load(ordering: .acquiring) ? .publicInternet : .any
     }
     /// What an HTTPS proxy is believed by.
@@ -121,7 +122,9 @@ final class Pipeline: Sendable {
     // MARK: call
 
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func call(_ request: ClientRequest, carrying rewritten: RewrittenRequest? = nil) async throws -> ClientResponse {
+    func call(_ request: HTTPDNSClient.Request, carrying rewritten: HTTPDNSRewriter.RewrittenRequest? = nil)
+        async throws -> HTTPDNSClient.Response
+    {
         let time = time(request.own?.options.deadline ?? .inherited)
         do {
             if !hasCodeOfOthers { return try await plainCall(request, carrying: rewritten, time) }
@@ -144,15 +147,15 @@ final class Pipeline: Sendable {
     }
 
     private func plainCall(
-        _ request: ClientRequest,
-        carrying rewritten: RewrittenRequest?,
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
-    ) async throws -> ClientResponse {
+    ) async throws -> HTTPDNSClient.Response {
         try gate.enter()
         defer { gate.leave() }
         return try await sendAgain(
             request,
-            InterceptionContext(
+            HTTPDNSClient.InterceptionContext(
                 callID: 0,
                 hop: 0,
                 deadline: time.deadline,
@@ -167,17 +170,17 @@ final class Pipeline: Sendable {
     }
 
     private func interceptedCall(
-        _ request: ClientRequest,
-        carrying rewritten: RewrittenRequest?,
+        _ request: HTTPDNSClient.Request,
+        carrying rewritten: HTTPDNSRewriter.RewrittenRequest?,
         _ time: CallTime
-    ) async throws -> ClientResponse {
+    ) async throws -> HTTPDNSClient.Response {
         let frame = CallFrame(client: self)
         guard frame.depth <= CallFrame.maximumDepth else {
             throw HTTPDNSClientError.loop(depth: frame.depth, url: request.url)
         }
         try gate.enter(nested: frame.depth > 0)
         defer { gate.leave() }
-        let context = InterceptionContext(
+        let context = HTTPDNSClient.InterceptionContext(
             callID: Pipeline.lastCallID.wrappingAdd(1, ordering: .relaxed).newValue,
             hop: 0,
             deadline: time.deadline,
@@ -210,10 +213,10 @@ final class Pipeline: Sendable {
     /// does not listen to that holds the call up all the same.
     private func ended(
         by deadline: MonotonicTime?,
-        _ steps: @escaping @Sendable () async throws -> ClientResponse
-    ) async throws -> ClientResponse {
+        _ steps: @escaping @Sendable () async throws -> HTTPDNSClient.Response
+    ) async throws -> HTTPDNSClient.Response {
         guard let deadline else { return try await steps() }
-        return try await withThrowingTaskGroup(of: ClientResponse?.self) { tasks in
+        return try await withThrowingTaskGroup(of: HTTPDNSClient.Response?.self) { tasks in
             tasks.addTask { try await steps() }
             tasks.addTask {
                 // The step that is under way ends at the deadline, with an error that says where it was.
@@ -250,9 +253,9 @@ final class Pipeline: Sendable {
 
     private func apply(
         _ index: Int,
-        _ request: ClientRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         var context = context
         if index == 0 || index == application.count { context.initialURL = request.url }
         guard index < application.count else { return try await sendAgain(request, context) }
@@ -265,7 +268,9 @@ final class Pipeline: Sendable {
     // MARK: hops
 
     /// Sends one hop of a call. A retry or a redirect is a new hop: it counts up, and it starts without a tag.
-    func sendHop(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+    func sendHop(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
         var (request, context) = (request, context)
         if let frame = context.frame { context.hop = frame.nextHop() }
         context.addedFields = [:]
@@ -277,9 +282,9 @@ final class Pipeline: Sendable {
 
     private func hop(
         _ index: Int,
-        _ request: ClientRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         guard index < network.count else { return try await rewriteAndTransfer(request, context) }
         var context = context
         context.requestURL = request.url
@@ -292,9 +297,9 @@ final class Pipeline: Sendable {
 
     /// A hop that settings overtake is made again by the new ones. Its interceptors do not run again: nothing of it was sent.
     private func rewriteAndTransfer(
-        _ request: ClientRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         do {
             return try await rewriteAndTransferOnce(request, context)
         } catch is StaleSettings {
@@ -305,9 +310,9 @@ final class Pipeline: Sendable {
     }
 
     private func rewriteAndTransferOnce(
-        _ request: ClientRequest,
-        _ context: InterceptionContext
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSClient.Response {
         var rewritten = try await rewritten(request, context)
         guard !admissions.isEmpty, let (place, hasWaited) = try await admit(request, to: rewritten, context) else {
             return try await connect(request, to: rewritten, context)
@@ -320,9 +325,9 @@ final class Pipeline: Sendable {
     }
 
     func rewritten(
-        _ request: ClientRequest,
-        _ context: InterceptionContext
-    ) async throws -> RewrittenRequest {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         if let unresolved = try unresolved(request) { return unresolved }
         let rewritten = try await rewriter.rewrite(
             request,
@@ -335,11 +340,11 @@ final class Pipeline: Sendable {
     }
 
     func transfer(
-        _ request: ClientRequest,
-        to given: RewrittenRequest,
-        _ context: InterceptionContext,
+        _ request: HTTPDNSClient.Request,
+        to given: HTTPDNSRewriter.RewrittenRequest,
+        _ context: HTTPDNSClient.InterceptionContext,
         fellBack: Bool = false
-    ) async throws -> ClientResponse {
+    ) async throws -> HTTPDNSClient.Response {
         if request.body.isSpent { throw HTTPDNSClientError.bodySentTwice }
         var rewritten = given
         var endpoints = given.content.resolution.endpoints
@@ -380,7 +385,7 @@ final class Pipeline: Sendable {
         let isHeld = held != nil && held == answer.endpoint
         if isHeld { choice.counting.count(\.held) }
         log(answer, rewritten)
-        var exchange = Exchange(
+        var exchange = HTTPDNSClient.Exchange(
             request: rewritten,
             remote: answer.endpoint,
             proxy: way.proxy?.description,
@@ -397,20 +402,24 @@ final class Pipeline: Sendable {
             timings: answer.timings
         )
         context.frame?.note(&exchange)
-        return ClientResponse(
+        return HTTPDNSClient.Response(
             head: answer.head,
             version: answer.version,
-            body: ResponseBody(answer.body, of: hop, length: BodyLength(declaredBy: answer.head, to: request)),
+            body: HTTPDNSClient.Response.Body(
+                answer.body,
+                of: hop,
+                length: BodyLength(declaredBy: answer.head, to: request)
+            ),
             exchanges: [exchange]
         )
     }
 
     func transferRequest(
-        _ request: ClientRequest,
-        to rewritten: RewrittenRequest,
+        _ request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
         through passage: Passage?,
-        _ context: InterceptionContext,
+        _ context: HTTPDNSClient.InterceptionContext,
         _ body: RequestBodySource
     ) throws(HTTPDNSClientError) -> TransferRequest {
         let content = rewritten.content
@@ -455,7 +464,7 @@ final class Pipeline: Sendable {
 
     // MARK: log lines
 
-    private func log(_ answer: HopAnswer, _ rewritten: RewrittenRequest) {
+    private func log(_ answer: HopAnswer, _ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         guard let logger, logger.logLevel <= .debug else { return }
         logger.debug(
             "request answered",

@@ -5,16 +5,16 @@ extension HTTPDNSRewriter {
     /// A hop whose host nobody looks up here. It has no addresses and no tag.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`.
     func unresolved(
-        _ request: ClientRequest,
-        _ url: CanonicalURL,
+        _ request: HTTPDNSClient.Request,
+        _ url: HTTPDNSRewriter.CanonicalURL,
         as source: Resolution.Source
-    ) throws(HTTPDNSClientError) -> RewrittenRequest {
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         try RequestCheck.check(request, at: url)
         return finish(request, url, Resolution(endpoints: [], source: source))
     }
 }
 
-extension RewrittenRequest {
+extension HTTPDNSRewriter.RewrittenRequest {
     /// Whether its host was not looked up, see ``HTTPDNSRewriter/unresolved(_:_:as:)``.
     var isUnresolved: Bool { source == .proxy || source == .unixSocket }
 }

@@ -15,9 +15,9 @@ extension Pipeline {
     /// A hop whose host is not looked up here, because a proxy is told its name or a Unix socket needs none; nil for all
     /// others.
     /// - Throws: ``HTTPDNSClientError``.
-    func unresolved(_ request: ClientRequest) throws(HTTPDNSClientError) -> RewrittenRequest? {
+    func unresolved(_ request: HTTPDNSClient.Request) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         guard !waysOut.isStraight(request) else { return nil }
-        let url = try Canonicalizer.canonicalize(request.url)
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         switch try waysOut.way(of: request, for: url) {
         case .straight: return nil
         case .unixSocket: return try rewriter.unresolved(request, url, as: .unixSocket)
@@ -34,8 +34,8 @@ extension Pipeline {
     /// - Parameter endpoints: Those of the hop's host.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func departures(
-        of request: ClientRequest,
-        to rewritten: RewrittenRequest,
+        of request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
         by way: WayOut,
         deadline: MonotonicTime?
@@ -79,7 +79,7 @@ extension Pipeline {
     }
 
     /// The addresses of a proxy, by a mapping or the system resolver.
-    private func endpointsOf(_ proxy: Proxy, deadline: MonotonicTime?) async throws -> [HTTPDNSEndpoint] {
+    private func endpointsOf(_ proxy: HTTPDNSClient.Proxy, deadline: MonotonicTime?) async throws -> [HTTPDNSEndpoint] {
         switch proxy.host {
         case .address(let address):
             if let denial = rewriter.resolver.policy.denial(of: address) {
@@ -90,7 +90,7 @@ extension Pipeline {
         }
     }
 
-    private func endpointsOf(_ proxy: Proxy, _ name: HTTPDNSName, deadline: MonotonicTime?) async throws
+    private func endpointsOf(_ proxy: HTTPDNSClient.Proxy, _ name: HTTPDNSName, deadline: MonotonicTime?) async throws
         -> [HTTPDNSEndpoint]
     {
         do {
@@ -105,7 +105,7 @@ extension Pipeline {
     }
 
     /// Providers hear nothing of a proxy's name: a rule for it counts as far as it has addresses, or leads to another name.
-    private func question(about name: HTTPDNSName, of proxy: Proxy) -> ResolutionQuestion {
+    private func question(about name: HTTPDNSName, of proxy: HTTPDNSClient.Proxy) -> ResolutionQuestion {
         let mappings = rewriter.resolver.mappings.current
         var end = name
         // Mappings have no circles.
@@ -121,11 +121,11 @@ extension Pipeline {
     /// Sends a hop: where there are several ways to its proxy, by the first one that gets there.
     /// - Throws: ``TransferFailure``, ``HTTPDNSClientError``, `CancellationError`.
     func send(
-        _ request: ClientRequest,
-        to rewritten: RewrittenRequest,
+        _ request: HTTPDNSClient.Request,
+        to rewritten: HTTPDNSRewriter.RewrittenRequest,
         _ endpoints: [HTTPDNSEndpoint],
         by way: WayOut,
-        _ context: InterceptionContext,
+        _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> HopAnswer {
         if case .straight = way {
@@ -179,8 +179,8 @@ extension Pipeline {
     }
 
     private func opened(
-        _ request: ClientRequest,
-        _ context: InterceptionContext,
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
         _ hop: HopRecord
     ) async throws -> RequestBodySource {
         do {
@@ -192,7 +192,7 @@ extension Pipeline {
 
     /// A proxy that forwards requests in clear text answers for itself when it wants a login (RFC 9110 section 15.5.8).
     /// - Throws: ``HTTPDNSClientError`` with code `proxyLoginRefused`.
-    func refuseLogin(_ answer: HopAnswer, from proxy: Proxy, _ hop: HopRecord, _ sent: Departure) throws {
+    func refuseLogin(_ answer: HopAnswer, from proxy: HTTPDNSClient.Proxy, _ hop: HopRecord, _ sent: Departure) throws {
         guard answer.head.status.code == 407, let passage = sent.passage?.proxy, proxy.kind.isHTTP,
             !passage.tunnels(hop.rewritten.content.sent.scheme, answer.version == .http2 ? .http2Only : .automatic)
         else { return }
@@ -213,7 +213,7 @@ extension HTTPDNSEndpoint {
 
 extension TransferFailure {
     /// Whether an address of the proxy was not connected to, or not in time, and nothing was sent.
-    fileprivate func isWorthAnotherAddress(of proxy: Proxy) -> Bool {
+    fileprivate func isWorthAnotherAddress(of proxy: HTTPDNSClient.Proxy) -> Bool {
         guard !requestMayHaveBeenSent else { return false }
         guard code == .timedOut else { return code == .proxyUnreachable }
         switch reached ?? phase {
@@ -225,9 +225,9 @@ extension TransferFailure {
     }
 }
 
-extension Proxy {
+extension HTTPDNSClient.Proxy {
     /// Whether it is told the host as the URL has it.
-    fileprivate func isTold(_ host: HTTPDNSHost, _ options: RequestOptions) -> Bool {
+    fileprivate func isTold(_ host: HTTPDNSHost, _ options: HTTPDNSClient.Request.Options) -> Bool {
         !takesAddresses && options.pinnedTo == nil
     }
 
@@ -241,7 +241,7 @@ extension Proxy {
     /// The endpoints that its protocol has room for.
     fileprivate func reachable(
         _ endpoints: [HTTPDNSEndpoint],
-        _ rewritten: RewrittenRequest
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest
     ) throws(HTTPDNSClientError) -> [HTTPDNSEndpoint] {
         guard kind == .socks4 || kind == .socks4a else { return endpoints }
         let reachable = endpoints.filter { $0.address.family == .v4 }

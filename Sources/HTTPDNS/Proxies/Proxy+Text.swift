@@ -2,7 +2,7 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-extension Proxy {
+extension HTTPDNSClient.Proxy {
     /// Reads a proxy as curl does: `[scheme://][user[:password]@]host[:port]`.
     ///
     /// Without a scheme it is an HTTP proxy; `socks` is `socks4`. Without a port it is 443 for `https` and 1080 for all
@@ -11,7 +11,7 @@ extension Proxy {
     public init(_ text: String) throws(HTTPDNSClientError) {
         func refusal(_ reason: String) -> HTTPDNSClientError {
             .configuration(
-                "the proxy \"\(Proxy.shown(text))\" cannot be used: \(reason)",
+                "the proxy \"\(HTTPDNSClient.Proxy.shown(text))\" cannot be used: \(reason)",
                 hint:
                     "write it as http://proxy.example:3128; schemes are http, https, socks4, socks4a, socks5 and socks5h"
             )
@@ -37,7 +37,7 @@ extension Proxy {
             rest = rest[rest.utf8.index(after: at)...]
         }
         rest = rest[..<(rest.firstIndex { $0 == "/" || $0 == "?" || $0 == "#" } ?? rest.endIndex)]
-        let (host, portText) = Proxy.split(rest)
+        let (host, portText) = HTTPDNSClient.Proxy.split(rest)
         var port: UInt16 = kind == .https ? 443 : 1080
         if let portText {
             guard let number = UInt16(portText), number > 0 else { throw refusal("its port is not 1 to 65535") }
@@ -52,7 +52,7 @@ extension Proxy {
         }
         if let login {
             do {
-                credential = try ProxyCredential(login, kind)
+                credential = try HTTPDNSClient.Proxy.Credential(login, kind)
             } catch {
                 throw refusal(error.message)
             }
@@ -87,7 +87,7 @@ extension Proxy {
     }
 }
 
-extension ProxyCredential {
+extension HTTPDNSClient.Proxy.Credential {
     /// Reads `user[:password]`, percent-encoded.
     fileprivate init(_ text: Substring, _ kind: ProxyKind) throws(HTTPDNSClientError) {
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))

@@ -2,11 +2,11 @@ internal import HTTPDNSCore
 
 /// What the environment says about proxies, as curl 7.88 reads it (`detect_proxy` in lib/url.c).
 struct ProxyEnvironment: Sendable {
-    private typealias Reading = Result<Proxy?, HTTPDNSClientError>
+    private typealias Reading = Result<HTTPDNSClient.Proxy?, HTTPDNSClientError>
 
     private let http: Reading
     private let https: Reading
-    private let exceptions: ProxyExceptions
+    private let exceptions: HTTPDNSClient.Proxy.Exceptions
 
     init(_ environment: (String) -> String?) {
         /// An empty variable is one that is not set (`curl_getenv`).
@@ -20,7 +20,7 @@ struct ProxyEnvironment: Sendable {
                 return .success(nil)
             }
             do throws(HTTPDNSClientError) {
-                return .success(try Proxy(text))
+                return .success(try HTTPDNSClient.Proxy(text))
             } catch {
                 var error = error
                 error.message = "the environment variable \(name): \(error.message)"
@@ -29,7 +29,7 @@ struct ProxyEnvironment: Sendable {
         }
         http = read(["http_proxy", "all_proxy", "ALL_PROXY"])
         https = read(["https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"])
-        exceptions = ProxyExceptions(curl: value("no_proxy") ?? value("NO_PROXY") ?? "")
+        exceptions = HTTPDNSClient.Proxy.Exceptions(curl: value("no_proxy") ?? value("NO_PROXY") ?? "")
     }
 
     /// The same, if both proxies can be used.
@@ -42,7 +42,7 @@ struct ProxyEnvironment: Sendable {
 
     /// The proxy for a URL; nil when it is reached without one.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
-    func proxy(for url: CanonicalURL) throws(HTTPDNSClientError) -> Proxy? {
+    func proxy(for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError) -> HTTPDNSClient.Proxy? {
         guard !exceptions.contains(url.host, port: url.port) else { return nil }
         return try (url.scheme == "https" ? https : http).get()
     }

@@ -1,92 +1,95 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-/// The hosts that are reached without the proxy.
-///
-/// The rules are curl's (`--noproxy`): a name stands for itself and for all names below it, with or without a dot in front;
-/// an address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) for addresses that stand in URLs, and never for those
-/// that names lead to; `*` for everything. Beyond curl, a name or address may have a port, `one.example:8443`, and counts for
-/// that port alone.
-public struct ProxyExceptions: Hashable, Sendable, CustomStringConvertible {
-    fileprivate struct Entry: Hashable {
-        enum Place: Hashable {
-            case name(String)
-            case block(HTTPDNSAddressBlock)
+extension HTTPDNSClient.Proxy {
+    /// The hosts that are reached without the proxy.
+    ///
+    /// The rules are curl's (`--noproxy`): a name stands for itself and for all names below it, with or without a dot in
+    /// front; an address or a block of addresses (`10.0.0.0/8`, `2001:db8::/32`) for addresses that stand in URLs, and never
+    /// for those that names lead to; `*` for everything. Beyond curl, a name or address may have a port, `one.example:8443`,
+    /// and counts for that port alone.
+    public struct Exceptions: Hashable, Sendable, CustomStringConvertible {
+        fileprivate struct Entry: Hashable {
+            enum Place: Hashable {
+                case name(String)
+                case block(HTTPDNSAddressBlock)
+            }
+
+            var place: Place
+            var port: UInt16?
         }
 
-        var place: Place
-        var port: UInt16?
-    }
+        private var entries: [Entry] = []
+        private var isEverything = false
+        /// The entries as they were written, with commas between them.
+        public let description: String
 
-    private var entries: [Entry] = []
-    private var isEverything = false
-    /// The entries as they were written, with commas between them.
-    public let description: String
+        /// No host.
+        public static let none = HTTPDNSClient.Proxy.Exceptions(curl: "")
 
-    /// No host.
-    public static let none = ProxyExceptions(curl: "")
-
-    /// Creates a list from its entries.
-    /// - Throws: ``HTTPDNSClientError`` with code `configuration` for one that could never count.
-    public init(_ texts: [String]) throws(HTTPDNSClientError) {
-        description = texts.joined(separator: ",")
-        for text in texts {
-            if text == "*" {
-                isEverything = true
-            } else if let entry = Entry(text) {
-                entries.append(entry)
-            } else {
-                throw .configuration(
-                    "\"\(text.escaped(limit: 80))\" is no exception from a proxy",
-                    hint: "written are one.example (with all names below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, "
-                        + "one.example:8443, or * for everything"
-                )
+        /// Creates a list from its entries.
+        /// - Throws: ``HTTPDNSClientError`` with code `configuration` for one that could never count.
+        public init(_ texts: [String]) throws(HTTPDNSClientError) {
+            description = texts.joined(separator: ",")
+            for text in texts {
+                if text == "*" {
+                    isEverything = true
+                } else if let entry = Entry(text) {
+                    entries.append(entry)
+                } else {
+                    throw .configuration(
+                        "\"\(text.escaped(limit: 80))\" is no exception from a proxy",
+                        hint:
+                            "written are one.example (with all names below it), 192.0.2.1, 10.0.0.0/8, 2001:db8::/32, "
+                            + "one.example:8443, or * for everything"
+                    )
+                }
             }
         }
-    }
 
-    /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries, `*`
-    /// only when it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6
-    /// addresses count, as curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
-    init(curl text: String) {
-        description = text
-        isEverything = text == "*"
-        for token in text.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) {
-            var name = token[...]
-            if name.hasSuffix(".") { name.removeLast() }
-            if name.hasPrefix(".") { name.removeFirst() }
-            if !name.isEmpty { entries.append(Entry(place: .name(name.lowercased()))) }
-            let parts = token.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
-            guard let address = HTTPDNSAddress(String(parts[0])) else { continue }
-            // curl reads digits as far as there are any (atoi), and takes 0 for all bits.
-            let bits = parts.count > 1 ? Int(parts[1].prefix { $0.isASCII && $0.isNumber }) ?? 0 : 0
-            let all = address.family == .v4 ? 32 : 128
-            if let block = HTTPDNSAddressBlock(address, prefixLength: bits == 0 ? all : bits) {
-                entries.append(Entry(place: .block(block)))
+        /// Reads a list in the form of the variable `no_proxy`, by the rules of curl 7.88: commas or blanks between entries,
+        /// `*` only when it stands alone, no ports. What curl cannot use it passes over, and so does this; but blocks of IPv6
+        /// addresses count, as curl's documentation has it: 7.88.1 compares IPv6 addresses like names.
+        init(curl text: String) {
+            description = text
+            isEverything = text == "*"
+            for token in text.split(whereSeparator: { $0 == "," || $0 == " " || $0 == "\t" }) {
+                var name = token[...]
+                if name.hasSuffix(".") { name.removeLast() }
+                if name.hasPrefix(".") { name.removeFirst() }
+                if !name.isEmpty { entries.append(Entry(place: .name(name.lowercased()))) }
+                let parts = token.split(separator: "/", maxSplits: 1, omittingEmptySubsequences: false)
+                guard let address = HTTPDNSAddress(String(parts[0])) else { continue }
+                // curl reads digits as far as there are any (atoi), and takes 0 for all bits.
+                let bits = parts.count > 1 ? Int(parts[1].prefix { $0.isASCII && $0.isNumber }) ?? 0 : 0
+                let all = address.family == .v4 ? 32 : 128
+                if let block = HTTPDNSAddressBlock(address, prefixLength: bits == 0 ? all : bits) {
+                    entries.append(Entry(place: .block(block)))
+                }
             }
         }
-    }
 
-    /// Whether a URL's host is one of them.
-    func contains(_ host: HTTPDNSHost, port: UInt16) -> Bool {
-        if isEverything { return true }
-        return entries.contains { entry in
-            guard entry.port == nil || entry.port == port else { return false }
-            switch (entry.place, host) {
-            case (.name(let suffix), .name(let name)):
-                let name = name.description
-                return name == suffix
-                    || name.utf8.count > suffix.utf8.count && name.hasSuffix(suffix)
-                        && name.utf8[name.utf8.index(name.utf8.endIndex, offsetBy: -suffix.utf8.count - 1)]
-                            == UInt8(ascii: ".")
-            case (.block(let block), .address(let address)): return block.contains(address)
-            default: return false
+        /// Whether a URL's host is one of them.
+        func contains(_ host: HTTPDNSHost, port: UInt16) -> Bool {
+            if isEverything { return true }
+            return entries.contains { entry in
+                guard entry.port == nil || entry.port == port else { return false }
+                switch (entry.place, host) {
+                case (.name(let suffix), .name(let name)):
+                    let name = name.description
+                    return name == suffix
+                        || name.utf8.count > suffix.utf8.count && name.hasSuffix(suffix)
+                            && name.utf8[name.utf8.index(name.utf8.endIndex, offsetBy: -suffix.utf8.count - 1)]
+                                == UInt8(ascii: ".")
+                case (.block(let block), .address(let address)): return block.contains(address)
+                default: return false
+                }
             }
         }
     }
 }
 
-extension ProxyExceptions.Entry {
+extension HTTPDNSClient.Proxy.Exceptions.Entry {
     fileprivate init?(_ text: String) {
         if let block = HTTPDNSAddressBlock(text) {
             self.init(place: .block(block))

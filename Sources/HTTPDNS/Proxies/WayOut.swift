@@ -7,16 +7,16 @@ package enum WayOut: Sendable {
     /// To the addresses of its host.
     case straight
     /// Through a proxy.
-    case proxy(Proxy)
+    case proxy(HTTPDNSClient.Proxy)
     /// To a Unix socket, by its path.
     case unixSocket(String)
 
-    package var proxy: Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
+    package var proxy: HTTPDNSClient.Proxy? { if case .proxy(let proxy) = self { proxy } else { nil } }
 }
 
 /// Which way out a hop takes: a function of its URL, its options and the client's settings.
 final class WaysOut: Sendable {
-    private let rules: ProxyRules
+    private let rules: HTTPDNSClient.Proxy.Rules
     private let environment: ProxyEnvironment
     private let unixSocket: String?
     /// What all connections are bound to.
@@ -42,14 +42,16 @@ final class WaysOut: Sendable {
     }
 
     /// Whether a hop goes straight, as far as that is known without its URL.
-    func isStraight(_ request: borrowing ClientRequest) -> Bool {
+    func isStraight(_ request: borrowing HTTPDNSClient.Request) -> Bool {
         guard isPlain else { return false }
         guard let own = request.own else { return true }
         return own.options.proxy.isInherited && own.options.unixSocket == nil
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` or `invalidRequest`.
-    func way(of request: ClientRequest, for url: CanonicalURL) throws(HTTPDNSClientError) -> WayOut {
+    func way(of request: HTTPDNSClient.Request, for url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
+        -> WayOut
+    {
         if isStraight(request) { return .straight }
         let options = request.options
         if let path = options.unixSocket ?? (options.proxy.isInherited ? unixSocket : nil) {
@@ -75,7 +77,7 @@ final class WaysOut: Sendable {
 
     /// The addresses from the one on that is to be tried first. Those in front of it come last: each gets its turn, however
     /// many of them fail.
-    func ordered(_ endpoints: [HTTPDNSEndpoint], of proxy: Proxy) -> [HTTPDNSEndpoint] {
+    func ordered(_ endpoints: [HTTPDNSEndpoint], of proxy: HTTPDNSClient.Proxy) -> [HTTPDNSEndpoint] {
         guard endpoints.count > 1, let front = fronts.withLock({ $0[proxy.host] }),
             let index = endpoints.firstIndex(where: { $0.address == front })
         else { return endpoints }
@@ -83,7 +85,7 @@ final class WaysOut: Sendable {
     }
 
     /// Tries an address of the proxy first from now on: it worked, or the one before it did not.
-    func prefer(_ endpoint: HTTPDNSEndpoint, of proxy: Proxy) {
+    func prefer(_ endpoint: HTTPDNSEndpoint, of proxy: HTTPDNSClient.Proxy) {
         fronts.withLock { fronts in
             guard fronts[proxy.host] != endpoint.address else { return }
             if fronts.count >= WaysOut.maximumRemembered { fronts.removeAll() }

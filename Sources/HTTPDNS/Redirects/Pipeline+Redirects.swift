@@ -6,7 +6,9 @@ internal import Logging
 // Below retries and above hops: a redirect that is followed is a hop of its own, without a tag.
 extension Pipeline {
     /// Sends a request, and those that redirects make of it.
-    func follow(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+    func follow(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
         let response = try await sendHop(request, context)
         guard RedirectStatus(response.status) != nil, response.headerFields.contains(.location) else { return response }
         let policy = request.own?.options.redirects.inheriting(from: redirects) ?? redirects
@@ -21,11 +23,11 @@ extension Pipeline {
     }
 
     private func follow(
-        _ first: ClientResponse,
-        to request: ClientRequest,
-        _ context: InterceptionContext,
-        _ policy: RedirectPolicy
-    ) async throws -> ClientResponse {
+        _ first: HTTPDNSClient.Response,
+        to request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ policy: HTTPDNSClient.RedirectPolicy
+    ) async throws -> HTTPDNSClient.Response {
         var (request, context, response) = (request, context, first)
         var exchanges = first.exchanges
         let origin = try url(of: request, answeredBy: first)
@@ -47,7 +49,7 @@ extension Pipeline {
             let hook = redirectHook
             var isChanged = false
             if let hook {
-                let redirect = Redirect(
+                let redirect = HTTPDNSClient.RedirectPolicy.Redirect(
                     request: request,
                     response: response.head,
                     next: next,
@@ -61,7 +63,7 @@ extension Pipeline {
                 case .change(let request):
                     (next, dropped, isChanged) = (request, [], true)
                     // What cannot be read is refused by the stage, in its own words.
-                    target = try? Canonicalizer.canonicalize(request.url).parsed
+                    target = try? HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
                 }
             }
             switch trail.follow(to: target, next.method, limit: policy.limit, isChanged: isChanged) {
@@ -74,7 +76,7 @@ extension Pipeline {
             // A retry's wish for new answers is for all hops of its try: any of them may be the one that failed.
             context.way = HopWay(freshAfter: context.way.freshAfter)
             context.way.redirectedFrom = exchanges.last.map(\.scope)
-            context.way.isForeign = target.map { URLOrigin($0) != URLOrigin(origin) } ?? true
+            context.way.isForeign = target.map { HTTPDNSClient.Origin($0) != HTTPDNSClient.Origin(origin) } ?? true
             context.way.droppedFields = dropped
             try await response.body.drain()
             context.call.nextHop(after: request)
@@ -86,7 +88,9 @@ extension Pipeline {
         return with(exchanges, response)
     }
 
-    private func with(_ exchanges: [Exchange], _ response: ClientResponse) -> ClientResponse {
+    private func with(_ exchanges: [HTTPDNSClient.Exchange], _ response: HTTPDNSClient.Response)
+        -> HTTPDNSClient.Response
+    {
         var response = response
         response.exchanges = exchanges
         return response
@@ -94,7 +98,7 @@ extension Pipeline {
 
     /// The value of the `Location` field. Fields with the same value count as one.
     private func soleLocation(
-        of response: ClientResponse,
+        of response: HTTPDNSClient.Response,
         _ status: RedirectStatus,
         at base: ParsedURL
     ) throws(HTTPDNSClientError) -> String? {
@@ -105,17 +109,18 @@ extension Pipeline {
 
     /// The URL that was answered: a network interceptor may have sent another one than it was given.
     private func url(
-        of request: ClientRequest,
-        answeredBy response: ClientResponse
+        of request: HTTPDNSClient.Request,
+        answeredBy response: HTTPDNSClient.Response
     ) throws(HTTPDNSClientError) -> ParsedURL {
         if let exchange = response.exchanges.last { return exchange.request.content.url.parsed }
-        return try Canonicalizer.canonicalize(request.url).parsed
+        return try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url).parsed
     }
 
     private func decision(
-        of hook: @Sendable (Redirect) async throws -> RedirectDecision,
-        about redirect: Redirect
-    ) async throws -> RedirectDecision {
+        of hook:
+            @Sendable (HTTPDNSClient.RedirectPolicy.Redirect) async throws -> HTTPDNSClient.RedirectPolicy.Decision,
+        about redirect: HTTPDNSClient.RedirectPolicy.Redirect
+    ) async throws -> HTTPDNSClient.RedirectPolicy.Decision {
         do {
             return try await hook(redirect)
         } catch is CancellationError {
@@ -128,7 +133,7 @@ extension Pipeline {
     }
 
     private func logFollowing(
-        _ response: ClientResponse,
+        _ response: HTTPDNSClient.Response,
         from base: ParsedURL,
         to target: ParsedURL?,
         _ dropped: [HTTPField.Name]
@@ -144,7 +149,7 @@ extension Pipeline {
     }
 }
 
-extension Exchange {
+extension HTTPDNSClient.Exchange {
     /// How far the server reaches that answered. Behind a proxy that was told the host, or a Unix socket, the connection says
     /// nothing about it: a name counts as public then, whatever it may be.
     fileprivate var scope: AddressScope {

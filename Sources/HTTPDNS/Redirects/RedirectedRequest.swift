@@ -4,7 +4,7 @@ internal import HTTPTypes
 
 /// The request that a redirect asks for, made from the one that was redirected (RFC 9110 section 15.4).
 struct RedirectedRequest {
-    let request: ClientRequest
+    let request: HTTPDNSClient.Request
     let target: ParsedURL
     let changesOrigin: Bool
     /// The fields that stayed behind, in their order.
@@ -17,11 +17,11 @@ struct RedirectedRequest {
     /// - Throws: ``HTTPDNSClientError`` with code `redirectRefused`, or `invalidURL` for user information that cannot be
     ///   sent.
     init(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         at base: ParsedURL,
         status: RedirectStatus,
         location: String,
-        policy: RedirectPolicy
+        policy: HTTPDNSClient.RedirectPolicy
     ) throws(HTTPDNSClientError) {
         let target: ParsedURL
         do {
@@ -35,7 +35,9 @@ struct RedirectedRequest {
             let reason = URLFailure.Code.missingHost.aboutLocation
             throw .redirectRefused(base, status, "the Location cannot be followed: \(reason)")
         }
-        guard target.credential == nil || target.credential == base.credential && URLOrigin(target) == URLOrigin(base)
+        guard
+            target.credential == nil
+                || target.credential == base.credential && HTTPDNSClient.Origin(target) == HTTPDNSClient.Origin(base)
         else {
             throw .redirectRefused(
                 base,
@@ -65,7 +67,7 @@ struct RedirectedRequest {
                 hint: "give the body as bytes, or send to \(target.authority) at once"
             )
         }
-        changesOrigin = URLOrigin(target) != URLOrigin(base)
+        changesOrigin = HTTPDNSClient.Origin(target) != HTTPDNSClient.Origin(base)
         if changesOrigin {
             dropped += next.headerFields.takeOut { policy.withholds($0) }
             if base.credential != nil, !dropped.contains(.authorization) { dropped.append(.authorization) }

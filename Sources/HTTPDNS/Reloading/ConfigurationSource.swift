@@ -1,7 +1,7 @@
 package import HTTPDNSCore
 
-/// Makes settings take effect, which `settings` returns when no other reload is under way, calls `didApply` before the next reload
-/// begins, or throws and changes nothing.
+/// Makes settings take effect, which `settings` returns when no other reload is under way, calls `didApply` before the next
+/// reload begins, or throws and changes nothing.
 package typealias ApplySettings =
     @Sendable (
         _ settings: @Sendable () -> HTTPDNSClient.Configuration, _ didApply: @Sendable () -> Void
@@ -24,7 +24,7 @@ package protocol ConfigurationSource: Sendable {
 /// A source that is watched for one client.
 package protocol ConfigurationWatch: Sendable {
     /// What came of it so far.
-    var status: ReloadStatus { get }
+    var status: HTTPDNSClient.ReloadStatus { get }
 
     /// Reads the source now, and applies what it says.
     /// - Throws: What reading or applying throws; ``ConfigurationWatchEnded``; `CancellationError`.

@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSClient {
     /// What came of reading the settings again: the last success, and the mistake that keeps the present file from being
     /// used. Cheap enough for every second.
-    public var reloads: ReloadStatus { watch.withLock { $0 }?.status ?? ReloadStatus() }
+    public var reloads: HTTPDNSClient.ReloadStatus { watch.withLock { $0 }?.status ?? HTTPDNSClient.ReloadStatus() }
 
     /// Reads the file again that the settings came from, and applies it: all of it or, with a mistake, nothing.
     ///

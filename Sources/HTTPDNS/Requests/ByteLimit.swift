@@ -1,46 +1,54 @@
 public import HTTPDNSPrimitives
 
-/// A limit in bytes, such as `.mebibytes(4)`.
-public struct ByteLimit: Hashable, Sendable, CustomStringConvertible {
-    private enum Content: Hashable {
-        case inherited
-        case unlimited
-        case count(HTTPDNSByteCount)
-    }
-
-    private let content: Content
-
-    /// A limit of `count`.
-    public init(_ count: HTTPDNSByteCount) { content = .count(count) }
-
-    private init(content: Content) { self.content = content }
-
-    /// The limit of the client, the default of a request's options. The settings of a client refuse it with
-    /// ``HTTPDNSClientError/Code/configuration``.
-    public static let inherited = ByteLimit(content: .inherited)
-    /// No limit.
-    public static let unlimited = ByteLimit(content: .unlimited)
-
-    /// A limit of exactly `bytes`; a negative number becomes 0.
-    public static func bytes(_ bytes: Int) -> ByteLimit { ByteLimit(.bytes(bytes)) }
-    /// A limit of `count` times 1,024 bytes.
-    public static func kibibytes(_ count: Int) -> ByteLimit { ByteLimit(.kibibytes(count)) }
-    /// A limit of `count` times 1,048,576 bytes.
-    public static func mebibytes(_ count: Int) -> ByteLimit { ByteLimit(.mebibytes(count)) }
-    /// A limit of `count` times 1,073,741,824 bytes.
-    public static func gibibytes(_ count: Int) -> ByteLimit { ByteLimit(.gibibytes(count)) }
-
-    /// The number of bytes and its unit, such as `4 MiB`; `inherited` or `unlimited`.
-    public var description: String {
-        switch content {
-        case .inherited: "inherited"
-        case .unlimited: "unlimited"
-        case .count(let count): "\(count)"
+extension HTTPDNSClient {
+    /// A limit in bytes, such as `.mebibytes(4)`.
+    public struct ByteLimit: Hashable, Sendable, CustomStringConvertible {
+        private enum Content: Hashable {
+            case inherited
+            case unlimited
+            case count(HTTPDNSByteCount)
         }
+
+        private let content: Content
+
+        /// A limit of `count`.
+        public init(_ count: HTTPDNSByteCount) { content = .count(count) }
+
+        private init(content: Content) { self.content = content }
+
+        /// The limit of the client, the default of a request's options. The settings of a client refuse it with
+        /// ``HTTPDNSClientError/Code/configuration``.
+        public static let inherited = HTTPDNSClient.ByteLimit(content: .inherited)
+        /// No limit.
+        public static let unlimited = HTTPDNSClient.ByteLimit(content: .unlimited)
+
+        /// A limit of exactly `bytes`; a negative number becomes 0.
+        public static func bytes(_ bytes: Int) -> HTTPDNSClient.ByteLimit { HTTPDNSClient.ByteLimit(.bytes(bytes)) }
+        /// A limit of `count` times 1,024 bytes.
+        public static func kibibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
+            HTTPDNSClient.ByteLimit(.kibibytes(count))
+        }
+        /// A limit of `count` times 1,048,576 bytes.
+        public static func mebibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
+            HTTPDNSClient.ByteLimit(.mebibytes(count))
+        }
+        /// A limit of `count` times 1,073,741,824 bytes.
+        public static func gibibytes(_ count: Int) -> HTTPDNSClient.ByteLimit {
+            HTTPDNSClient.ByteLimit(.gibibytes(count))
+        }
+
+        /// The number of bytes and its unit, such as `4 MiB`; `inherited` or `unlimited`.
+        public var description: String {
+            switch content {
+            case .inherited: "inherited"
+            case .unlimited: "unlimited"
+            case .count(let count): "\(count)"
+            }
+        }
+
+        var isInherited: Bool { content == .inherited }
+
+        /// Nil for no limit of its own.
+        var bytes: Int? { if case .count(let count) = content { count.bytes } else { nil } }
     }
-
-    var isInherited: Bool { content == .inherited }
-
-    /// Nil for no limit of its own.
-    var bytes: Int? { if case .count(let count) = content { count.bytes } else { nil } }
 }

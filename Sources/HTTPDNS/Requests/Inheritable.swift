@@ -2,8 +2,8 @@ internal import HTTPDNSCurl
 
 /// A setting that requests and clients have: that of a request may stand for the client's.
 ///
-/// A value with a mark and not an `Optional`: with an `Optional`, `options.redirects = .none` compiles, looks like "off", and means
-/// "as the client does".
+/// A value with a mark and not an `Optional`: with an `Optional`, `options.redirects = .none` compiles, looks like "off", and
+/// means "as the client does".
 protocol Inheritable: Equatable {
     /// Whether it stands for the setting of the client.
     var isInherited: Bool { get }
@@ -13,7 +13,8 @@ extension Inheritable {
     /// The setting in force: itself, or that of the client.
     func inheriting(from client: @autoclosure () -> Self) -> Self { isInherited ? client() : self }
 
-    /// Refuses a changed copy of `.inherited`. Its other values would take effect or be lost, and the caller means one of both.
+    /// Refuses a changed copy of `.inherited`. Its other values would take effect or be lost, and the caller means one of
+    /// both.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validateUnchanged(_ name: String, _ inherited: Self, begin: String) throws(HTTPDNSClientError) {
         guard self != inherited else { return }
@@ -24,12 +25,12 @@ extension Inheritable {
     }
 }
 
-extension RedirectPolicy: Inheritable {}
-extension RetryPolicy: Inheritable {}
+extension HTTPDNSClient.RedirectPolicy: Inheritable {}
+extension HTTPDNSClient.RetryPolicy: Inheritable {}
 extension HTTPVersionChoice: Inheritable {}
-extension ByteLimit: Inheritable {}
-extension TimeLimit: Inheritable {}
-extension ProxyRules: Inheritable {
+extension HTTPDNSClient.ByteLimit: Inheritable {}
+extension HTTPDNSClient.TimeLimit: Inheritable {}
+extension HTTPDNSClient.Proxy.Rules: Inheritable {
     var isInherited: Bool { content == .inherited }
 }
 

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-extension RedirectPolicy {
+extension HTTPDNSClient.RedirectPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
         if isInherited { throw .inheritedInSettings("redirects", instead: "RedirectPolicy() is the default") }
@@ -10,7 +10,7 @@ extension RedirectPolicy {
     }
 }
 
-extension RetryPolicy {
+extension HTTPDNSClient.RetryPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
         if isInherited { throw .inheritedInSettings("retries", instead: "RetryPolicy.never is the default") }

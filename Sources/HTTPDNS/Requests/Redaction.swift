@@ -2,15 +2,15 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPTypes
 
-// Requests and responses hold passwords, tokens and cookies. Printed, interpolated, dumped or reflected they show method, URL, status and
-// the names of fields, and nothing that stands in a value or a body.
+// Requests and responses hold passwords, tokens and cookies. Printed, interpolated, dumped or reflected they show method,
+// URL, status and the names of fields, and nothing that stands in a value or a body.
 
 /// The names of fields, for texts.
 private func names(_ fields: HTTPFields) -> String {
     fields.isEmpty ? "no fields" : "fields " + fields.map(\.name.rawName).joined(separator: ", ")
 }
 
-extension ClientRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Request: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The method, the URL without user information and query, and the names of the fields.
     public var description: String {
         "\(method.rawValue) \(URLText.forErrors(url)), \(names(headerFields)), \(body)"
@@ -21,7 +21,7 @@ extension ClientRequest: CustomStringConvertible, CustomDebugStringConvertible, 
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Request.Body: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Whether there is a body, and of how many bytes, if that is known.
     public var description: String {
         switch content {
@@ -37,7 +37,7 @@ extension RequestBody: CustomStringConvertible, CustomDebugStringConvertible, Cu
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension ClientResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Response: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The status, the version and the names of the fields.
     public var description: String { "\(status), \(version), \(names(headerFields))" }
     /// As ``description``.
@@ -46,7 +46,7 @@ extension ClientResponse: CustomStringConvertible, CustomDebugStringConvertible,
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension CollectedResponse: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Response.Collected: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The status, the version, the names of the fields, and how long the body is.
     public var description: String { "\(status), \(version), \(names(headerFields)), \(body.count) bytes" }
     /// As ``description``.
@@ -55,7 +55,9 @@ extension CollectedResponse: CustomStringConvertible, CustomDebugStringConvertib
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Redirect: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.RedirectPolicy.Redirect: CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// The status, and the requests before and after it.
     public var description: String { "redirect \(number), \(response.status): \(request) -> \(next)" }
     /// As ``description``.
@@ -64,7 +66,7 @@ extension Redirect: CustomStringConvertible, CustomDebugStringConvertible, Custo
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension RewrittenRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSRewriter.RewrittenRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The URL without user information and query, and the source of its addresses.
     public var description: String { "\(URLText.forErrors(originalURL)), addresses by \(source)" }
     /// As ``description``.
@@ -73,7 +75,7 @@ extension RewrittenRequest: CustomStringConvertible, CustomDebugStringConvertibl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension Tag: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSRewriter.Tag: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// Says nothing.
     public var description: String { "a tag" }
     /// As ``description``.
@@ -82,7 +84,7 @@ extension Tag: CustomStringConvertible, CustomDebugStringConvertible, CustomRefl
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension InterceptionContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.InterceptionContext: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
     /// The numbers of the call and the hop.
     public var description: String { "call \(callID), hop \(hop), depth \(depth)" }
     /// As ``description``.
@@ -91,7 +93,9 @@ extension InterceptionContext: CustomStringConvertible, CustomDebugStringConvert
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension DefaultHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Configuration.DefaultHeaders: CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// The names of the fields.
     public var description: String {
         ([names(fields)] + byHost.map { "\($0.key): \($0.value)" }.sorted()).joined(separator: "; ")
@@ -102,7 +106,9 @@ extension DefaultHeaders: CustomStringConvertible, CustomDebugStringConvertible,
     public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
-extension DefaultHeaders.HostHeaders: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+extension HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders: CustomStringConvertible, CustomDebugStringConvertible,
+    CustomReflectable
+{
     /// The names of the fields.
     public var description: String {
         names(fields) + without.map { ", without \($0.rawName)" }.sorted().joined()

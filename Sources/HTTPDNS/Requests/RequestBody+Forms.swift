@@ -1,7 +1,7 @@
-extension RequestBody {
-    /// Names and values as a browser's form sends them (`application/x-www-form-urlencoded`, the URL standard's serializer), in their
-    /// order; a name may come more than once. It sets the content type, unless the request has one.
-    public static func form(_ fields: KeyValuePairs<String, String>) -> RequestBody {
+extension HTTPDNSClient.Request.Body {
+    /// Names and values as a browser's form sends them (`application/x-www-form-urlencoded`, the URL standard's serializer),
+    /// in their order; a name may come more than once. It sets the content type, unless the request has one.
+    public static func form(_ fields: KeyValuePairs<String, String>) -> HTTPDNSClient.Request.Body {
         var bytes: [UInt8] = []
         for (name, value) in fields {
             if !bytes.isEmpty { bytes.append(UInt8(ascii: "&")) }
@@ -9,7 +9,7 @@ extension RequestBody {
             bytes.append(UInt8(ascii: "="))
             appendFormText(value, to: &bytes)
         }
-        return RequestBody(.bytes(bytes), contentType: "application/x-www-form-urlencoded")
+        return HTTPDNSClient.Request.Body(.bytes(bytes), contentType: "application/x-www-form-urlencoded")
     }
 
     private static func appendFormText(_ text: String, to bytes: inout [UInt8]) {
@@ -50,7 +50,7 @@ extension RequestBody {
             Part(piece: .bytes(bytes), name: name, fileName: fileName, contentType: contentType)
         }
 
-        /// A file, read as ``RequestBody/file(_:)`` is.
+        /// A file, read as ``HTTPDNSClient/Request/Body/file(_:)`` is.
         /// - Parameters:
         ///   - name: The name of the field.
         ///   - path: The path of the file.
@@ -66,8 +66,8 @@ extension RequestBody {
             return Part(piece: .file(path), name: name, fileName: fileName ?? last, contentType: contentType)
         }
 
-        /// The part's head. Names are escaped as browsers do (the HTML standard's multipart/form-data encoding), so that none ends
-        /// its quotation or its line.
+        /// The part's head. Names are escaped as browsers do (the HTML standard's multipart/form-data encoding), so that none
+        /// ends its quotation or its line.
         var head: String {
             var head = "Content-Disposition: form-data; name=\"\(Part.escaped(name))\""
             if let fileName { head += "; filename=\"\(Part.escaped(fileName))\"" }
@@ -90,13 +90,14 @@ extension RequestBody {
         }
     }
 
-    /// A form with files (`multipart/form-data`, RFC 7578). Its length is known, files are read as they are sent, and it can be sent
-    /// again. It sets the content type, unless the request has one; then that must name the boundary, which nobody else knows.
-    public static func multipart(_ parts: [Part]) -> RequestBody {
+    /// A form with files (`multipart/form-data`, RFC 7578). Its length is known, files are read as they are sent, and it can
+    /// be sent again. It sets the content type, unless the request has one; then that must name the boundary, which nobody
+    /// else knows.
+    public static func multipart(_ parts: [Part]) -> HTTPDNSClient.Request.Body {
         multipart(parts, boundary: "httpdns-" + (0..<2).map { _ in hexadecimal(.random(in: .min ... .max)) }.joined())
     }
 
-    static func multipart(_ parts: [Part], boundary: String) -> RequestBody {
+    static func multipart(_ parts: [Part], boundary: String) -> HTTPDNSClient.Request.Body {
         var pieces: [BodyPiece] = []
         var text = ""
         for part in parts {
@@ -104,7 +105,7 @@ extension RequestBody {
             text = "\r\n"
         }
         pieces.append(.bytes(Array("\(text)--\(boundary)--\r\n".utf8)))
-        return RequestBody(.pieces(pieces), contentType: "multipart/form-data; boundary=\(boundary)")
+        return HTTPDNSClient.Request.Body(.pieces(pieces), contentType: "multipart/form-data; boundary=\(boundary)")
     }
 
     private static func hexadecimal(_ number: UInt64) -> String {

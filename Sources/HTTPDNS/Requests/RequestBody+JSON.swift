@@ -7,13 +7,16 @@ internal import FoundationEssentials
 internal import Foundation
 #endif
 
-extension RequestBody {
+extension HTTPDNSClient.Request.Body {
     /// A value as JSON, by Foundation's `JSONEncoder` as it comes. It sets the content type `application/json`, unless the
     /// request has one. For other dates, keys or order: encode by yourself and use ``bytes(_:)``.
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest` and the encoder's error in `underlying`.
-    public static func json(_ value: some Encodable) throws(HTTPDNSClientError) -> RequestBody {
+    public static func json(_ value: some Encodable) throws(HTTPDNSClientError) -> HTTPDNSClient.Request.Body {
         do {
-            return RequestBody(.bytes(Array(try JSONEncoder().encode(value))), contentType: "application/json")
+            return HTTPDNSClient.Request.Body(
+                .bytes(Array(try JSONEncoder().encode(value))),
+                contentType: "application/json"
+            )
         } catch {
             var failure = HTTPDNSClientError(
                 code: .invalidRequest,
@@ -27,7 +30,7 @@ extension RequestBody {
     }
 }
 
-extension ResponseBody {
+extension HTTPDNSClient.Response.Body {
     /// The whole body as a value, by Foundation's `JSONDecoder` as it comes. Status and content type are the caller's to look
     /// at.
     /// - Parameters:
@@ -49,13 +52,14 @@ extension ResponseBody {
 }
 
 extension HTTPDNSClient {
-    /// Sends a POST request with a value as JSON, see ``RequestBody/json(_:)``, and returns at the head of its response.
+    /// Sends a POST request with a value as JSON, see ``HTTPDNSClient/Request/Body/json(_:)``, and returns at the head of its
+    /// response.
     /// - Parameters:
     ///   - url: The absolute http or https URL.
     ///   - headerFields: The header fields.
     ///   - value: The value.
-    ///   - addresses: Addresses for this request only, see ``RequestOptions/pinnedTo``.
-    ///   - bypass: Passes over mappings and providers, see ``RequestOptions/bypass``.
+    ///   - addresses: Addresses for this request only, see ``HTTPDNSClient/Request/Options/pinnedTo``.
+    ///   - bypass: Passes over mappings and providers, see ``HTTPDNSClient/Request/Options/bypass``.
     ///   - deadline: The time for the call with its body.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     public func post(
@@ -64,8 +68,8 @@ extension HTTPDNSClient {
         json value: some Encodable,
         pinnedTo addresses: [String]? = nil,
         bypass: Bool = false,
-        deadline: TimeLimit = .inherited
-    ) async throws -> ClientResponse {
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    ) async throws -> HTTPDNSClient.Response {
         try await post(
             url,
             headerFields: headerFields,

@@ -6,7 +6,8 @@ internal import HTTPTypes
 /// What is refused in a request before anything is resolved or sent.
 enum RequestCheck {
     /// - Throws: ``HTTPDNSClientError`` with code `invalidRequest`; `invalidURL` for user information that cannot be sent.
-    static func check(_ request: ClientRequest, at url: CanonicalURL) throws(HTTPDNSClientError) {
+    static func check(_ request: HTTPDNSClient.Request, at url: HTTPDNSRewriter.CanonicalURL) throws(HTTPDNSClientError)
+    {
         if let credential = url.parsed.credential, !request.headerFields.contains(.authorization) {
             _ = try BasicCredential.field(for: credential)
         }
@@ -28,7 +29,7 @@ enum RequestCheck {
         )
     }
 
-    private static func checkPolicies(_ options: RequestOptions) throws(HTTPDNSClientError) {
+    private static func checkPolicies(_ options: HTTPDNSClient.Request.Options) throws(HTTPDNSClientError) {
         do {
             if options.redirects.isInherited {
                 try options.redirects.validateUnchanged("redirects", .inherited, begin: "RedirectPolicy()")

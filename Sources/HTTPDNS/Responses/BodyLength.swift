@@ -1,12 +1,13 @@
 internal import HTTPTypes
 
-/// What an answer's head says about the length of what its reader gets. The fields are read when somebody asks, which most do not.
+/// What an answer's head says about the length of what its reader gets. The fields are read when somebody asks, which most do
+/// not.
 enum BodyLength: Sendable {
     case known(Int64?)
     /// - Parameter decodes: Whether content codings are taken off on the way.
     case declared(in: HTTPFields, decodes: Bool)
 
-    init(declaredBy head: HTTPResponse, to request: ClientRequest) {
+    init(declaredBy head: HTTPResponse, to request: HTTPDNSClient.Request) {
         // These have no body, whatever they declare (RFC 9110 section 6.4.1).
         if request.method == .head || head.status == .noContent || head.status == .notModified {
             self = .known(0)

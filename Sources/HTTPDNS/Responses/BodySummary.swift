@@ -1,18 +1,20 @@
 public import HTTPDNSCurl
 
-/// What is known once a body ended.
-public struct BodySummary: Hashable, Sendable {
-    /// Bytes of the body after decoding.
-    public var bodyBytes: Int
-    /// Bytes of the body as received, before decoding.
-    public var wireBytes: Int
-    /// All phases.
-    public var timings: TransferTimings
+extension HTTPDNSClient.Response {
+    /// What is known once a body ended.
+    public struct BodySummary: Hashable, Sendable {
+        /// Bytes of the body after decoding.
+        public var bodyBytes: Int
+        /// Bytes of the body as received, before decoding.
+        public var wireBytes: Int
+        /// All phases.
+        public var timings: TransferTimings
 
-    /// Creates a summary.
-    public init(bodyBytes: Int, wireBytes: Int, timings: TransferTimings) {
-        self.bodyBytes = bodyBytes
-        self.wireBytes = wireBytes
-        self.timings = timings
+        /// Creates a summary.
+        public init(bodyBytes: Int, wireBytes: Int, timings: TransferTimings) {
+            self.bodyBytes = bodyBytes
+            self.wireBytes = wireBytes
+            self.timings = timings
+        }
     }
 }

@@ -1,6 +1,6 @@
 internal import HTTPDNSPrimitives
 
-extension ResponseBody {
+extension HTTPDNSClient.Response.Body {
     /// As much as is read of a body that nobody wants, so that its connection can be used again: more costs more than a new
     /// connection.
     private static let drained = 16 * 1024
@@ -11,12 +11,12 @@ extension ResponseBody {
     /// counted.
     /// - Throws: `CancellationError`.
     func drain(on clock: some TimeSource = SystemTimeSource()) async throws {
-        guard (declaredLength ?? 0) <= ResponseBody.drained else {
+        guard (declaredLength ?? 0) <= HTTPDNSClient.Response.Body.drained else {
             // A transfer ends with its reader, whoever else has the body.
             _ = makeAsyncIterator()
             return
         }
-        let deadline = clock.now() + ResponseBody.patience
+        let deadline = clock.now() + HTTPDNSClient.Response.Body.patience
         await withTaskGroup(of: Void.self) { tasks in
             tasks.addTask { await readShort() }
             tasks.addTask { try? await clock.sleep(until: deadline) }
@@ -27,7 +27,7 @@ extension ResponseBody {
     }
 
     private func readShort() async {
-        var left = ResponseBody.drained
+        var left = HTTPDNSClient.Response.Body.drained
         var iterator = makeAsyncIterator()
         while left > 0, let chunk = try? await iterator.next() { left -= chunk.count }
     }

@@ -1,31 +1,35 @@
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 
-extension ResponseBody {
-    /// The bytes that are written at once. A thread may have to be started for it, which costs as much as copying a tenth of this.
+extension HTTPDNSClient.Response.Body {
+    /// The bytes that are written at once. A thread may have to be started for it, which costs as much as copying a tenth of
+    /// this.
     private static let portion = 256 * 1024
 
-    /// Writes the body to a file, which is there whole or not at all: it is written beside its place under another name, and renamed
-    /// when the last byte is on the disk. A failure, and cancelling the task, leave what was there before and nothing else.
+    /// Writes the body to a file, which is there whole or not at all: it is written beside its place under another name, and
+    /// renamed when the last byte is on the disk. A failure, and cancelling the task, leave what was there before and nothing
+    /// else.
     ///
-    /// The file is written on one of 16 threads that all files of the process share. A slow disk slows the server down. A new file gets the rights that the umask
-    /// leaves, one that takes the place of another the rights of that one, and its owner and group as far as the process may give
-    /// them. Only the end of the whole process can leave a file behind, `.httpdns-….part`.
+    /// The file is written on one of 16 threads that all files of the process share. A slow disk slows the server down. A new
+    /// file gets the rights that the umask leaves, one that takes the place of another the rights of that one, and its owner
+    /// and group as far as the process may give them. Only the end of the whole process can leave a file behind,
+    /// `.httpdns-….part`.
     /// - Parameters:
     ///   - path: A path in a folder that is there. A link stays a link: the file that it leads to is replaced.
-    ///   - limit: The most bytes that are saved; ``ByteLimit/inherited`` stands for no limit besides that of the request.
+    ///   - limit: The most bytes that are saved; ``HTTPDNSClient/ByteLimit/inherited`` stands for no limit besides that of
+    ///     the request.
     /// - Returns: The number of bytes.
-    /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for what the file system refuses, with `responseTooLarge` for a body
-    ///   over the limit; `CancellationError`.
+    /// - Throws: ``HTTPDNSClientError``, with code `fileFailed` for what the file system refuses, with `responseTooLarge` for
+    ///   a body over the limit; `CancellationError`.
     @discardableResult
-    public func save(to path: String, upTo limit: ByteLimit = .inherited) async throws -> Int64 {
+    public func save(to path: String, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
         if let bytes = limit.bytes, let declaredLength, declaredLength > bytes {
             throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
         }
         return try await save(to: try await FileSaving(path), upTo: limit)
     }
 
-    func save(to file: FileSaving, upTo limit: ByteLimit = .inherited) async throws -> Int64 {
+    func save(to file: FileSaving, upTo limit: HTTPDNSClient.ByteLimit = .inherited) async throws -> Int64 {
         var count: Int64 = 0
         do {
             var waiting: [UInt8] = []
@@ -35,7 +39,7 @@ extension ResponseBody {
                     throw HTTPDNSClientError.bodyTooLong(limit: .bytes(bytes), on: hop)
                 }
                 if waiting.isEmpty { waiting = chunk } else { waiting += chunk }
-                guard waiting.count >= ResponseBody.portion else { continue }
+                guard waiting.count >= HTTPDNSClient.Response.Body.portion else { continue }
                 try await file.append(waiting)
                 waiting = []
             }

@@ -1,173 +1,183 @@
 internal import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
-/// The body of an answer: chunks of at most 64 KiB when it comes over the wire, read once.
-///
-/// Dropping the body, or its iterator, cancels the transfer; so does cancelling the task that reads.
-public struct ResponseBody: AsyncSequence, Sendable {
-    /// A chunk.
-    public typealias Element = [UInt8]
+extension HTTPDNSClient.Response {
+    /// The body of an answer: chunks of at most 64 KiB when it comes over the wire, read once.
+    ///
+    /// Dropping the body, or its iterator, cancels the transfer; so does cancelling the task that reads.
+    public struct Body: AsyncSequence, Sendable {
+        /// A chunk.
+        public typealias Element = [UInt8]
 
-    fileprivate enum Source: Sendable {
-        case transfer(TransferResponseBody, HopRecord)
-        case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
-        case bytes([UInt8], SinglePass)
-    }
-
-    private let source: Source
-    /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on the
-    /// way.
-    public var declaredLength: Int64? { length.bytes }
-    private let length: BodyLength
-    private var report: (@Sendable (TransferProgress) -> Void)?
-
-    private init(_ source: Source, length: BodyLength = .known(nil)) {
-        self.source = source
-        self.length = length
-    }
-
-    init(_ body: HopAnswer.Body, of hop: HopRecord, length: BodyLength = .known(nil)) {
-        switch body {
-        case .transfer(let body): self.init(.transfer(body, hop), length: length)
-        case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
+        fileprivate enum Source: Sendable {
+            case transfer(TransferResponseBody, HopRecord)
+            case chunks(any AsyncSequence<[UInt8], any Error> & Sendable, HopRecord?, SinglePass)
+            case bytes([UInt8], SinglePass)
         }
-    }
 
-    /// A body of these bytes.
-    public static func bytes(_ bytes: [UInt8]) -> ResponseBody {
-        ResponseBody(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
-    }
+        private let source: Source
+        /// How many bytes the reader will get; nil when the answer does not say, and when a content coding is taken off on
+        /// the way.
+        public var declaredLength: Int64? { length.bytes }
+        private let length: BodyLength
+        private var report: (@Sendable (HTTPDNSClient.Progress) -> Void)?
 
-    /// A body from a stream, for interceptors that answer by themselves or change a body on its way. Chunks are passed on
-    /// as they come. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
-    /// ``HTTPDNSClientError/Code/interceptorFailed``.
-    public static func stream(_ chunks: some AsyncSequence<[UInt8], any Error> & Sendable) -> ResponseBody {
-        ResponseBody(.chunks(chunks, nil, SinglePass()))
-    }
+        private init(_ source: Source, length: BodyLength = .known(nil)) {
+            self.source = source
+            self.length = length
+        }
 
-    /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at the
-    /// end exactly the number of bytes, with ``TransferProgress/isComplete``. The total is ``declaredLength``. It is called
-    /// by whoever reads, between two chunks; a body that fails, or that is not read to its end, is never complete. Closures
-    /// that the body has already are told as well, before this one.
-    public func reportingProgress(_ report: @escaping @Sendable (TransferProgress) -> Void) -> ResponseBody {
-        var body = self
-        body.report = TransferProgress.reporting(to: self.report, and: report)
-        return body
-    }
-
-    /// Reads a body.
-    public struct AsyncIterator: AsyncIteratorProtocol {
-        private var transfer: TransferResponseBody.AsyncIterator?
-        private var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
-        private var bytes: [UInt8]?
-        private var isRefused = false
-        private let hop: HopRecord?
-        private var progress: Progress?
-
-        fileprivate init(_ body: ResponseBody) {
-            progress = body.report.map { Progress(report: $0, total: body.declaredLength) }
-            switch body.source {
-            case .transfer(let body, let hop):
-                transfer = body.makeAsyncIterator()
-                self.hop = hop
-            case .chunks(let stream, let hop, let pass):
-                if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
-                self.hop = hop
-            case .bytes(let all, let pass):
-                if pass.take() { bytes = all.isEmpty ? nil : all } else { isRefused = true }
-                hop = nil
+        init(_ body: HopAnswer.Body, of hop: HopRecord, length: BodyLength = .known(nil)) {
+            switch body {
+            case .transfer(let body): self.init(.transfer(body, hop), length: length)
+            case .chunks(let chunks): self.init(.chunks(chunks, hop, SinglePass()), length: length)
             }
         }
 
-        private static func iterator(
-            of stream: some AsyncSequence<[UInt8], any Error>
-        ) -> any AsyncIteratorProtocol<[UInt8], any Error> {
-            stream.makeAsyncIterator()
+        /// A body of these bytes.
+        public static func bytes(_ bytes: [UInt8]) -> HTTPDNSClient.Response.Body {
+            HTTPDNSClient.Response.Body(.bytes(bytes, SinglePass()), length: .known(Int64(bytes.count)))
         }
 
-        /// The next chunk; nil at the end.
-        /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-        public mutating func next() async throws -> [UInt8]? {
-            progress?.begin()
-            let chunk = try await read()
-            progress?.advance(by: chunk?.count)
-            return chunk
+        /// A body from a stream, for interceptors that answer by themselves or change a body on its way. Chunks are passed on
+        /// as they come. Errors other than ``HTTPDNSClientError`` and `CancellationError` reach the reader as
+        /// ``HTTPDNSClientError/Code/interceptorFailed``.
+        public static func stream(_ chunks: some AsyncSequence<[UInt8], any Error> & Sendable)
+            -> HTTPDNSClient.Response.Body
+        {
+            HTTPDNSClient.Response.Body(.chunks(chunks, nil, SinglePass()))
         }
 
-        private mutating func read() async throws -> [UInt8]? {
-            do {
-                if transfer != nil { return try await transfer?.next() }
-                if chunks != nil { return try await chunks?.next(isolation: #isolation) }
-            } catch {
-                chunks = nil
-                throw HTTPDNSClientError.bodyError(error, on: hop)
+        /// The same body, with a closure that is told how much of it was read: growing numbers, 0 when reading begins, and at
+        /// the end exactly the number of bytes, with ``HTTPDNSClient/Progress/isComplete``. The total is ``declaredLength``.
+        /// It is called by whoever reads, between two chunks; a body that fails, or that is not read to its end, is never
+        /// complete. Closures that the body has already are told as well, before this one.
+        public func reportingProgress(_ report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void)
+            -> HTTPDNSClient.Response.Body
+        {
+            var body = self
+            body.report = HTTPDNSClient.Progress.reporting(to: self.report, and: report)
+            return body
+        }
+
+        /// Reads a body.
+        public struct AsyncIterator: AsyncIteratorProtocol {
+            private var transfer: TransferResponseBody.AsyncIterator?
+            private var chunks: (any AsyncIteratorProtocol<[UInt8], any Error>)?
+            private var bytes: [UInt8]?
+            private var isRefused = false
+            private let hop: HopRecord?
+            private var progress: Progress?
+
+            fileprivate init(_ body: HTTPDNSClient.Response.Body) {
+                progress = body.report.map { Progress(report: $0, total: body.declaredLength) }
+                switch body.source {
+                case .transfer(let body, let hop):
+                    transfer = body.makeAsyncIterator()
+                    self.hop = hop
+                case .chunks(let stream, let hop, let pass):
+                    if pass.take() { chunks = AsyncIterator.iterator(of: stream) } else { isRefused = true }
+                    self.hop = hop
+                case .bytes(let all, let pass):
+                    if pass.take() { bytes = all.isEmpty ? nil : all } else { isRefused = true }
+                    hop = nil
+                }
             }
-            if isRefused { throw HTTPDNSClientError.bodyConsumedTwice(on: hop) }
-            defer { bytes = nil }
-            return bytes
+
+            private static func iterator(
+                of stream: some AsyncSequence<[UInt8], any Error>
+            ) -> any AsyncIteratorProtocol<[UInt8], any Error> {
+                stream.makeAsyncIterator()
+            }
+
+            /// The next chunk; nil at the end.
+            /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
+            public mutating func next() async throws -> [UInt8]? {
+                progress?.begin()
+                let chunk = try await read()
+                progress?.advance(by: chunk?.count)
+                return chunk
+            }
+
+            private mutating func read() async throws -> [UInt8]? {
+                do {
+                    if transfer != nil { return try await transfer?.next() }
+                    if chunks != nil { return try await chunks?.next(isolation: #isolation) }
+                } catch {
+                    chunks = nil
+                    throw HTTPDNSClientError.bodyError(error, on: hop)
+                }
+                if isRefused { throw HTTPDNSClientError.bodyConsumedTwice(on: hop) }
+                defer { bytes = nil }
+                return bytes
+            }
         }
-    }
 
-    /// Starts reading. A second iterator throws ``HTTPDNSClientError/Code/bodyConsumedTwice``.
-    public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
+        /// Starts reading. A second iterator throws ``HTTPDNSClientError/Code/bodyConsumedTwice``.
+        public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(self) }
 
-    /// What was told of the progress.
-    private struct Progress {
-        let report: @Sendable (TransferProgress) -> Void
-        let total: Int64?
-        private var bytes: Int64?
-        private var isComplete = false
+        /// What was told of the progress.
+        private struct Progress {
+            let report: @Sendable (HTTPDNSClient.Progress) -> Void
+            let total: Int64?
+            private var bytes: Int64?
+            private var isComplete = false
 
-        init(report: @escaping @Sendable (TransferProgress) -> Void, total: Int64?) {
-            self.report = report
-            self.total = total
+            init(report: @escaping @Sendable (HTTPDNSClient.Progress) -> Void, total: Int64?) {
+                self.report = report
+                self.total = total
+            }
+
+            mutating func begin() {
+                guard bytes == nil else { return }
+                bytes = 0
+                report(HTTPDNSClient.Progress(bytes: 0, total: total, isComplete: false))
+            }
+
+            /// - Parameter count: The bytes of the chunk; nil at the end.
+            mutating func advance(by count: Int?) {
+                guard !isComplete else { return }
+                let now = (bytes ?? 0) + Int64(count ?? 0)
+                bytes = now
+                isComplete = count == nil
+                report(HTTPDNSClient.Progress(bytes: now, total: isComplete ? now : total, isComplete: isComplete))
+            }
         }
 
-        mutating func begin() {
-            guard bytes == nil else { return }
-            bytes = 0
-            report(TransferProgress(bytes: 0, total: total, isComplete: false))
+        /// The whole body.
+        /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
+        ///   `CancellationError`.
+        public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
+            // A short answer has come whole, as a rule, with its head.
+            if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
+                return whole
+            }
+            var iterator = makeAsyncIterator()
+            guard var body = try await iterator.next() else { return [] }
+            // A body of one chunk is that chunk, not a copy.
+            while true {
+                guard body.count <= limit.bytes else { throw HTTPDNSClientError.bodyTooLong(limit: limit, on: hop) }
+                guard let chunk = try await iterator.next() else { return body }
+                body += chunk
+            }
         }
 
-        /// - Parameter count: The bytes of the chunk; nil at the end.
-        mutating func advance(by count: Int?) {
-            guard !isComplete else { return }
-            let now = (bytes ?? 0) + Int64(count ?? 0)
-            bytes = now
-            isComplete = count == nil
-            report(TransferProgress(bytes: now, total: isComplete ? now : total, isComplete: isComplete))
+        /// Byte counts and timings; nil until the body has ended on the wire, and for bodies that did not come over it.
+        public var summary: HTTPDNSClient.Response.BodySummary? {
+            guard case .transfer(let body, _) = source, let summary = body.summary else { return nil }
+            return HTTPDNSClient.Response.BodySummary(
+                bodyBytes: summary.bodyBytes,
+                wireBytes: summary.wireBytes,
+                timings: summary.timings
+            )
         }
-    }
 
-    /// The whole body.
-    /// - Throws: ``HTTPDNSClientError``, with code `responseTooLarge` as soon as the body is longer than `limit`;
-    ///   `CancellationError`.
-    public func collect(upTo limit: HTTPDNSByteCount) async throws -> [UInt8] {
-        // A short answer has come whole, as a rule, with its head.
-        if report == nil, case .transfer(let body, _) = source, let whole = body.takeWhole(upTo: limit.bytes) {
-            return whole
-        }
-        var iterator = makeAsyncIterator()
-        guard var body = try await iterator.next() else { return [] }
-        // A body of one chunk is that chunk, not a copy.
-        while true {
-            guard body.count <= limit.bytes else { throw HTTPDNSClientError.bodyTooLong(limit: limit, on: hop) }
-            guard let chunk = try await iterator.next() else { return body }
-            body += chunk
-        }
-    }
-
-    /// Byte counts and timings; nil until the body has ended on the wire, and for bodies that did not come over it.
-    public var summary: BodySummary? {
-        guard case .transfer(let body, _) = source, let summary = body.summary else { return nil }
-        return BodySummary(bodyBytes: summary.bodyBytes, wireBytes: summary.wireBytes, timings: summary.timings)
-    }
-
-    var hop: HopRecord? {
-        switch source {
-        case .transfer(_, let hop): hop
-        case .chunks(_, let hop, _): hop
-        case .bytes: nil
+        var hop: HopRecord? {
+            switch source {
+            case .transfer(_, let hop): hop
+            case .chunks(_, let hop, _): hop
+            case .bytes: nil
+            }
         }
     }
 }

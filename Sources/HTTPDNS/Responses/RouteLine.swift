@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 
 /// An exchange's way on one line: address, source, lifetime, connection.
 enum RouteLine {
-    static func text(_ exchange: Exchange) -> String {
+    static func text(_ exchange: HTTPDNSClient.Exchange) -> String {
         [
             address(exchange), exchange.proxy.map { "through \($0)" }, source(exchange),
             lifetime(exchange.request.resolution), connection(exchange),
@@ -11,13 +11,13 @@ enum RouteLine {
     }
 
     /// The port is shown where the URL does not say it.
-    private static func address(_ exchange: Exchange) -> String? {
+    private static func address(_ exchange: HTTPDNSClient.Exchange) -> String? {
         if exchange.request.source == .unixSocket { return nil }
         let remote = exchange.remote
         return remote.port == exchange.request.content.url.port ? remote.address.description : remote.description
     }
 
-    private static func source(_ exchange: Exchange) -> String {
+    private static func source(_ exchange: HTTPDNSClient.Exchange) -> String {
         let resolution = exchange.request.resolution
         switch resolution.source {
         case .provider:
@@ -53,7 +53,7 @@ enum RouteLine {
         }
     }
 
-    private static func connection(_ exchange: Exchange) -> String {
+    private static func connection(_ exchange: HTTPDNSClient.Exchange) -> String {
         exchange.reusedConnection ? "reused connection" : "new connection"
     }
 }

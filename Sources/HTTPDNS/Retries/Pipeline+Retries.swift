@@ -9,9 +9,11 @@ extension Pipeline {
     private static let stillFresh: Duration = .seconds(1)
 
     /// Sends a request, and again where its retry policy wants that.
-    func sendAgain(_ request: ClientRequest, _ context: InterceptionContext) async throws -> ClientResponse {
+    func sendAgain(_ request: HTTPDNSClient.Request, _ context: HTTPDNSClient.InterceptionContext) async throws
+        -> HTTPDNSClient.Response
+    {
         retrying.noteCall()
-        let first: Result<ClientResponse, any Error>
+        let first: Result<HTTPDNSClient.Response, any Error>
         do {
             let response = try await follow(request, context)
             // Nearly all calls end here, and ask nobody for a policy.
@@ -26,11 +28,11 @@ extension Pipeline {
     }
 
     private func retry(
-        _ request: ClientRequest,
-        _ context: InterceptionContext,
-        _ policy: RetryPolicy,
-        after first: Result<ClientResponse, any Error>
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        _ context: HTTPDNSClient.InterceptionContext,
+        _ policy: HTTPDNSClient.RetryPolicy,
+        after first: Result<HTTPDNSClient.Response, any Error>
+    ) async throws -> HTTPDNSClient.Response {
         var context = context
         var run = RetryRun(policy, request)
         var trail = RetryTrail()
@@ -65,8 +67,8 @@ extension Pipeline {
     }
 
     private func outcome(
-        of result: Result<ClientResponse, any Error>,
-        _ context: InterceptionContext
+        of result: Result<HTTPDNSClient.Response, any Error>,
+        _ context: HTTPDNSClient.InterceptionContext
     ) -> RetryRun.Outcome? {
         switch result {
         case .success(let response) where response.status.code < 400:
@@ -97,7 +99,7 @@ extension Pipeline {
 
 /// What earlier tries leave in the result of the last one.
 private struct RetryTrail {
-    private var exchanges: [Exchange] = []
+    private var exchanges: [HTTPDNSClient.Exchange] = []
     private var attempts: [HTTPDNSClientError.Attempt] = []
     private var mayHaveBeenSent = false
     private var retries = 0
@@ -105,7 +107,7 @@ private struct RetryTrail {
 
     mutating func noteRetry() { retries += 1 }
 
-    mutating func add(_ result: Result<ClientResponse, any Error>) {
+    mutating func add(_ result: Result<HTTPDNSClient.Response, any Error>) {
         isEmpty = false
         switch result {
         case .success(let response):
@@ -118,7 +120,7 @@ private struct RetryTrail {
         }
     }
 
-    func completed(_ result: Result<ClientResponse, any Error>) -> Result<ClientResponse, any Error> {
+    func completed(_ result: Result<HTTPDNSClient.Response, any Error>) -> Result<HTTPDNSClient.Response, any Error> {
         guard !isEmpty else { return result }
         switch result {
         case .success(var response):

@@ -23,7 +23,7 @@ struct RetryBudget {
 
     /// Takes one retry, if there is one left.
     /// - Parameter calls: The number of all calls of the client so far.
-    mutating func take(_ budget: RetryPolicy.Budget, calls: UInt64, at now: MonotonicTime) -> Bool {
+    mutating func take(_ budget: HTTPDNSClient.RetryPolicy.Budget, calls: UInt64, at now: MonotonicTime) -> Bool {
         turn(calls: calls, at: now)
         let counted = last.calls + since(callsBefore, calls)
         let bySeconds = budget.perSecond * 2 * RetryBudget.window

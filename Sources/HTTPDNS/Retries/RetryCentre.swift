@@ -19,7 +19,7 @@ final class RetryCentre: Sendable {
     func noteCall() { calls.wrappingAdd(1, ordering: .relaxed) }
 
     /// Takes one retry out of the budget.
-    func take(_ settings: RetryPolicy.Budget) -> Bool {
+    func take(_ settings: HTTPDNSClient.RetryPolicy.Budget) -> Bool {
         let now = time.now()
         // Read under the lock: who comes later must not come with a lower number.
         return budget.withLock { $0.take(settings, calls: calls.load(ordering: .relaxed), at: now) }

@@ -8,13 +8,13 @@ struct RetryRun {
         case failure(HTTPDNSClientError.Code, HTTPDNSClientError.Stage, mayHaveBeenSent: Bool)
     }
 
-    let policy: RetryPolicy
+    let policy: HTTPDNSClient.RetryPolicy
     /// Whether a second time does no harm.
     let isIdempotent: Bool
     /// How often the request was sent again.
     private(set) var count = 0
 
-    init(_ policy: RetryPolicy, _ request: ClientRequest) {
+    init(_ policy: HTTPDNSClient.RetryPolicy, _ request: HTTPDNSClient.Request) {
         self.policy = policy
         isIdempotent =
             policy.methods.contains(request.method)

@@ -9,10 +9,10 @@ extension HTTPDNSRewriter {
     /// a limit of their own, are the operator's.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
     func keptOutside(
-        _ rewritten: RewrittenRequest,
-        for request: ClientRequest,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request,
         redirectedFrom scope: AddressScope
-    ) throws(HTTPDNSClientError) -> RewrittenRequest {
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         var resolution = rewritten.resolution
         var refused: HTTPDNSAddress?
         let endpoints = resolution.endpoints

@@ -10,12 +10,12 @@ extension HTTPDNSRewriter {
     /// - Throws: ``HTTPDNSClientError`` with code `resolveFailed` when none is left, `policyRefused` when a redirect may lead
     ///   to none of them; `CancellationError`.
     func systemPath(
-        of rewritten: RewrittenRequest,
-        for request: ClientRequest,
+        of rewritten: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request,
         on way: HopWay,
         deadline: MonotonicTime?,
         isWanted: (HTTPDNSEndpoint) -> Bool
-    ) async throws -> RewrittenRequest {
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         let url = rewritten.content.url
         var options = request.options
         options.pinnedTo = nil
@@ -76,10 +76,10 @@ extension HTTPDNSRewriter {
     /// when it is none that a redirect may lead to.
     func staying(
         on endpoint: HTTPDNSEndpoint,
-        _ rewritten: RewrittenRequest,
-        for request: ClientRequest,
+        _ rewritten: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request,
         redirectedFrom scope: AddressScope?
-    ) -> RewrittenRequest? {
+    ) -> HTTPDNSRewriter.RewrittenRequest? {
         guard permits(endpoint.address, of: rewritten.content.url.host, as: rewritten.resolution),
             mayBeReached(endpoint.address, as: rewritten.resolution, redirectedFrom: scope)
         else { return nil }
@@ -90,12 +90,12 @@ extension HTTPDNSRewriter {
 
     func replacing(
         _ resolution: Resolution,
-        in rewritten: RewrittenRequest,
-        for request: ClientRequest
-    ) -> RewrittenRequest {
+        in rewritten: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request
+    ) -> HTTPDNSRewriter.RewrittenRequest {
         let content = rewritten.content
-        return RewrittenRequest(
-            content: RewrittenRequest.Content(
+        return HTTPDNSRewriter.RewrittenRequest(
+            content: HTTPDNSRewriter.RewrittenRequest.Content(
                 request,
                 url: content.url,
                 resolution: resolution,

@@ -7,7 +7,7 @@ internal import Logging
 ///
 /// Each client has one as the last of its network stages. It can also be listed among the interceptors of another client,
 /// whose requests then go where this client's mappings and providers say: the second stage believes the first one's tag.
-public final class HTTPDNSRewriter: Interceptor {
+public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     let resolver: HTTPDNSResolver
     private let issuer: TagIssuer
     private let logger: Logger?
@@ -20,10 +20,10 @@ public final class HTTPDNSRewriter: Interceptor {
 
     /// Rewrites the request and passes it on with its tag.
     public func intercept(
-        _ request: ClientRequest,
-        context: InterceptionContext,
-        next: (ClientRequest, InterceptionContext) async throws -> ClientResponse
-    ) async throws -> ClientResponse {
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
+        next: (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext) async throws -> HTTPDNSClient.Response
+    ) async throws -> HTTPDNSClient.Response {
         var context = context
         context.rewritten = try await rewrite(
             request,
@@ -37,14 +37,14 @@ public final class HTTPDNSRewriter: Interceptor {
     /// Where a request goes. A tag that came with it and still holds is believed, and nobody is asked.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
     func rewrite(
-        _ request: ClientRequest,
-        carrying carried: RewrittenRequest?,
+        _ request: HTTPDNSClient.Request,
+        carrying carried: HTTPDNSRewriter.RewrittenRequest?,
         deadline: MonotonicTime?,
         freshAfter: MonotonicTime? = nil
-    ) async throws -> RewrittenRequest {
+    ) async throws -> HTTPDNSRewriter.RewrittenRequest {
         if let rewritten = try rewriteAtOnce(request, carrying: carried, freshAfter) { return rewritten }
         // What follows waits for the network, so that it does not matter that the URL is read once more.
-        let url = try Canonicalizer.canonicalize(request.url)
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         var question = try question(about: url.host, port: url.port, options: request.options)
         question.freshAfter = freshAfter
         return finish(request, url, try await ask(question, deadline: deadline))
@@ -52,11 +52,11 @@ public final class HTTPDNSRewriter: Interceptor {
 
     /// The part of the rewriting that never waits; nil when somebody must be asked for addresses.
     private func rewriteAtOnce(
-        _ request: ClientRequest,
-        carrying carried: RewrittenRequest?,
+        _ request: HTTPDNSClient.Request,
+        carrying carried: HTTPDNSRewriter.RewrittenRequest?,
         _ freshAfter: MonotonicTime?
-    ) throws(HTTPDNSClientError) -> RewrittenRequest? {
-        let url = try Canonicalizer.canonicalize(request.url)
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
         var question = ResolutionQuestion(url.host, port: url.port)
@@ -67,13 +67,13 @@ public final class HTTPDNSRewriter: Interceptor {
     }
 
     func finish(
-        _ request: borrowing ClientRequest,
-        _ url: consuming CanonicalURL,
+        _ request: borrowing HTTPDNSClient.Request,
+        _ url: consuming HTTPDNSRewriter.CanonicalURL,
         _ resolution: consuming Resolution
-    ) -> RewrittenRequest {
-        let tagExpiry = Tag.expiry(of: resolution, at: issuer.timeSource.coarseNow())
-        let rewritten = RewrittenRequest(
-            content: RewrittenRequest.Content(
+    ) -> HTTPDNSRewriter.RewrittenRequest {
+        let tagExpiry = HTTPDNSRewriter.Tag.expiry(of: resolution, at: issuer.timeSource.coarseNow())
+        let rewritten = HTTPDNSRewriter.RewrittenRequest(
+            content: HTTPDNSRewriter.RewrittenRequest.Content(
                 request,
                 url: url,
                 resolution: resolution,
@@ -90,7 +90,7 @@ public final class HTTPDNSRewriter: Interceptor {
     func question(
         about host: HTTPDNSHost,
         port: UInt16,
-        options: RequestOptions
+        options: HTTPDNSClient.Request.Options
     ) throws(HTTPDNSClientError) -> ResolutionQuestion {
         var question = ResolutionQuestion(host, port: port)
         try apply(options, to: &question)
@@ -99,7 +99,7 @@ public final class HTTPDNSRewriter: Interceptor {
 
     /// Says in the question what the request's options say about it.
     private func apply(
-        _ options: RequestOptions,
+        _ options: HTTPDNSClient.Request.Options,
         to question: inout ResolutionQuestion
     ) throws(HTTPDNSClientError) {
         if let texts = options.pinnedTo {
@@ -163,10 +163,10 @@ public final class HTTPDNSRewriter: Interceptor {
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when another client's addresses do not pass the policy
     ///   of this one.
     private func accept(
-        _ carried: RewrittenRequest,
-        for request: ClientRequest,
-        url: CanonicalURL
-    ) throws(HTTPDNSClientError) -> RewrittenRequest? {
+        _ carried: HTTPDNSRewriter.RewrittenRequest,
+        for request: HTTPDNSClient.Request,
+        url: HTTPDNSRewriter.CanonicalURL
+    ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest? {
         let content = carried.content
         // The kill switch is stronger than a tag, and so is what the request asks for itself.
         guard !isOff(url.host), let tag = carried.tag, content.url.host == url.host, content.url.port == url.port,
@@ -175,8 +175,8 @@ public final class HTTPDNSRewriter: Interceptor {
         else { return nil }
         var resolution = content.resolution
         if content.issuer !== issuer { try applyPolicy(to: &resolution, issuer: content.issuer, host: url.host) }
-        return RewrittenRequest(
-            content: RewrittenRequest.Content(
+        return HTTPDNSRewriter.RewrittenRequest(
+            content: HTTPDNSRewriter.RewrittenRequest.Content(
                 request,
                 url: url,
                 resolution: resolution,
@@ -229,7 +229,7 @@ public final class HTTPDNSRewriter: Interceptor {
         throw .allRefused("the addresses that another client gave", of: host, refusal)
     }
 
-    private func log(_ rewritten: RewrittenRequest) {
+    private func log(_ rewritten: HTTPDNSRewriter.RewrittenRequest) {
         guard let logger, logger.logLevel <= .trace else { return }
         logger.trace(
             "request rewritten",

@@ -2,37 +2,39 @@ internal import HTTPDNSCore
 internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
-/// The out-of-band mark of a hop that was rewritten. It never goes on the wire and cannot be made outside the client:
-/// header fields, fragments and texts of any kind do not amount to one.
-///
-/// It is bound to the host and port that were rewritten, to the issuing client's mappings, and to an expiry: the time to
-/// live that the addresses had left, at least one second so that an answer for one use (time to live 0) survives the way to
-/// the next stage, and one minute where the addresses have no expiry of their own.
-public struct Tag: Sendable {
-    let content: RewrittenRequest.Content
+extension HTTPDNSRewriter {
+    /// The out-of-band mark of a hop that was rewritten. It never goes on the wire and cannot be made outside the client:
+    /// header fields, fragments and texts of any kind do not amount to one.
+    ///
+    /// It is bound to the host and port that were rewritten, to the issuing client's mappings, and to an expiry: the time to
+    /// live that the addresses had left, at least one second so that an answer for one use (time to live 0) survives the way
+    /// to the next stage, and one minute where the addresses have no expiry of their own.
+    public struct Tag: Sendable {
+        let content: HTTPDNSRewriter.RewrittenRequest.Content
 
-    /// Whether the mark still holds: not expired, no setting or mapping of the issuing client has changed since, and its kill
-    /// switch has not turned the name off.
-    public var isValid: Bool {
-        content.issuer.generation.number == content.resolution.generation
-            && !content.issuer.isOff(content.url.host)
-            && content.issuer.timeSource.now() < content.tagExpiry
+        /// Whether the mark still holds: not expired, no setting or mapping of the issuing client has changed since, and its
+        /// kill switch has not turned the name off.
+        public var isValid: Bool {
+            content.issuer.generation.number == content.resolution.generation
+                && !content.issuer.isOff(content.url.host)
+                && content.issuer.timeSource.now() < content.tagExpiry
+        }
+
+        /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and
+        /// this is on the way of every request.
+        static func expiry(of resolution: borrowing Resolution, at now: MonotonicTime) -> MonotonicTime {
+            let left = resolution.nanosecondsLeft
+            let life = left == .max ? unlimitedLifetime : max(left, shortestLifetime)
+            let (sum, overflow) = now.nanoseconds.addingReportingOverflow(life)
+            return MonotonicTime(nanoseconds: overflow ? .max : sum)
+        }
+
+        /// One second: long enough for the way from one stage to the next, in-process.
+        private static let shortestLifetime: Int64 = 1_000_000_000
+        /// One minute. A mapping needs no asking anew until it changes, which the generation notices; the bound is for what
+        /// an operator changes in the second client, such as its policy.
+        private static let unlimitedLifetime: Int64 = 60_000_000_000
     }
-
-    /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and
-    /// this is on the way of every request.
-    static func expiry(of resolution: borrowing Resolution, at now: MonotonicTime) -> MonotonicTime {
-        let left = resolution.nanosecondsLeft
-        let life = left == .max ? unlimitedLifetime : max(left, shortestLifetime)
-        let (sum, overflow) = now.nanoseconds.addingReportingOverflow(life)
-        return MonotonicTime(nanoseconds: overflow ? .max : sum)
-    }
-
-    /// One second: long enough for the way from one stage to the next, in-process.
-    private static let shortestLifetime: Int64 = 1_000_000_000
-    /// One minute. A mapping needs no asking anew until it changes, which the generation notices; the bound is for what an
-    /// operator changes in the second client, such as its policy.
-    private static let unlimitedLifetime: Int64 = 60_000_000_000
 }
 
 /// The client behind a tag, as far as checking and describing needs it. It keeps no transport and no provider alive.

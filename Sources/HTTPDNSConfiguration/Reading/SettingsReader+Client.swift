@@ -31,7 +31,7 @@ extension SettingsReader {
         if let node = fields["max_response"] {
             let limit = value(of: node, path: "client.max_response", "a byte count such as 4MiB, or none") {
                 text throws(ValueMistake) in
-                text == "none" ? .unlimited : ByteLimit.bytes(try ByteCountText.parse(text))
+                text == "none" ? .unlimited : HTTPDNSClient.ByteLimit.bytes(try ByteCountText.parse(text))
             }
             settings.maximumResponseBody = limit ?? .unlimited
         }

@@ -13,8 +13,10 @@ extension SettingsReader {
         readHeaderFields(node, path: "client.headers")
     }
 
-    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HostPattern: DefaultHeaders.HostHeaders] {
-        var headers: [HostPattern: DefaultHeaders.HostHeaders] = [:]
+    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HostPattern: HTTPDNSClient.Configuration
+        .DefaultHeaders.HostHeaders]
+    {
+        var headers: [HostPattern: HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders] = [:]
         let path = "client.headers_by_host"
         guard isMapping(node, path: path, "names and the fields for them") else { return headers }
         for (text, entry) in entries(of: node, path: path, "names and the fields for them") ?? [] {
@@ -23,7 +25,7 @@ extension SettingsReader {
             if headers[pattern] != nil {
                 mistakes.add("\(place) is written twice", at: entry.key.position, hint: "keep one of them")
             }
-            var own = DefaultHeaders.HostHeaders()
+            var own = HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
             let keys = "the keys \(KeyTable.hostHeaders.keys.joined(separator: ", "))"
             guard entry.value.isEmpty || isMapping(entry.value, path: place, keys) else { continue }
             guard let fields = fields(of: entry.value, .hostHeaders, path: place) else { continue }
@@ -69,11 +71,11 @@ extension SettingsReader {
             )
             return nil
         }
-        if let fault = DefaultHeaders.fault(in: name) {
+        if let fault = HTTPDNSClient.Configuration.DefaultHeaders.fault(in: name) {
             mistakes.add("\(path): \(fault.message)", at: node.position, hint: fault.hint)
             return nil
         }
-        guard !DefaultHeaders.isSecret(name) else {
+        guard !HTTPDNSClient.Configuration.DefaultHeaders.isSecret(name) else {
             mistakes.add(
                 "\(path): \(name) holds a secret, and secrets do not stand in this file",
                 at: node.position,
@@ -84,7 +86,8 @@ extension SettingsReader {
         return name
     }
 
-    /// Says what is wrong with text in a mapping's place without repeating it: `X-Api-Key:secret`, which has no space, is such a text.
+    /// Says what is wrong with text in a mapping's place without repeating it: `X-Api-Key:secret`, which has no space, is
+    /// such a text.
     /// - Returns: Whether the node may be read; one that is empty need not.
     private mutating func isMapping(_ node: ConfigurationNode, path: String, _ allowed: String) -> Bool {
         if node.isEmpty { return false }

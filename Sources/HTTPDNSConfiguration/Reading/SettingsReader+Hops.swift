@@ -15,8 +15,8 @@ extension SettingsReader {
     /// Statuses of failure (RFC 9110 sections 15.5 and 15.6).
     package static let retriedStatuses = 400...599
 
-    mutating func readRedirects(_ node: ConfigurationNode) -> RedirectPolicy {
-        var policy = RedirectPolicy()
+    mutating func readRedirects(_ node: ConfigurationNode) -> HTTPDNSClient.RedirectPolicy {
+        var policy = HTTPDNSClient.RedirectPolicy()
         guard let fields = fields(of: node, .redirects, path: "client.redirects") else { return policy }
         if let node = fields["limit"],
             let limit = number(of: node, in: Self.hopLimit, path: "client.redirects.limit")
@@ -50,13 +50,13 @@ extension SettingsReader {
     }
 
     /// Retries as the file wants them: to name them is to want them.
-    mutating func readRetries(_ node: ConfigurationNode) -> RetryPolicy {
+    mutating func readRetries(_ node: ConfigurationNode) -> HTTPDNSClient.RetryPolicy {
         guard !node.isEmpty, let fields = fields(of: node, .retries, path: "client.retries") else { return .never }
-        var policy = RetryPolicy.standard
+        var policy = HTTPDNSClient.RetryPolicy.standard
         if let node = fields["limit"], let limit = number(of: node, in: Self.hopLimit, path: "client.retries.limit") {
             policy.limit = limit
         }
-        let durations: [(String, WritableKeyPath<RetryPolicy, Duration>)] = [
+        let durations: [(String, WritableKeyPath<HTTPDNSClient.RetryPolicy, Duration>)] = [
             ("delay", \.delay), ("max_delay", \.maximumDelay), ("max_retry_after", \.maximumRetryAfter),
         ]
         for (key, property) in durations {
@@ -75,7 +75,7 @@ extension SettingsReader {
         return policy
     }
 
-    private mutating func readBudget(_ node: ConfigurationNode, into budget: inout RetryPolicy.Budget) {
+    private mutating func readBudget(_ node: ConfigurationNode, into budget: inout HTTPDNSClient.RetryPolicy.Budget) {
         guard let fields = fields(of: node, .retryBudget, path: "client.retries.budget") else { return }
         if let node = fields["percent"],
             let percent = number(of: node, in: Self.budgetPercent, path: "client.retries.budget.percent")

@@ -12,7 +12,7 @@ extension KeyTable {
 extension WordTable {
     package static let proxyResolvers = WordTable(words: ["proxy", "local"])
     package static let networks = WordTable(
-        words: [ReachableNetworks.any, .publicInternet].map(\.description)
+        words: [HTTPDNSClient.ReachableNetworks.any, .publicInternet].map(\.description)
     )
 }
 
@@ -38,7 +38,8 @@ extension SettingsReader {
         if let node = fields["reachable_networks"],
             let word = word(of: node, .networks, path: "client.reachable_networks")
         {
-            settings.reachableNetworks = word == ReachableNetworks.any.description ? .any : .publicInternet
+            settings.reachableNetworks =
+                word == HTTPDNSClient.ReachableNetworks.any.description ? .any : .publicInternet
         }
         if settings.proxy != .direct, settings.unixSocket != nil, let node = fields["unix_socket"] {
             mistakes.add(
@@ -49,7 +50,7 @@ extension SettingsReader {
         }
     }
 
-    private mutating func readProxy(_ node: ConfigurationNode) -> ProxyRules? {
+    private mutating func readProxy(_ node: ConfigurationNode) -> HTTPDNSClient.Proxy.Rules? {
         let path = "client.proxy"
         if node.isEmpty { return .direct }
         guard case .mapping = node.content else {
@@ -87,7 +88,7 @@ extension SettingsReader {
         guard var proxy = read else { return nil }
         proxy.resolvesLocally = resolver == "local"
         proxy.enforcesReachableNetworks = enforces ?? false
-        if let user { proxy.credential = ProxyCredential(user: user, password: password?.live) }
+        if let user { proxy.credential = HTTPDNSClient.Proxy.Credential(user: user, password: password?.live) }
         return .through(proxy, except: exceptions)
     }
 
@@ -97,11 +98,11 @@ extension SettingsReader {
         throw ValueMistake("found \(quoted(text)); allowed: \(allowed)")
     }
 
-    private static func proxy(_ text: String, _ allowed: String) throws(ValueMistake) -> Proxy {
+    private static func proxy(_ text: String, _ allowed: String) throws(ValueMistake) -> HTTPDNSClient.Proxy {
         try refuseTruth(text, allowed)
-        let proxy: Proxy
+        let proxy: HTTPDNSClient.Proxy
         do throws(HTTPDNSClientError) {
-            proxy = try Proxy(text)
+            proxy = try HTTPDNSClient.Proxy(text)
         } catch {
             throw ValueMistake(error.message, hint: error.hint)
         }
@@ -115,13 +116,13 @@ extension SettingsReader {
         return proxy
     }
 
-    private mutating func readExceptions(_ node: ConfigurationNode, path: String) -> ProxyExceptions {
+    private mutating func readExceptions(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Proxy.Exceptions {
         let form = "names, addresses or blocks such as 10.0.0.0/8, one or a list"
         var texts: [String] = []
         for node in elements(of: node, path: path, form) ?? [] {
             let text = value(of: node, path: path, form) { text throws(ValueMistake) in
                 do throws(HTTPDNSClientError) {
-                    _ = try ProxyExceptions([text])
+                    _ = try HTTPDNSClient.Proxy.Exceptions([text])
                 } catch {
                     throw ValueMistake(error.message, hint: error.hint)
                 }
@@ -131,7 +132,7 @@ extension SettingsReader {
             if texts.contains(text) { mistakes.add("\(path): \(text) is listed twice", at: node.position) }
             texts.append(text)
         }
-        return (try? ProxyExceptions(texts)) ?? .none
+        return (try? HTTPDNSClient.Proxy.Exceptions(texts)) ?? .none
     }
 
     private mutating func readUnixSocket(_ node: ConfigurationNode) -> String? {

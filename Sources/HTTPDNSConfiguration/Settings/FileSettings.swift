@@ -39,14 +39,14 @@ package struct FileSettings: Sendable {
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
     package var versions: HTTPVersionChoice = .automatic
-    package var maximumResponseBody = ByteLimit.unlimited
-    package var headers = DefaultHeaders()
-    package var redirects = RedirectPolicy()
-    package var retries = RetryPolicy.never
-    package var proxy = ProxyRules.direct
+    package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
+    package var headers = HTTPDNSClient.Configuration.DefaultHeaders()
+    package var redirects = HTTPDNSClient.RedirectPolicy()
+    package var retries = HTTPDNSClient.RetryPolicy.never
+    package var proxy = HTTPDNSClient.Proxy.Rules.direct
     package var unixSocket: String?
     package var localSource: LocalSource?
-    package var reachableNetworks = ReachableNetworks.any
+    package var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
     /// The settings of a local provider. Clients have no use for it.
     package var serve = ServeSettings()
 

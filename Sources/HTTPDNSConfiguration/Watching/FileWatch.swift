@@ -36,7 +36,7 @@ final class FileWatch: ConfigurationWatch {
         watcher.start()
     }
 
-    var status: ReloadStatus { reports.status }
+    var status: HTTPDNSClient.ReloadStatus { reports.status }
 
     func reload() async throws -> ReloadResult {
         do {

@@ -11,17 +11,17 @@ final class ReloadReports: Sendable {
     private let file: String
     private let logger: Logger?
     private let wallClock: WallClock
-    private let state: Lock<ReloadStatus>
+    private let state: Lock<HTTPDNSClient.ReloadStatus>
     private let permissions = Lock<String?>(nil)
 
     init(file: String, isWatching: Bool, logger: Logger?, wallClock: WallClock = .system) {
         self.file = file
         self.logger = logger
         self.wallClock = wallClock
-        state = Lock(ReloadStatus(source: file, isWatching: isWatching))
+        state = Lock(HTTPDNSClient.ReloadStatus(source: file, isWatching: isWatching))
     }
 
-    var status: ReloadStatus { state.withLock { $0 } }
+    var status: HTTPDNSClient.ReloadStatus { state.withLock { $0 } }
 
     /// Warns of rights of others on the file, once until they change.
     func notePermissions(_ fault: String?) {
@@ -44,7 +44,7 @@ final class ReloadReports: Sendable {
             let now = wallClock.now()
             state.withLock { state in
                 state.failures += 1
-                state.failure = ReloadStatus.Failure(time: now, message: Self.message(of: error))
+                state.failure = HTTPDNSClient.ReloadStatus.Failure(time: now, message: Self.message(of: error))
             }
         case .warning(let error):
             logger?.warning("configuration file refused; what was in use before stays", metadata: metadata(of: error))
@@ -65,7 +65,7 @@ final class ReloadReports: Sendable {
             let before = state.lastSuccess?.needsRestart ?? []
             state.successes += 1
             state.failure = nil
-            state.lastSuccess = ReloadStatus.Success(
+            state.lastSuccess = HTTPDNSClient.ReloadStatus.Success(
                 time: now,
                 generation: result.generation,
                 needsRestart: result.needsRestart

@@ -47,8 +47,8 @@ package struct ControlReply: Codable, Hashable, Sendable {
     /// The request's command; nil when the request could not be read.
     package var command: String?
     package var identity: Identity?
-    package var diagnostics: Diagnostics?
-    package var killSwitch: Diagnostics.Switch?
+    package var diagnostics: HTTPDNSClient.Status?
+    package var killSwitch: HTTPDNSClient.Status.Switch?
     /// The routes that a turn of the switch has left on, although their names go by its pattern: they are closer.
     package var staysOn: [String]?
     package var refresh: Refresh?

@@ -101,9 +101,9 @@ struct FetchCommand: Subcommand {
         return ExitStatus.done
     }
 
-    private func request(_ settings: inout ClientSettings) throws(CommandFailure) -> ClientRequest {
+    private func request(_ settings: inout ClientSettings) throws(CommandFailure) -> HTTPDNSClient.Request {
         var header = try HeaderArgument(headers)
-        var request = ClientRequest(url: url, options: settings.requestOptions(common))
+        var request = HTTPDNSClient.Request(url: url, options: settings.requestOptions(common))
         if !data.isEmpty || !binaryData.isEmpty {
             guard data.isEmpty || binaryData.isEmpty else {
                 throw .usage("-d and --data-binary do not mix", hint: "use one of them for all parts")
@@ -141,7 +141,7 @@ struct FetchCommand: Subcommand {
         return request
     }
 
-    private func applyTimeLimit(to request: inout ClientRequest, _ settings: inout ClientSettings)
+    private func applyTimeLimit(to request: inout HTTPDNSClient.Request, _ settings: inout ClientSettings)
         throws(CommandFailure)
     {
         if let maximumSeconds {
@@ -160,7 +160,7 @@ struct FetchCommand: Subcommand {
     }
 
     private func fetch(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         client: HTTPDNSClient,
         to destination: BodyDestination,
         settings: ClientSettings,

@@ -46,7 +46,7 @@ struct ResolveCommand: Subcommand {
     private static func rows(
         _ questions: [HostArgument],
         client: HTTPDNSClient,
-        options: RequestOptions
+        options: HTTPDNSClient.Request.Options
     ) async throws -> [ResolveReport.Row] {
         try await ConcurrentWork.map(questions, atMost: 64) { question in
             try await row(question, client: client, options: options)
@@ -56,7 +56,7 @@ struct ResolveCommand: Subcommand {
     private static func row(
         _ question: HostArgument,
         client: HTTPDNSClient,
-        options: RequestOptions
+        options: HTTPDNSClient.Request.Options
     ) async throws -> ResolveReport.Row {
         var outcome: Result<Resolution, CommandFailure>
         do {

@@ -58,7 +58,7 @@ struct SwitchCommand: Subcommand {
 /// The kill switch in words.
 enum SwitchReport {
     /// - Parameter staysOn: The routes that are closer than the one that was turned off.
-    static func text(_ killSwitch: Diagnostics.Switch, staysOn: [String] = []) -> String {
+    static func text(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> String {
         guard !killSwitch.offs.isEmpty else { return "switch  ON\n" }
         let offs = killSwitch.offs.map { off in
             "\(PrintableText.line(off.route ?? "everything")) off for \(Figures.lifetime(.seconds(off.seconds))), by \(off.origin)"
@@ -68,14 +68,14 @@ enum SwitchReport {
     }
 
     /// `ON`, `OFF (socket, 4 s)`, `ON but *.shop.test (file, 2 min)`.
-    static func word(_ killSwitch: Diagnostics.Switch) -> String {
+    static func word(_ killSwitch: HTTPDNSClient.Status.Switch) -> String {
         guard let first = killSwitch.offs.first else { return "ON" }
         let who = "\(first.origin), \(Figures.lifetime(.seconds(first.seconds)))"
         let more = killSwitch.offs.count > 1 ? " +\(killSwitch.offs.count - 1)" : ""
         return killSwitch.isOn ? "ON but \(first.route ?? "-") (\(who))\(more)" : "OFF (\(who))\(more)"
     }
 
-    static func json(_ killSwitch: Diagnostics.Switch, staysOn: [String] = []) -> JSONValue {
+    static func json(_ killSwitch: HTTPDNSClient.Status.Switch, staysOn: [String] = []) -> JSONValue {
         .object([
             ("isOn", .bool(killSwitch.isOn)),
             (

@@ -10,7 +10,7 @@ struct Comparer: Sendable {
     let system: any SystemResolving
     let routes: RouteTable
     let policy: HTTPDNSAddressPolicy
-    let options: RequestOptions
+    let options: HTTPDNSClient.Request.Options
     /// The families asked for when neither the options nor a route say.
     let families: AddressFamilies
     /// How long the system resolver may take.

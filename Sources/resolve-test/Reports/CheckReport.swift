@@ -10,8 +10,8 @@ struct CheckReport {
     var rules: [MappingKey: HTTPDNSMapping]
     var isEnabled: Bool
     var policy: HTTPDNSAddressPolicy
-    var reachableNetworks: ReachableNetworks
-    var proxy: ProxyRules
+    var reachableNetworks: HTTPDNSClient.ReachableNetworks
+    var proxy: HTTPDNSClient.Proxy.Rules
     /// Settings that are allowed, and hardly meant.
     var warnings: [String]
 

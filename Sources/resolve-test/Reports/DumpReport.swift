@@ -3,7 +3,7 @@ internal import HTTPDNS
 
 /// What `dump` says about a service.
 struct DumpReport {
-    var diagnostics: Diagnostics
+    var diagnostics: HTTPDNSClient.Status
 
     /// The object as the service said it, keys in alphabetical order.
     func json() throws -> String {
@@ -58,7 +58,7 @@ struct DumpReport {
     }
 
     /// What is well needs no line: `--json` has all.
-    private var troubled: [Diagnostics.Endpoint] { diagnostics.endpoints.filter { $0.state != "healthy" } }
+    private var troubled: [HTTPDNSClient.Status.Endpoint] { diagnostics.endpoints.filter { $0.state != "healthy" } }
 
     private var requests: String {
         let connections = diagnostics.connections
@@ -98,7 +98,7 @@ struct DumpReport {
     }
 
     /// `ok 12 s ago`, `FAILED 12 s ago: httpdns.yaml:5:31: ...`.
-    static func text(of reload: Diagnostics.Reload) -> String {
+    static func text(of reload: HTTPDNSClient.Status.Reload) -> String {
         let ago = "\(Figures.lifetime(.seconds(reload.seconds))) ago"
         return reload.isApplied
             ? "ok \(ago)" : "FAILED \(ago)\(reload.message.map { ": \(PrintableText.line($0))" } ?? "")"
@@ -112,7 +112,7 @@ struct DumpReport {
         return "\n\(name)\n" + columns.lines().map { "  \($0)\n" }.joined() + tail
     }
 
-    private func provider(_ provider: Diagnostics.Provider) -> [String] {
+    private func provider(_ provider: HTTPDNSClient.Status.Provider) -> [String] {
         var state = provider.state
         if provider.state == "quarantined" {
             let rest = provider.restSeconds.map { " \(lifetime($0))" } ?? ""
@@ -126,7 +126,7 @@ struct DumpReport {
         ]
     }
 
-    private func route(_ route: Diagnostics.Route) -> [String] {
+    private func route(_ route: HTTPDNSClient.Status.Route) -> [String] {
         var notes: [String] = []
         if !route.isEnabled { notes.append("DISABLED") }
         if route.mode != "use" { notes.append(route.mode) }
@@ -141,7 +141,7 @@ struct DumpReport {
     }
 
     /// `812 fresh, 3 stale, 2 system, 1 failed`, without what did not happen.
-    private func answers(of route: Diagnostics.Route) -> String {
+    private func answers(of route: HTTPDNSClient.Status.Route) -> String {
         let counts = [
             (route.fresh, "fresh"), (route.stale, "stale"), (route.system, "system"),
             (route.failures.values.reduce(0, +), "failed"),
@@ -149,14 +149,14 @@ struct DumpReport {
         return counts.filter { $0.0 > 0 }.map { "\(Figures.count($0.0)) \($0.1)" }.joined(separator: ", ")
     }
 
-    private func pool(_ pool: Diagnostics.Pool) -> [String] {
+    private func pool(_ pool: HTTPDNSClient.Status.Pool) -> [String] {
         [
             "\(pool.host):\(pool.port)", pool.endpoint, Self.count(pool.connections, "connection"),
             pool.requests.map { Self.count($0, "request") } ?? "",
         ]
     }
 
-    private func endpoint(_ endpoint: Diagnostics.Endpoint) -> [String] {
+    private func endpoint(_ endpoint: HTTPDNSClient.Status.Endpoint) -> [String] {
         [
             endpoint.endpoint, endpoint.state, endpoint.restSeconds.map { "for \(lifetime($0))" } ?? "",
             Self.count(endpoint.failuresInARow, "failure") + " in a row",
@@ -164,13 +164,13 @@ struct DumpReport {
         ]
     }
 
-    private func rule(_ rule: Diagnostics.Mappings.Rule) -> [String] {
+    private func rule(_ rule: HTTPDNSClient.Status.Mappings.Rule) -> [String] {
         let targets = rule.targets.joined(separator: " ")
         let action = rule.action == "addresses" ? targets : "\(rule.action) \(targets)".trimmingTrailingBlanks()
         return [rule.key, action, rule.origin == "overlay" ? "program" : rule.location ?? "settings"]
     }
 
-    private func answer(_ answer: Diagnostics.Answer) -> [String] {
+    private func answer(_ answer: HTTPDNSClient.Status.Answer) -> [String] {
         let what =
             answer.addresses.isEmpty
             ? "- \(answer.negative ?? answer.failure ?? "")" : answer.addresses.joined(separator: " ")

@@ -9,7 +9,7 @@ struct ExplainReport {
     /// Whether what libcurl gets is shown.
     var isVerbose: Bool
     /// The networks that the request may reach.
-    var reachableNetworks = ReachableNetworks.any
+    var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
 
     private static let labelWidth = 14
 

@@ -4,7 +4,7 @@ internal import HTTPTypes
 extension FetchReport {
     /// The report on an answer whose body has been read.
     init(
-        _ response: ClientResponse,
+        _ response: HTTPDNSClient.Response,
         received: Int,
         total: Duration,
         includesHead: Bool,
@@ -50,7 +50,7 @@ extension FetchReport {
 
 extension FetchReport {
     /// Where a hop led: for all but the last one that is where the next one went.
-    private static func location(_ response: ClientResponse, _ index: Int) -> String? {
+    private static func location(_ response: HTTPDNSClient.Response, _ index: Int) -> String? {
         guard index == response.exchanges.count - 1 else { return response.exchanges[index + 1].request.originalURL }
         return response.headerFields[.location].map(URLText.withoutUserInformation)
     }
@@ -58,7 +58,7 @@ extension FetchReport {
 
 /// Status line and header fields as `--include` prints them.
 enum HeadText {
-    static func text(_ response: ClientResponse) -> String {
+    static func text(_ response: HTTPDNSClient.Response) -> String {
         let phrase = response.version == .http2 ? "" : response.status.reasonPhrase
         let lines =
             ["\(response.version) \(response.status.code) \(phrase)".trimmingTrailingBlanks()]

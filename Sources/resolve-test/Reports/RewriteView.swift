@@ -35,7 +35,7 @@ struct RewriteView: Sendable {
 }
 
 extension RewriteView {
-    init(_ request: RewrittenRequest, wayOut: WayOut) throws(CommandFailure) {
+    init(_ request: HTTPDNSRewriter.RewrittenRequest, wayOut: WayOut) throws(CommandFailure) {
         let url: ParsedURL
         do {
             url = try ParsedURL(request.canonicalURL)

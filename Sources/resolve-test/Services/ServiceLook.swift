@@ -2,7 +2,7 @@ internal import HTTPDNS
 
 /// A dump of a running service in the terms of the table that `watch` draws.
 struct ServiceLook {
-    let diagnostics: Diagnostics
+    let diagnostics: HTTPDNSClient.Status
     /// The moment of its arrival, on this process's clock.
     let time: MonotonicTime
 
@@ -52,7 +52,7 @@ struct ServiceLook {
         return outcomes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private func outcome(_ answer: Diagnostics.Answer) -> Result<Resolution, CommandFailure> {
+    private func outcome(_ answer: HTTPDNSClient.Status.Answer) -> Result<Resolution, CommandFailure> {
         let addresses = answer.addresses.compactMap { HTTPDNSAddress($0) }
         guard !addresses.isEmpty else {
             var failure = CommandFailure.failed(code: "resolve-failed", "\(answer.host) has no address")
@@ -72,7 +72,7 @@ struct ServiceLook {
         return .success(resolution)
     }
 
-    private func resolution(_ rule: Diagnostics.Mappings.Rule) -> Resolution? {
+    private func resolution(_ rule: HTTPDNSClient.Status.Mappings.Rule) -> Resolution? {
         guard let key = try? MappingKey(rule.key) else { return nil }
         let urlPort = key.port ?? ServiceLook.port
         let targets = rule.targets.compactMap(Self.target)

@@ -55,8 +55,8 @@ struct ClientSettings: Sendable {
     private static let sourcesHint = "--public asks public HTTP-DNS; or --doh URL, --map HOST=ADDRESS, --config FILE"
 
     /// Options for each request: `--family` also wins over a route's own families.
-    func requestOptions(_ options: CommonOptions) -> RequestOptions {
-        var result = RequestOptions()
+    func requestOptions(_ options: CommonOptions) -> HTTPDNSClient.Request.Options {
+        var result = HTTPDNSClient.Request.Options()
         result.families = options.family?.families
         return result
     }

@@ -26,7 +26,7 @@ struct Watch {
     }
 
     let client: HTTPDNSClient
-    let options: RequestOptions
+    let options: HTTPDNSClient.Request.Options
     let providerKinds: [String: String]
     let interval: Duration
     let ending: Ending
@@ -106,7 +106,7 @@ struct Watch {
     private static func ask(
         _ client: HTTPDNSClient,
         _ question: HostArgument,
-        _ options: RequestOptions
+        _ options: HTTPDNSClient.Request.Options
     ) async -> Result<Resolution, CommandFailure>? {
         do {
             return .success(

@@ -18,7 +18,7 @@ struct WatchModel: Sendable {
     private(set) var notices: [WatchNotice] = []
 
     /// What a running service says of itself; nil while ``Watch`` runs a resolver of its own.
-    private(set) var service: Diagnostics?
+    private(set) var service: HTTPDNSClient.Status?
 
     init(_ questions: [HostArgument]) { rows = questions.map(WatchRow.init) }
 

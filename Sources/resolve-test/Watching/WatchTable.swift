@@ -164,7 +164,7 @@ struct WatchTable {
     }
 
     /// `service    up 3 h  reload ok 14 s ago  generation 7  switch ON`.
-    private func serviceCells(_ service: Diagnostics) -> [Cell] {
+    private func serviceCells(_ service: HTTPDNSClient.Status) -> [Cell] {
         var cells = [Cell("service  ", .quiet), Cell("up \(Figures.lifetime(.seconds(service.uptimeSeconds)))")]
         if let reload = service.lastReload {
             cells.append(Cell("reload \(DumpReport.text(of: reload))", reload.isApplied ? .plain : .bad))

@@ -22,7 +22,7 @@ struct BombTests {
         try await bomb(.automatic, limit: .unlimited, atMost: 80 << 20)
     }
 
-    private func bomb(_ versions: HTTPVersionChoice, limit: ByteLimit, atMost: Int) async throws {
+    private func bomb(_ versions: HTTPVersionChoice, limit: HTTPDNSClient.ByteLimit, atMost: Int) async throws {
         let rig = try await ServerRig.shared()
         let path = rig.storedFile("zeros-\(versions).gz".lowercased())
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -18,7 +18,7 @@ struct ChosenVersionTests {
         let host = "version-\(versions).wild.test".lowercased()
         let mark = rig.accessLogMark()
         try await withClient(rig.settings(mappings: [host: .addresses(["127.0.0.2"])])) { client in
-            var request = ClientRequest(
+            var request = HTTPDNSClient.Request(
                 method: .post,
                 url: "https://\(host):\(rig.tlsPort)/echo",
                 body: .bytes([1, 2])
@@ -40,7 +40,11 @@ struct ChosenVersionTests {
         let host = "version-none.wild.test"
         let mark = rig.accessLogMark()
         try await withClient(rig.settings(mappings: [host: .addresses(["127.0.0.2"])])) { client in
-            var request = ClientRequest(method: .post, url: "https://\(host):\(rig.http1Port)/echo", body: .bytes([1]))
+            var request = HTTPDNSClient.Request(
+                method: .post,
+                url: "https://\(host):\(rig.http1Port)/echo",
+                body: .bytes([1])
+            )
             request.options.versions = .http2Only
             for _ in 0..<3 {
                 let error = try await refusal { _ = try await client.execute(request) }

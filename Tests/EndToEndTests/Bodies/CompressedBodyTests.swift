@@ -41,15 +41,15 @@ struct CompressedBodyTests {
             for (name, body) in [
                 ("memory", .bytes(bytes)), ("file", .file(source)),
                 ("stream", .stream(length: Int64(bytes.count), stream)),
-            ] as [(String, RequestBody)] {
+            ] as [(String, HTTPDNSClient.Request.Body)] {
                 let stored = rig.storedFile("compressed-\(name)-\(versions)")
                 defer { try? FileManager.default.removeItem(atPath: stored) }
-                var request = ClientRequest(
+                var request = HTTPDNSClient.Request(
                     method: .put,
                     url: "https://one.test:\(rig.tlsPort)/stored/compressed-\(name)-\(versions)"
                 )
                 request.options.versions = versions
-                let steps = Lock<[TransferProgress]>([])
+                let steps = Lock<[HTTPDNSClient.Progress]>([])
                 let complete = Gate()
                 request.body = body.compressed().reportingProgress { step in
                     steps.withLock { $0.append(step) }
@@ -64,7 +64,7 @@ struct CompressedBodyTests {
                 let size = try #require(try FileManager.default.attributesOfItem(atPath: stored)[.size] as? Int64)
                 #expect(size < bytes.count - 900_000)
                 let all = steps.withLock { $0 }
-                #expect(all.last == TransferProgress(bytes: size, total: size, isComplete: true))
+                #expect(all.last == HTTPDNSClient.Progress(bytes: size, total: size, isComplete: true))
                 #expect(all.first?.bytes == 0 && zip(all, all.dropFirst()).allSatisfy { $0.bytes <= $1.bytes })
                 #expect(Set(all.dropLast().map(\.total)) == [name == "memory" ? size : nil])
             }
@@ -88,7 +88,7 @@ struct CompressedBodyTests {
                         }
                     ).compressed(.deflate), nil, "chunked"
                 ),
-            ] as [(RequestBody, String?, String?)] {
+            ] as [(HTTPDNSClient.Request.Body, String?, String?)] {
                 let response = try await client.post(url, body: body)
                 connections.insert(response.exchanges[0].reusedConnection)
                 // As they stood on the wire.
@@ -109,7 +109,7 @@ struct CompressedBodyTests {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
             for (method, length) in [(.post, "0"), (.get, nil)] as [(HTTPRequest.Method, String?)] {
-                var request = ClientRequest(method: method, url: "https://one.test:\(rig.tlsPort)/echo")
+                var request = HTTPDNSClient.Request(method: method, url: "https://one.test:\(rig.tlsPort)/echo")
                 request.options.versions = versions
                 let headers = try await Echo(client.execute(request)).headers
                 let found = headers.first { $0.key.lowercased() == "content-length" }?.value
@@ -122,7 +122,7 @@ struct CompressedBodyTests {
     func oldVersion() async throws {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
-            var request = ClientRequest(method: .post, url: "https://one.test:\(rig.http1Port)/echo")
+            var request = HTTPDNSClient.Request(method: .post, url: "https://one.test:\(rig.http1Port)/echo")
             request.options.versions = .http10Only
             request.body = .text("hello").compressed()
             #expect(try await Echo(client.execute(request)).headers["Content-Encoding"] == .one("gzip"))
@@ -152,7 +152,7 @@ struct CompressedBodyTests {
                         return left < 0 ? nil : Self.noise
                     }
                 })
-                var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
+                var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
                 request.options.versions = versions
                 request.body = .stream(stream).compressed()
                 try await client.execute(request).text()

@@ -70,7 +70,7 @@ struct DownloadTests {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         try await withClient(rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])) { client in
-            let last = Lock<TransferProgress?>(nil)
+            let last = Lock<HTTPDNSClient.Progress?>(nil)
             let download = try await client.download("https://one.test:\(rig.tlsPort)/\(name)", to: folder.path("a")) {
                 step in
                 last.withLock { last in
@@ -81,7 +81,8 @@ struct DownloadTests {
             let source = "\(rig.folder)/nginx/www/\(name)"
             #expect(try await Command("cmp", [source, folder.path("a")]).run().status == 0)
             #expect(
-                last.withLock { $0 } == TransferProgress(bytes: download.bytes, total: download.bytes, isComplete: true)
+                last.withLock { $0 }
+                    == HTTPDNSClient.Progress(bytes: download.bytes, total: download.bytes, isComplete: true)
             )
         }
     }
@@ -109,7 +110,8 @@ struct DownloadTests {
         #expect(status.st_gid == 65_534 && status.st_mode & 0o777 == 0o644, "\(String(status.st_mode, radix: 8))")
     }
 
-    /// The measured program is the command line: its standard output is the consumer's pipe, and nothing else is in the process.
+    /// The measured program is the command line: its standard output is the consumer's pipe, and nothing else is in the
+    /// process.
     @Test("1 GiB through a slow consumer: the process grows by less than 16 MiB, over HTTP/1.1")
     func slowConsumer() async throws {
         let size = 1 << 30

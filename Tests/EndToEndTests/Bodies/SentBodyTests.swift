@@ -51,9 +51,9 @@ struct SentBodyTests {
         let name = "file-\(size)-\(versions)"
         defer { try? FileManager.default.removeItem(atPath: rig.storedFile(name)) }
         try await withClient(settings(rig)) { client in
-            var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
+            var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(name)")
             request.options.versions = versions
-            let steps = Lock<[TransferProgress]>([])
+            let steps = Lock<[HTTPDNSClient.Progress]>([])
             let complete = Gate()
             request.body = .file(source).reportingProgress { step in
                 steps.withLock { $0.append(step) }
@@ -81,7 +81,7 @@ struct SentBodyTests {
         let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
         let source = folder.path("source")
         try Data(bytes).write(to: URL(filePath: source))
-        func stream(_ length: Int64?) -> RequestBody {
+        func stream(_ length: Int64?) -> HTTPDNSClient.Request.Body {
             .stream(
                 length: length,
                 AsyncStream<ArraySlice<UInt8>> { feed in
@@ -96,10 +96,10 @@ struct SentBodyTests {
             for (name, body) in [
                 ("bytes", .bytes(bytes)), ("known", stream(1_000_003)), ("unknown", stream(nil)),
                 ("reported", .bytes(bytes)),
-            ] as [(String, RequestBody)] {
-                let steps = Lock<[TransferProgress]>([])
+            ] as [(String, HTTPDNSClient.Request.Body)] {
+                let steps = Lock<[HTTPDNSClient.Progress]>([])
                 let complete = Gate()
-                var request = ClientRequest(
+                var request = HTTPDNSClient.Request(
                     method: .put,
                     url: "https://one.test:\(rig.tlsPort)/stored/other-\(name)-\(versions)"
                 )
@@ -120,7 +120,7 @@ struct SentBodyTests {
                 await complete.passage()
                 // An unknown length is marked until the end is there.
                 let last = try #require(steps.withLock { $0.last })
-                #expect(last == TransferProgress(bytes: 1_000_003, total: 1_000_003, isComplete: true))
+                #expect(last == HTTPDNSClient.Progress(bytes: 1_000_003, total: 1_000_003, isComplete: true))
                 let totals = Set(steps.withLock { $0.dropLast().map(\.total) })
                 #expect(totals == [name == "unknown" ? nil : 1_000_003])
             }
@@ -138,7 +138,7 @@ struct SentBodyTests {
         let folder = try TemporaryFolder()
         let source = try sparseFile(folder, 3_000_001)
         let values = (0..<20_000).map { "value \($0)" }
-        let bodies: [(String, RequestBody)] = [
+        let bodies: [(String, HTTPDNSClient.Request.Body)] = [
             ("form", .form(["q": "a b&c=d", "ü": values.joined(separator: "/")])), ("json", try .json(values)),
             ("multipart", .multipart([.field("name", "väl\r\nue"), .file("f", path: source, fileName: "big.bin")])),
         ]
@@ -146,7 +146,10 @@ struct SentBodyTests {
             for (name, body) in bodies {
                 let stored = "formats-\(name)-\(versions)"
                 defer { try? FileManager.default.removeItem(atPath: rig.storedFile(stored)) }
-                var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/\(stored)")
+                var request = HTTPDNSClient.Request(
+                    method: .put,
+                    url: "https://one.test:\(rig.tlsPort)/stored/\(stored)"
+                )
                 request.options.versions = versions
                 request.body = body
                 let response = try await client.execute(request)

@@ -26,7 +26,7 @@ struct StalledBodyTests {
     enum Kind: CaseIterable {
         case plain, known, compressed, reported
 
-        func body(_ source: StallingSource) -> RequestBody {
+        func body(_ source: StallingSource) -> HTTPDNSClient.Request.Body {
             switch self {
             case .plain: .stream(source)
             case .known: .stream(length: 1 << 20, source)
@@ -64,9 +64,9 @@ struct StalledBodyTests {
     private func endsAsSaid(_ it: Case, total: Duration) async throws -> Bool {
         let rig = try await ServerRig.shared()
         let source = StallingSource(it.stall == .afterBytes ? [UInt8](repeating: 7, count: 100_000) : nil)
-        var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
+        var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = it.versions
-        request.options.deadline = it.end == .deadline ? TimeLimit(total) : .inherited
+        request.options.deadline = it.end == .deadline ? HTTPDNSClient.TimeLimit(total) : .inherited
         request.body = it.kind.body(source)
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         settings.versions = it.versions
@@ -106,7 +106,7 @@ extension StalledBodyTests {
             await done.passage()
             return nil
         }
-        var request = ClientRequest(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
+        var request = HTTPDNSClient.Request(method: .put, url: "https://one.test:\(rig.tlsPort)/stored/stalled")
         request.options.versions = versions
         request.options.deadline = end == .deadline ? .seconds(1) : .inherited
         request.body = .stream(source)

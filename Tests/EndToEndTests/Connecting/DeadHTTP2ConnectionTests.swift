@@ -28,8 +28,8 @@ struct DeadHTTP2ConnectionTests {
         }
 
         /// Sends a GET, once for what the client's policy has to say, and reads the answer.
-        func get(_ client: HTTPDNSClient, at endpoint: HTTPDNSEndpoint? = nil) async throws -> ClientResponse {
-            var request = ClientRequest(url: url)
+        func get(_ client: HTTPDNSClient, at endpoint: HTTPDNSEndpoint? = nil) async throws -> HTTPDNSClient.Response {
+            var request = HTTPDNSClient.Request(url: url)
             request.options.pinnedTo = endpoint.map { [$0.description] }
             request.options.retries = .never
             let response = try await client.execute(request)
@@ -118,11 +118,11 @@ struct DeadHTTP2ConnectionTests {
             while client.connectionPools.first(where: { $0.endpoint == way.old })?.requests != 2 {
                 try await Task.sleep(for: .milliseconds(5))
             }
-            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
+            let remotes = try await withThrowingTaskGroup(of: HTTPDNSClient.Exchange?.self) { group in
                 for _ in 0..<20 {
                     group.addTask { try await way.get(client).exchanges.last }
                 }
-                return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
+                return try await group.reduce(into: [HTTPDNSClient.Exchange?]()) { $0.append($1) }
             }
             #expect(remotes.count == 20)
             #expect(remotes.allSatisfy { $0?.remote == way.good && $0?.failedAttempts.isEmpty == true })
@@ -197,13 +197,13 @@ struct DeadHTTP2ConnectionTests {
         try await withClient(way.configuration) { client in
             try await warm(client, way, count: 1)
             way.relay.loseAnswers()
-            let remotes = try await withThrowingTaskGroup(of: Exchange?.self) { group in
+            let remotes = try await withThrowingTaskGroup(of: HTTPDNSClient.Exchange?.self) { group in
                 for _ in 0..<count {
                     group.addTask { try await way.get(client).exchanges.last }
                 }
                 try await way.awaitLog("GET", at: "127.0.0.2", count: 1 + count)
                 way.relay.endConnections(resetting: resetting)
-                return try await group.reduce(into: [Exchange?]()) { $0.append($1) }
+                return try await group.reduce(into: [HTTPDNSClient.Exchange?]()) { $0.append($1) }
             }
             // The relay takes new connections too, and says nothing on them.
             #expect(remotes.count == count && remotes.allSatisfy { $0?.remote == way.good })

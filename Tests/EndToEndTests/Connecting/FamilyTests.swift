@@ -66,7 +66,7 @@ struct FamilyTests {
         for isClients in [true, false] {
             configuration.resolver.families = isClients ? .v6 : .both
             try await withClient(configuration) { client in
-                var request = ClientRequest(url: "http://one.test/")
+                var request = HTTPDNSClient.Request(url: "http://one.test/")
                 if !isClients { request.options.families = .v6 }
                 let error = try await refusal { try await client.execute(request).text() }
                 #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == "one.test")

@@ -118,16 +118,16 @@ struct HostileURLTests {
                     #expect(error.code == .invalidRequest, "\(error)")
                 }
                 let error = try await refusal {
-                    var options = RequestOptions()
+                    var options = HTTPDNSClient.Request.Options()
                     options.hostHeader = "one.test\(value)"
-                    _ = try await client.execute(ClientRequest(url: "http://one.test/", options: options))
+                    _ = try await client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
                 }
                 #expect(error.code == .invalidRequest && !"\(error)".contains { $0.isNewline }, "\(error)")
             }
             for host in ["", " ", "a b", "a/b", "a@b", "a,b", "a\\b", "ü.test"] {
-                var options = RequestOptions()
+                var options = HTTPDNSClient.Request.Options()
                 options.hostHeader = host
-                let request = ClientRequest(url: "http://one.test/", options: options)
+                let request = HTTPDNSClient.Request(url: "http://one.test/", options: options)
                 let error = try await refusal { _ = try await client.execute(request) }
                 #expect(error.code == .invalidRequest, "\(host): \(error)")
             }

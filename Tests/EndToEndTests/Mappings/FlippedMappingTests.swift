@@ -61,7 +61,7 @@ struct FlippedMappingTests {
                 }
                 for worker in 0..<Self.inFlight {
                     group.addTask {
-                        var options = RequestOptions()
+                        var options = HTTPDNSClient.Request.Options()
                         if worker % 2 == 1 { options.versions = .http1Only }
                         var number = 0
                         while clock.now() < end {
@@ -72,7 +72,7 @@ struct FlippedMappingTests {
                             number += 1
                             let earliest = client.mappings.generation
                             let response = try await client.execute(
-                                ClientRequest(url: "https://\(name):\(rig.tlsPort)\(target)", options: options)
+                                HTTPDNSClient.Request(url: "https://\(name):\(rig.tlsPort)\(target)", options: options)
                             )
                             let latest = client.mappings.generation
                             let exchange = try #require(response.exchanges.first)

@@ -12,14 +12,14 @@ import Testing
 )
 struct CrossOriginInterceptorTests {
     /// Adds a credential to requests for the call's own origin alone, and records what it was told.
-    private final class Signing: Interceptor {
+    private final class Signing: HTTPDNSClient.Interceptor {
         let journal = Journal()
 
         func intercept(
-            _ request: ClientRequest,
-            context: InterceptionContext,
+            _ request: HTTPDNSClient.Request,
+            context: HTTPDNSClient.InterceptionContext,
             next: Next
-        ) async throws -> ClientResponse {
+        ) async throws -> HTTPDNSClient.Response {
             journal.write("\(context.initialOrigin?.description ?? "-") \(context.isCrossOrigin)")
             var request = request
             if !context.isCrossOrigin { request.headerFields[.authorization] = "Bearer canary" }

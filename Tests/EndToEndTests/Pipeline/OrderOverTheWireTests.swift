@@ -90,7 +90,7 @@ struct OrderOverTheWireTests {
                 #expect("\(error)".contains("64 KiB") || "\(error)".contains("65"), "\(path): \(error)")
             }
             // Exactly at the limit is inside it, and the client goes on.
-            var request = ClientRequest(url: "\(origin)/1k.bin")
+            var request = HTTPDNSClient.Request(url: "\(origin)/1k.bin")
             request.options.maximumResponseBody = .bytes(1024)
             #expect(try await client.execute(request).body.collect(upTo: .bytes(1024)).count == 1024)
             request.options.maximumResponseBody = .bytes(1023)

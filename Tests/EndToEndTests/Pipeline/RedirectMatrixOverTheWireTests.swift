@@ -5,7 +5,8 @@ import HTTPTypes
 import ServerRig
 import Testing
 
-/// Rows 57 and 58 of the acceptance list, by the bytes that servers got. The whole table, on a scripted wire, is in RedirectMatrixTests.
+/// Rows 57 and 58 of the acceptance list, by the bytes that servers got. The whole table, on a scripted wire, is in
+/// RedirectMatrixTests.
 @Suite("Redirect matrix over the wire", .timeLimit(.minutes(10)))
 struct RedirectMatrixOverTheWireTests {
     /// What is sent on; "+" stands for a body. The columns are GET, HEAD, POST, PUT and DELETE, the latter three with a body.
@@ -50,7 +51,7 @@ struct RedirectMatrixOverTheWireTests {
         )
         try await withClient(settings()) { client in
             let response = try await client.execute(
-                ClientRequest(
+                HTTPDNSClient.Request(
                     method: method,
                     url: "http://one.test:\(first.port)/old",
                     headerFields: [.accept: "*/*"],

@@ -18,7 +18,7 @@ struct LocalWayTests {
         let folder = try TemporaryFolder()
         let path = folder.path("s")
         let server = try RawServer(unixSocket: path, script: Self.script)
-        var request = ClientRequest(url: "http://nobody-knows.test/a")
+        var request = HTTPDNSClient.Request(url: "http://nobody-knows.test/a")
         request.options.unixSocket = path
         try await withClient(HTTPDNSClient.Configuration()) { client async throws in
             let response = try await client.execute(request)
@@ -82,7 +82,7 @@ struct LocalWayTests {
         }
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try MappingKey("two.test")] = .addresses(["127.0.0.1:\(other.port)"])
-        var request = ClientRequest(url: "http://one.test/")
+        var request = HTTPDNSClient.Request(url: "http://one.test/")
         request.options.unixSocket = folder.path("s")
         try await withClient(settings) { client async throws in
             #expect(try await client.execute(request).text() == "ok")

@@ -16,7 +16,7 @@ struct ProxyAddressTests {
         settings.connections.attemptDelay = .milliseconds(250)
         settings.resolver.mappings[try MappingKey("proxy.test")] = .addresses(addresses)
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
-        var proxy = try Proxy("http://proxy.test:\(port)")
+        var proxy = try HTTPDNSClient.Proxy("http://proxy.test:\(port)")
         proxy.resolvesLocally = local
         settings.proxy = .through(proxy)
         return settings
@@ -103,7 +103,7 @@ struct ProxyAddressTests {
             local: true
         )
         try await withClient(settings) { client async throws in
-            var request = ClientRequest(url: "http://one.test/")
+            var request = HTTPDNSClient.Request(url: "http://one.test/")
             request.options.deadline = .seconds(3)
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.execute(request) }
             #expect(error.code == .timedOut && !error.requestMayHaveBeenSent, "\(error)")

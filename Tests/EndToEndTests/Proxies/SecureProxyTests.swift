@@ -30,10 +30,10 @@ struct SecureProxyTests {
 
     private func settings(_ rig: ServerRig, _ proxy: String) throws -> HTTPDNSClient.Configuration {
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.1"])])
-        var proxy = try Proxy(proxy)
+        var proxy = try HTTPDNSClient.Proxy(proxy)
         // A tunnel for a clear-text URL too.
         proxy.resolvesLocally = true
-        proxy.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "x" })
+        proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { "x" })
         settings.proxy = .through(proxy)
         return settings
     }
@@ -100,10 +100,10 @@ struct SecureProxyTests {
         settings.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
         try await withClient(settings) { client async throws in
             #expect(try await client.get("http://192.0.2.7:8080/a").text() == "ok")
-            var other = try Proxy("https://one.test:\(first.relay.port)")
+            var other = try HTTPDNSClient.Proxy("https://one.test:\(first.relay.port)")
             other.resolvesLocally = true
-            other.credential = ProxyCredential(user: "you", password: HTTPDNSSecret { "y" })
-            var request = ClientRequest(url: "http://192.0.2.7:8080/b")
+            other.credential = HTTPDNSClient.Proxy.Credential(user: "you", password: HTTPDNSSecret { "y" })
+            var request = HTTPDNSClient.Request(url: "http://192.0.2.7:8080/b")
             request.options.proxy = .through(other)
             request.options.deadline = .seconds(3)
             // No connection is left for it, which proves that it does not take the one that is there.
@@ -188,7 +188,7 @@ struct SecureProxyTests {
         let first = try await HTTPDNSClient(configuration: careless, on: transport)
         let second = try await HTTPDNSClient(configuration: careful, on: transport)
         #expect(try await first.get("http://lab.test:8080/a").text() == "ok")
-        var request = ClientRequest(url: "http://lab.test:8080/b")
+        var request = HTTPDNSClient.Request(url: "http://lab.test:8080/b")
         // The relay has one connection at a time, which may stay the first client's.
         request.options.deadline = .seconds(3)
         await #expect(throws: HTTPDNSClientError.self) { try await second.execute(request) }
@@ -202,7 +202,7 @@ struct SecureProxyTests {
         let rig = try await ServerRig.shared()
         var settings = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         // nginx answers a request with a whole URL as its target by itself.
-        settings.proxy = .through(try Proxy("https://one.test:\(rig.tlsPort)"))
+        settings.proxy = .through(try HTTPDNSClient.Proxy("https://one.test:\(rig.tlsPort)"))
         try await withClient(settings) { client async throws in
             #expect(try await client.get("http://img.shop.test/health").text() == "127.0.0.2\n")
             try client.mappings.apply { $0["one.test"] = .addresses(["127.0.0.3"]) }

@@ -11,7 +11,7 @@ struct SocksTests {
 
     private func settings(_ rig: ServerRig, _ proxy: String) throws -> HTTPDNSClient.Configuration {
         var settings = try rig.settings(mappings: [Self.host: .addresses(["127.0.0.3"])])
-        settings.proxy = .through(try Proxy(proxy))
+        settings.proxy = .through(try HTTPDNSClient.Proxy(proxy))
         return settings
     }
 
@@ -68,7 +68,7 @@ struct SocksTests {
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
-        var proxy = try Proxy("\(kind)://127.0.0.1:\(server.port)")
+        var proxy = try HTTPDNSClient.Proxy("\(kind)://127.0.0.1:\(server.port)")
         proxy.resolvesLocally = local
         settings.proxy = .through(proxy)
         try await withClient(settings) { client async throws in
@@ -96,7 +96,7 @@ struct SocksTests {
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
-        settings.proxy = .through(try Proxy("socks5://127.0.0.1:\(server.port)"))
+        settings.proxy = .through(try HTTPDNSClient.Proxy("socks5://127.0.0.1:\(server.port)"))
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
             #expect(error.code == .proxyRefused && error.message.contains("192.0.2.7:80: \(words)"), "\(error)")
@@ -110,7 +110,7 @@ struct SocksTests {
     func onlyIPv4() async throws {
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["2001:db8::7"])
-        settings.proxy = .through(try Proxy("socks4://127.0.0.1:9"))
+        settings.proxy = .through(try HTTPDNSClient.Proxy("socks4://127.0.0.1:9"))
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
             #expect(error.code == .proxyRefused && error.message.contains("IPv6 addresses only"), "\(error)")

@@ -25,9 +25,9 @@ struct SquidTests {
         var configuration = try rig.settings(
             mappings: Self.mapped.merging(["direct.wild.test": .addresses(["127.0.0.4"])]) { $1 }
         )
-        var proxy = try Proxy("http://127.0.0.1:\(squid.port)")
+        var proxy = try HTTPDNSClient.Proxy("http://127.0.0.1:\(squid.port)")
         proxy.resolvesLocally = local
-        configuration.proxy = .through(proxy, except: try ProxyExceptions(except))
+        configuration.proxy = .through(proxy, except: try HTTPDNSClient.Proxy.Exceptions(except))
         return configuration
     }
 
@@ -106,7 +106,7 @@ struct SquidTests {
         settings.environment = {
             ["https_proxy": "127.0.0.1:\(squid.port)", "no_proxy": "direct.wild.test"][$0]
         }
-        for (rules, expected) in [(ProxyRules.environment, "127.0.0.2\n"), (.direct, "127.0.0.3\n")] {
+        for (rules, expected) in [(HTTPDNSClient.Proxy.Rules.environment, "127.0.0.2\n"), (.direct, "127.0.0.3\n")] {
             settings.proxy = rules
             try await withClient(settings) { client async throws in
                 #expect(try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health").text() == expected)
@@ -134,9 +134,9 @@ struct SquidTests {
         for scheme in ["http", "https"] {
             let url = "\(scheme)://proxied.wild.test:\(scheme == "http" ? rig.httpPort : rig.tlsPort)/health"
             for password in [nil, "canary-wrong", "canary-hunter2"] {
-                var proxy = try Proxy("http://127.0.0.1:\(squid.port)")
+                var proxy = try HTTPDNSClient.Proxy("http://127.0.0.1:\(squid.port)")
                 proxy.credential = password.map { password in
-                    ProxyCredential(user: "me", password: HTTPDNSSecret { password })
+                    HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { password })
                 }
                 settings.proxy = .through(proxy)
                 try await withClient(settings) { client async throws in
@@ -187,7 +187,7 @@ struct SquidTests {
         let closed = try RawServer(.hang)
         try await closed.refuse()
         var nobody = settings
-        nobody.proxy = .through(try Proxy("http://127.0.0.1:\(closed.port)"))
+        nobody.proxy = .through(try HTTPDNSClient.Proxy("http://127.0.0.1:\(closed.port)"))
         try await withClient(nobody) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("https://proxied.wild.test:\(rig.tlsPort)/health")
@@ -206,14 +206,14 @@ struct SquidTests {
         settings.proxy = .direct
         try await withClient(settings) { client async throws in
             let url = "https://proxied.wild.test:\(rig.tlsPort)/health"
-            var request = ClientRequest(url: url)
+            var request = HTTPDNSClient.Request(url: url)
             #expect(try await client.execute(request).text() == "127.0.0.3\n")
             request.options.proxy = rules
             #expect(try await client.execute(request).text() == "127.0.0.2\n")
         }
         settings.proxy = rules
         try await withClient(settings) { client async throws in
-            var request = ClientRequest(url: "https://proxied.wild.test:\(rig.tlsPort)/health")
+            var request = HTTPDNSClient.Request(url: "https://proxied.wild.test:\(rig.tlsPort)/health")
             #expect(try await client.execute(request).text() == "127.0.0.2\n")
             request.options.proxy = .direct
             #expect(try await client.execute(request).text() == "127.0.0.3\n")

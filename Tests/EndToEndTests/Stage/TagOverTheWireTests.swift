@@ -157,7 +157,7 @@ struct TagOverTheWireTests {
     }
 }
 
-extension Interceptor where Self == Stage {
+extension HTTPDNSClient.Interceptor where Self == Stage {
     static var followingRedirects: Stage { Stage.followingRedirects }
 }
 
@@ -167,7 +167,7 @@ extension HTTPDNSClient {
         try await Echo(try await get(url, headerFields: fields))
     }
 
-    fileprivate func echo(_ rewritten: RewrittenRequest) async throws -> Echo {
+    fileprivate func echo(_ rewritten: HTTPDNSRewriter.RewrittenRequest) async throws -> Echo {
         try await Echo(try await execute(rewritten))
     }
 }

@@ -16,7 +16,7 @@ struct WireImageTests {
         var url: String
         var method = HTTPRequest.Method.get
         var fields: HTTPFields = [:]
-        var body = RequestBody.none
+        var body = HTTPDNSClient.Request.Body.none
         var bodyBytes = 0
         var hostHeader: String?
 
@@ -31,8 +31,8 @@ struct WireImageTests {
             return changed
         }
 
-        func request(to port: UInt16) -> ClientRequest {
-            var request = ClientRequest(
+        func request(to port: UInt16) -> HTTPDNSClient.Request {
+            var request = HTTPDNSClient.Request(
                 method: method,
                 url: url.replacing("PORT", with: "\(port)"),
                 headerFields: fields,
@@ -116,7 +116,7 @@ struct WireImageTests {
         var request = test.request(to: server.port)
         if way == .pinned { request.options.pinnedTo = [Self.address] }
         if way == .bypass { request.options.bypass = true }
-        let response: ClientResponse
+        let response: HTTPDNSClient.Response
         if way == .tagged {
             let rewritten = try await client.rewrite(request.url, options: request.options)
             response = try await client.execute(

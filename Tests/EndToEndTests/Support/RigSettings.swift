@@ -106,14 +106,14 @@ struct Echo: Decodable {
         }
     }
 
-    init(_ response: ClientResponse) async throws {
+    init(_ response: HTTPDNSClient.Response) async throws {
         #expect(response.status == .ok)
         let body = try await response.body.collect(upTo: .mebibytes(1))
         self = try JSONDecoder().decode(Echo.self, from: Data(body))
     }
 }
 
-extension ClientResponse {
+extension HTTPDNSClient.Response {
     /// Reads the body to its end, so that the connection is free again.
     @discardableResult
     func text() async throws -> String {

@@ -10,19 +10,25 @@ final class Journal: Sendable {
 }
 
 /// An interceptor made of a closure.
-struct Stage: Interceptor {
-    typealias Next = (ClientRequest, InterceptionContext) async throws -> ClientResponse
-    private let body: @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse
+struct Stage: HTTPDNSClient.Interceptor {
+    typealias Next = (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext) async throws -> HTTPDNSClient.Response
+    private let body:
+        @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
+            HTTPDNSClient.Response
 
-    init(_ body: @escaping @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse) {
+    init(
+        _ body:
+            @escaping @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
+            HTTPDNSClient.Response
+    ) {
         self.body = body
     }
 
     func intercept(
-        _ request: ClientRequest,
-        context: InterceptionContext,
+        _ request: HTTPDNSClient.Request,
+        context: HTTPDNSClient.InterceptionContext,
         next: Next
-    ) async throws -> ClientResponse {
+    ) async throws -> HTTPDNSClient.Response {
         try await body(request, context, next)
     }
 

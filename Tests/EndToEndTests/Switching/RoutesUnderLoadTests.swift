@@ -58,7 +58,7 @@ struct RoutesUnderLoadTests {
                     var answers: [(String, String)] = []
                     for number in 0..<(count / 16) {
                         let key = "user-\((task * 7 + number) % keys)"
-                        var request = ClientRequest(url: url)
+                        var request = HTTPDNSClient.Request(url: url)
                         request.options.rolloutKey = key
                         answers.append((key, try await client.execute(request).text()))
                     }

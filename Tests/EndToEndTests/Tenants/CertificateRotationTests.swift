@@ -89,7 +89,7 @@ struct CertificateRotationTests {
             try await withThrowingTaskGroup(of: Void.self) { tasks in
                 for _ in 0..<4 {
                     tasks.addTask {
-                        var request = ClientRequest(url: rig.tenantURL("/once?half"))
+                        var request = HTTPDNSClient.Request(url: rig.tenantURL("/once?half"))
                         request.options.versions = .http1Only
                         let response = try await client.execute(request)
                         #expect(response.status == .ok)

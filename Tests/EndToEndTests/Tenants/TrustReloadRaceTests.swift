@@ -30,7 +30,7 @@ struct TrustReloadRaceTests {
                 tasks.addTask {
                     var count = 0
                     while !end.isSet {
-                        var request = ClientRequest(url: rig.tenantURL("/health?beside=reloads"))
+                        var request = HTTPDNSClient.Request(url: rig.tenantURL("/health?beside=reloads"))
                         request.options.versions = worker.isMultiple(of: 2) ? .http1Only : .automatic
                         let response = try await client.execute(request)
                         #expect(response.status == .ok)

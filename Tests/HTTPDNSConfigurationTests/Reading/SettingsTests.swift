@@ -228,12 +228,14 @@ struct SettingsTests {
         #expect(headers.fields[empty] == "" && headers.fields.count == 4)
         let partner = try #require(headers.byHost[try HostPattern("*.partner.example")])
         #expect(partner.fields[.userAgent] == "shop-partner/1" && partner.without == [list])
-        #expect(headers.byHost[try HostPattern("one.example")] == DefaultHeaders.HostHeaders())
+        #expect(
+            headers.byHost[try HostPattern("one.example")] == HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
+        )
         let none = try ConfigurationFile.settings(
             "version: 1\nclient: { headers: , headers_by_host: ~ }",
             name: "f.yaml"
         )
-        #expect(none.headers == DefaultHeaders())
+        #expect(none.headers == HTTPDNSClient.Configuration.DefaultHeaders())
     }
 
     @Test("Redirects and retries: what is written, over the defaults; without the key nothing is retried")
@@ -257,14 +259,14 @@ struct SettingsTests {
         #expect(configuration.redirects == settings.redirects && configuration.retries == settings.retries)
         #expect(settings.redirects.limit == 5 && settings.redirects.allowsDowngrade)
         let own = try ["X-Tenant-Token", "X-B"].map { try #require(HTTPField.Name($0)) }
-        #expect(settings.redirects.secretFields == RedirectPolicy.commonSecretFields.union(own))
+        #expect(settings.redirects.secretFields == HTTPDNSClient.RedirectPolicy.commonSecretFields.union(own))
         #expect(settings.redirects.crossOriginFields == [.accept])
-        var retries = RetryPolicy()
+        var retries = HTTPDNSClient.RetryPolicy()
         (retries.limit, retries.statuses, retries.delay) = (1, [503], .milliseconds(50))
         (retries.maximumDelay, retries.maximumRetryAfter) = (.seconds(1), .zero)
         (retries.budget.percent, retries.budget.perSecond) = (5, 0)
         #expect(settings.retries == retries)
-        for (text, expected) in [("{}", RetryPolicy.standard), ("", .never)] {
+        for (text, expected) in [("{}", HTTPDNSClient.RetryPolicy.standard), ("", .never)] {
             let text = "version: 1\nclient: { http: auto, retries: \(text) }"
             #expect(try ConfigurationFile.settings(text, name: "f.yaml").retries == expected)
         }
@@ -279,17 +281,17 @@ struct SettingsTests {
         }
         #expect(try settings("").proxy == .direct && settings("proxy: none").proxy == .direct)
         #expect(try settings("proxy: environment").proxy == .environment)
-        var proxy = try Proxy("http://proxy.example:3128")
+        var proxy = try HTTPDNSClient.Proxy("http://proxy.example:3128")
         #expect(try settings("proxy: http://proxy.example:3128").proxy == .through(proxy))
         proxy.resolvesLocally = true
-        proxy.credential = ProxyCredential(user: "me", password: .environment("PROXY_PASSWORD"))
+        proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: .environment("PROXY_PASSWORD"))
         let written = try settings(
             """
             proxy: { url: "http://proxy.example:3128", user: me, password: { env: PROXY_PASSWORD }, resolve: local, \
             except: [.local.example, 10.0.0.0/8] }
             """
         )
-        let exceptions = try ProxyExceptions([".local.example", "10.0.0.0/8"])
+        let exceptions = try HTTPDNSClient.Proxy.Exceptions([".local.example", "10.0.0.0/8"])
         #expect(written.proxy == .through(proxy, except: exceptions))
         #expect(written.proxy.description == "http://proxy.example:3128 except .local.example,10.0.0.0/8")
         #expect(try settings("unix_socket: run/app.sock").unixSocket == "/etc/run/app.sock")

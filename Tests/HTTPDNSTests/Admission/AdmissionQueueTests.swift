@@ -24,7 +24,7 @@ struct AdmissionQueueTests {
     private func ask(
         _ queue: inout AdmissionQueue,
         _ origin: HopOrigin,
-        _ priority: RequestPriority = .normal,
+        _ priority: HTTPDNSClient.Request.Priority = .normal,
         until seconds: Int? = nil
     ) -> AdmissionQueue.Reply {
         let deadline = seconds.map { MonotonicTime(nanoseconds: Int64($0) * 1_000_000_000) }
@@ -48,7 +48,7 @@ struct AdmissionQueueTests {
         var queue = queue(total: 1)
         #expect(ask(&queue, one) == .admitted)
         for (origin, priority) in [(one, .low), (two, .normal), (one, .normal), (two, .high)]
-            as [(HopOrigin, RequestPriority)]
+            as [(HopOrigin, HTTPDNSClient.Request.Priority)]
         {
             _ = ask(&queue, origin, priority)
         }
@@ -157,7 +157,7 @@ struct AdmissionQueueTests {
                 switch Int.random(in: 0..<5, using: &generator) {
                 case 0, 1:
                     let origin = origins.randomElement(using: &generator) ?? origins[0]
-                    let priority = RequestPriority(rawValue: Int8.random(in: -2...2, using: &generator))
+                    let priority = HTTPDNSClient.Request.Priority(rawValue: Int8.random(in: -2...2, using: &generator))
                     switch ask(&queue, origin, priority) {
                     case .admitted: running.append(origin)
                     case .waits(let ticket, let displaced):

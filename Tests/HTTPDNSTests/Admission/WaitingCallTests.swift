@@ -33,10 +33,14 @@ struct WaitingCallTests {
         }
     }
 
-    private func request(_ path: String, _ priority: RequestPriority = .normal, deadline: TimeLimit = .inherited)
-        -> ClientRequest
+    private func request(
+        _ path: String,
+        _ priority: HTTPDNSClient.Request.Priority = .normal,
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    )
+        -> HTTPDNSClient.Request
     {
-        var request = ClientRequest(url: "https://one.test/\(path)")
+        var request = HTTPDNSClient.Request(url: "https://one.test/\(path)")
         request.options.priority = priority
         request.options.deadline = deadline
         return request
@@ -56,7 +60,7 @@ struct WaitingCallTests {
         let rig = try rig(turnstile)
         var calls = [Task { try await rig.client.execute(request("0")) }]
         await sent(1, rig)
-        for (number, priority) in [RequestPriority.low, .normal, .high, .normal].enumerated() {
+        for (number, priority) in [HTTPDNSClient.Request.Priority.low, .normal, .high, .normal].enumerated() {
             calls.append(Task { try await rig.client.execute(request("\(number + 1)", priority)) })
             await waiting(number + 1, rig)
         }

@@ -31,17 +31,29 @@ struct BlockingCallTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private static func text(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
+    private static func text(
+        _ client: HTTPDNSClient,
+        _ body: HTTPDNSClient.Request.Body? = nil,
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    )
         throws
         -> String
     {
-        var request = ClientRequest(method: body == nil ? .get : .post, url: "http://one.test/", body: body ?? .none)
+        var request = HTTPDNSClient.Request(
+            method: body == nil ? .get : .post,
+            url: "http://one.test/",
+            body: body ?? .none
+        )
         request.options.deadline = deadline
         return String(decoding: try client.executeAndWait(request).body, as: UTF8.self)
     }
 
     /// What code that may not block gets when it does all the same: a function that is not async hides it from the compiler.
-    private static func error(_ client: HTTPDNSClient, _ body: RequestBody? = nil, deadline: TimeLimit = .inherited)
+    private static func error(
+        _ client: HTTPDNSClient,
+        _ body: HTTPDNSClient.Request.Body? = nil,
+        deadline: HTTPDNSClient.TimeLimit = .inherited
+    )
         -> HTTPDNSClientError?
     {
         do {
@@ -108,7 +120,7 @@ struct BlockingCallTests {
             for _ in 0..<8 {
                 tasks.addTask {
                     await withCheckedContinuation { continuation in
-                        client.execute(ClientRequest(url: "http://one.test/")) { result in
+                        client.execute(HTTPDNSClient.Request(url: "http://one.test/")) { result in
                             let first = (try? result.get()).map { String(decoding: $0.body, as: UTF8.self) }
                             let second = try? Self.text(client)
                             continuation.resume(returning: first.flatMap { first in second.map { first + $0 } })
@@ -158,7 +170,7 @@ struct BlockingCallTests {
         let errors = await withTaskGroup(of: HTTPDNSClientError?.self) { tasks in
             for _ in 0..<16 {
                 let chunks = Chunks([Array("123".utf8), Array("45".utf8)])
-                let body = isFile ? RequestBody.file(path) : .stream(length: 5, chunks)
+                let body = isFile ? HTTPDNSClient.Request.Body.file(path) : .stream(length: 5, chunks)
                 tasks.addTask { Self.error(client, body, deadline: .seconds(20)) }
             }
             return await tasks.reduce(into: [HTTPDNSClientError]()) { if let error = $1 { $0.append(error) } }
@@ -192,7 +204,7 @@ struct BlockingCallTests {
         let errors = await withTaskGroup(of: (any Error)?.self) { tasks in
             for name in names {
                 tasks.addTask {
-                    var request = ClientRequest(url: "http://\(name):\(server.port)/")
+                    var request = HTTPDNSClient.Request(url: "http://\(name):\(server.port)/")
                     request.options.deadline = .seconds(5)
                     do {
                         // A synchronous function hides the blocking from the compiler.
@@ -226,7 +238,9 @@ struct BlockingCallTests {
         }
     }
 
-    private static func answer(_ client: HTTPDNSClient, _ request: ClientRequest) throws -> CollectedResponse {
+    private static func answer(_ client: HTTPDNSClient, _ request: HTTPDNSClient.Request) throws
+        -> HTTPDNSClient.Response.Collected
+    {
         try client.executeAndWait(request)
     }
 
@@ -298,7 +312,7 @@ struct BlockingCallTests {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         let client = try await client(server.port)
         let long = try await onThread {
-            Result { try client.executeAndWait(ClientRequest(url: "http://one.test/"), upTo: .bytes(4)) }
+            Result { try client.executeAndWait(HTTPDNSClient.Request(url: "http://one.test/"), upTo: .bytes(4)) }
         }
         #expect(throws: HTTPDNSClientError.self) { try long.get() }
         try await client.shutdown()

@@ -16,7 +16,7 @@ struct CallbackCallTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private let request = ClientRequest(url: "http://one.test/")
+    private let request = HTTPDNSClient.Request(url: "http://one.test/")
 
     @Test("the callback gets the response with its body, on the callbacks' thread")
     func success() async throws {
@@ -91,7 +91,8 @@ struct CallbackCallTests {
         let arrived = Gate()
         let server = try RawServer(.readHead, .open(arrived), .hang)
         let client = try await client(server.port)
-        let result: Result<CollectedResponse, any Error> = await withCheckedContinuation { continuation in
+        let result: Result<HTTPDNSClient.Response.Collected, any Error> = await withCheckedContinuation {
+            continuation in
             let call = client.execute(request) { continuation.resume(returning: $0) }
             Task {
                 await arrived.passage()

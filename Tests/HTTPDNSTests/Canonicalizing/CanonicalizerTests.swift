@@ -24,7 +24,7 @@ struct CanonicalizerTests {
         ]
     )
     func spellings(text: String) throws {
-        let url = try Canonicalizer.canonicalize(text)
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(text)
         #expect(url.description == "https://one.test/")
         #expect(url.host == .name(try HTTPDNSName("one.test")))
         #expect(url.authority == "one.test")
@@ -39,7 +39,7 @@ struct CanonicalizerTests {
         ]
     )
     func trailingDot(text: String, isAbsolute: Bool) throws {
-        let url = try Canonicalizer.canonicalize(text)
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(text)
         #expect(url.authority.hasPrefix("one.test") && !url.authority.contains("test."))
         guard case .name(let name) = url.host else { return #expect(Bool(false)) }
         #expect(name.isAbsolute == isAbsolute)
@@ -59,7 +59,7 @@ struct CanonicalizerTests {
         ]
     )
     func target(text: String, target: String) throws {
-        let url = try Canonicalizer.canonicalize(text)
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(text)
         #expect(url.target == target)
         #expect(url.host.description == "one.test")
     }
@@ -80,7 +80,7 @@ struct CanonicalizerTests {
         ]
     )
     func refused(text: String) throws {
-        let error = #expect(throws: HTTPDNSClientError.self) { try Canonicalizer.canonicalize(text) }
+        let error = #expect(throws: HTTPDNSClientError.self) { try HTTPDNSRewriter.Canonicalizer.canonicalize(text) }
         #expect(error?.code == .invalidURL)
         #expect(error?.stage == .request)
         let description = error?.description ?? ""
@@ -92,10 +92,10 @@ struct CanonicalizerTests {
 
     @Test("addresses are hosts of their own and keep their brackets in text")
     func literals() throws {
-        let six = try Canonicalizer.canonicalize("http://[2001:DB8:0:0::7]:8080/x")
+        let six = try HTTPDNSRewriter.Canonicalizer.canonicalize("http://[2001:DB8:0:0::7]:8080/x")
         #expect(six.description == "http://[2001:db8::7]:8080/x")
         #expect(six.host == .address(try #require(HTTPDNSAddress("2001:db8::7"))))
-        let four = try Canonicalizer.canonicalize("https://203.0.113.7")
+        let four = try HTTPDNSRewriter.Canonicalizer.canonicalize("https://203.0.113.7")
         #expect(four.host == .address(HTTPDNSAddress(v4: 203, 0, 113, 7)))
     }
 
@@ -116,14 +116,14 @@ struct CanonicalizerTests {
             let text =
                 (secure ? "hTTps://" : "HTTP://") + host + (Bool.random(using: &random) ? "." : "")
                 + (port.map { ":\($0)" } ?? "") + path + query
-            let first = try Canonicalizer.canonicalize(text)
-            let second = try Canonicalizer.canonicalize(first.description)
+            let first = try HTTPDNSRewriter.Canonicalizer.canonicalize(text)
+            let second = try HTTPDNSRewriter.Canonicalizer.canonicalize(first.description)
             let lower = host.lowercased()
             let shownPort = port.flatMap { $0 == (secure ? 443 : 80) ? nil : ":\($0)" } ?? ""
             // Compared before #expect, which costs more than the parsing.
             let expected = (secure ? "https://" : "http://") + lower + shownPort + path + query
             guard first.description == expected, second == first, second.description == expected,
-                try Canonicalizer.canonicalize(text) == first
+                try HTTPDNSRewriter.Canonicalizer.canonicalize(text) == first
             else {
                 Issue.record("\(text) became \(first), and that \(second); expected \(expected)")
                 return

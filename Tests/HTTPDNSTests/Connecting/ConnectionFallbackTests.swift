@@ -127,11 +127,11 @@ struct ConnectionFallbackTests {
     func holdIsLimited() async throws {
         let (old, newer) = (HTTPDNSAddress(v4: 10, 0, 0, 5), HTTPDNSAddress(v4: 10, 0, 0, 6))
         let rig = try rig(system: [newer])
-        let bypassed = RequestOptions.bypassed
+        let bypassed = HTTPDNSClient.Request.Options.bypassed
         for address in [newer, old] {
             rig.system.say(.success([address]), about: try HTTPDNSName("one.test"))
             rig.clock.advance(by: .seconds(31))
-            _ = try await rig.client.execute(ClientRequest(url: "https://one.test/", options: bypassed))
+            _ = try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: bypassed))
         }
         rig.system.say(.success([Self.good]), about: try HTTPDNSName("one.test"))
         rig.clock.advance(by: .seconds(31))
@@ -143,7 +143,7 @@ struct ConnectionFallbackTests {
     func hold() async throws {
         let rig = try Rig(timeToLive: .seconds(1))
         _ = try await rig.client.get("https://one.test/")
-        func rotate(to last: UInt8, timeToLive: Duration) async throws -> Exchange? {
+        func rotate(to last: UInt8, timeToLive: Duration) async throws -> HTTPDNSClient.Exchange? {
             rig.provider.say(
                 .answer(.addresses([HTTPDNSAddress(v4: 203, 0, 113, last)], timeToLive: timeToLive)),
                 about: try HTTPDNSName("one.test")
@@ -197,9 +197,9 @@ struct ConnectionFallbackTests {
     }
 }
 
-extension RequestOptions {
-    fileprivate static var bypassed: RequestOptions {
-        var options = RequestOptions()
+extension HTTPDNSClient.Request.Options {
+    fileprivate static var bypassed: HTTPDNSClient.Request.Options {
+        var options = HTTPDNSClient.Request.Options()
         options.bypass = true
         return options
     }

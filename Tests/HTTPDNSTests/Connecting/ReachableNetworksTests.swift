@@ -21,7 +21,7 @@ struct ReachableNetworksTests {
         private let base: HTTPDNSClient
 
         init(
-            _ networks: ReachableNetworks = .publicInternet,
+            _ networks: HTTPDNSClient.ReachableNetworks = .publicInternet,
             _ change: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
         ) async throws {
             let answer = "HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nin"
@@ -62,8 +62,10 @@ struct ReachableNetworksTests {
             )
         }
 
-        func get(_ url: String, _ options: RequestOptions = RequestOptions()) async throws -> ClientResponse {
-            try await client.execute(ClientRequest(url: url, options: options))
+        func get(_ url: String, _ options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()) async throws
+            -> HTTPDNSClient.Response
+        {
+            try await client.execute(HTTPDNSClient.Request(url: url, options: options))
         }
 
         func shutdown() async throws {
@@ -102,7 +104,7 @@ struct ReachableNetworksTests {
         #expect(inside.server.connections.isEmpty)
         // Without the limit the same request arrives: the case is a real one.
         if source.isServed {
-            var options = RequestOptions()
+            var options = HTTPDNSClient.Request.Options()
             options.reachableNetworks = .any
             #expect(try await inside.get(url, options).status == .ok, "\(source.name)")
         }
@@ -113,7 +115,7 @@ struct ReachableNetworksTests {
     func option() async throws {
         let inside = try await Inside(.any)
         let port = inside.server.port
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.reachableNetworks = .publicInternet
         let literal = "http://127.0.0.1:\(port)/"
         #expect(await clientError { try await inside.get(literal, options) }?.code == .policyRefused)
@@ -145,7 +147,7 @@ struct ReachableNetworksTests {
         let inside = try await Inside(.any)
         let name = try HTTPDNSName("rebound.test")
         let url = "http://rebound.test:\(inside.server.port)/"
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.reachableNetworks = .publicInternet
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 9)], timeToLive: .zero)
         inside.provider.say(.answer(answer), about: name)
@@ -163,7 +165,7 @@ struct ReachableNetworksTests {
     @Test("Neither a tag nor the options of another client widen what a client reaches")
     func foreignTag() async throws {
         let (first, second) = (try await Inside(.any), try await Inside())
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.reachableNetworks = .any
         for host in ["mapped.test", "provider.test"] {
             let rewritten = try await first.client.rewrite("http://\(host):\(first.server.port)/", options: options)
@@ -180,11 +182,13 @@ struct ReachableNetworksTests {
         let inner = Lock("")
         let inside = try await Inside(.any) {
             $0.networkInterceptors = [
-                Around { request, context, next in try await next(ClientRequest(url: inner.withLock { $0 }), context) }
+                Around { request, context, next in
+                    try await next(HTTPDNSClient.Request(url: inner.withLock { $0 }), context)
+                }
             ]
         }
         inner.withLock { $0 = "http://127.0.0.1:\(inside.server.port)/" }
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.reachableNetworks = .publicInternet
         #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
         #expect(inside.server.connections.isEmpty)
@@ -207,7 +211,7 @@ struct ReachableNetworksTests {
     @Test("A Unix socket is not reached")
     func unixSocket() async throws {
         let inside = try await Inside()
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.unixSocket = "/tmp/httpdns-\(inside.server.port).sock"
         let server = try RawServer(unixSocket: options.unixSocket ?? "") { _ in [.hang] }
         #expect(await clientError { try await inside.get("http://203.0.113.9/", options) }?.code == .policyRefused)
@@ -233,7 +237,7 @@ struct ReachableNetworksTests {
     )
     func resolvingProxy(kind: ProxyKind) async throws {
         let server = try proxy(Self.ok)
-        var proxy = Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
+        var proxy = HTTPDNSClient.Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
         let inside = try await Inside { $0.proxy = .through(proxy) }
         let error = try #require(await clientError { try await inside.get("http://provider.test/") })
         #expect(error.code == .policyRefused && error.stage == .policy && error.proxy == "\(proxy)", "\(error)")
@@ -256,7 +260,7 @@ struct ReachableNetworksTests {
     func publicTarget() async throws {
         let server = try proxy(Self.ok, tunnels: true)
         let inside = try await Inside {
-            var proxy = Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
+            var proxy = HTTPDNSClient.Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
             proxy.resolvesLocally = true
             $0.proxy = .through(proxy)
         }
@@ -282,14 +286,18 @@ struct ReachableNetworksTests {
         }
         for replaces in [false, true] {
             let inside = try await Inside(.any) {
-                var proxy = Proxy(.http, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
+                var proxy = HTTPDNSClient.Proxy(
+                    .http,
+                    host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)),
+                    port: server.port
+                )
                 proxy.resolvesLocally = true
                 $0.proxy = .through(proxy)
-                if replaces { $0.redirectHook = { _ in .change(ClientRequest(url: inner.withLock { $0 })) } }
+                if replaces { $0.redirectHook = { _ in .change(HTTPDNSClient.Request(url: inner.withLock { $0 })) } }
             }
             // A mapping, which a redirect may lead to otherwise.
             inner.withLock { $0 = "http://mapped.test:\(inside.server.port)/" }
-            var options = RequestOptions()
+            var options = HTTPDNSClient.Request.Options()
             options.reachableNetworks = .publicInternet
             let before = server.connections.count
             let error = await clientError { try await inside.get("http://203.0.113.9/", options) }
@@ -308,7 +316,7 @@ struct ReachableNetworksTests {
         configuration.reachableNetworks = .inherited
         let error = await clientError { try await HTTPDNSClient(configuration: configuration) }
         #expect(error?.code == .configuration)
-        #expect(RequestOptions().reachableNetworks == .inherited)
+        #expect(HTTPDNSClient.Request.Options().reachableNetworks == .inherited)
         #expect(HTTPDNSClient.Configuration().reachableNetworks == .any)
     }
 
@@ -324,8 +332,8 @@ struct ReachableNetworksTests {
     )
     func classification(text: String, isPublic: Bool) throws {
         let address = try #require(HTTPDNSAddress(text))
-        #expect(ReachableNetworks.publicInternet.contains(address) == isPublic)
-        #expect(ReachableNetworks.any.contains(address))
+        #expect(HTTPDNSClient.ReachableNetworks.publicInternet.contains(address) == isPublic)
+        #expect(HTTPDNSClient.ReachableNetworks.any.contains(address))
     }
 }
 

@@ -102,7 +102,7 @@ struct OverTheWireTests {
     func streamed() async throws {
         let server = try RawServer(.readHead, .read(6), .sendText(Self.ok))
         let client = try await mappedClient(server.port)
-        let body = RequestBody.stream(length: 6, Chunks([Array("abc".utf8), Array("def".utf8)]))
+        let body = HTTPDNSClient.Request.Body.stream(length: 6, Chunks([Array("abc".utf8), Array("def".utf8)]))
         let response = try await client.post("http://one.test/", body: body)
         #expect(try await response.body.collect(upTo: .bytes(5)) == Array("hello".utf8))
         #expect(await clientError { try await response.body.collect(upTo: .bytes(5)) }?.code == .bodyConsumedTwice)

@@ -232,7 +232,7 @@ struct SavingTests {
                 answer.head.headerFields[.contentEncoding] = coding
                 return answer
             }
-            let seen = Lock<[TransferProgress]>([])
+            let seen = Lock<[HTTPDNSClient.Progress]>([])
             let client = try Rig(wire: wire).client
             _ = try await client.download("https://one.test/", to: "\(folder)/a", decodesBody: true) { step in
                 seen.withLock { $0.append(step) }
@@ -240,10 +240,10 @@ struct SavingTests {
             let total: Int64? = length != nil && coding == nil ? 5 : nil
             #expect(
                 seen.withLock { $0 } == [
-                    TransferProgress(bytes: 0, total: total, isComplete: false),
-                    TransferProgress(bytes: 2, total: total, isComplete: false),
-                    TransferProgress(bytes: 5, total: total, isComplete: false),
-                    TransferProgress(bytes: 5, total: 5, isComplete: true),
+                    HTTPDNSClient.Progress(bytes: 0, total: total, isComplete: false),
+                    HTTPDNSClient.Progress(bytes: 2, total: total, isComplete: false),
+                    HTTPDNSClient.Progress(bytes: 5, total: total, isComplete: false),
+                    HTTPDNSClient.Progress(bytes: 5, total: 5, isComplete: true),
                 ]
             )
             #expect(seen.withLock { $0[1].fraction } == total.map { _ in 0.4 } && seen.withLock { $0[3].fraction } == 1)
@@ -272,7 +272,7 @@ struct SavingTests {
     func neverComplete() async throws {
         defer { try? FileManager.default.removeItem(atPath: folder) }
         let broken = try rig([[1]], endingWith: TransferFailure(code: .connectionLost, phase: .body, message: "broke"))
-        let seen = Lock<[TransferProgress]>([])
+        let seen = Lock<[HTTPDNSClient.Progress]>([])
         let body = try await broken.client.get("https://one.test/").body.reportingProgress { step in
             seen.withLock { $0.append(step) }
         }

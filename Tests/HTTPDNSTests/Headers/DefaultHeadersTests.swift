@@ -30,7 +30,7 @@ struct DefaultHeadersTests {
         }
     }
 
-    private func sent(_ rig: Rig, _ request: ClientRequest) async throws -> HTTPFields {
+    private func sent(_ rig: Rig, _ request: HTTPDNSClient.Request) async throws -> HTTPFields {
         _ = try await rig.client.execute(request).body.collect(upTo: .kibibytes(1))
         return try #require(rig.wire.requests.last).headerFields
     }
@@ -38,7 +38,7 @@ struct DefaultHeadersTests {
     @Test("the client's are sent, the host's own go before them, and the request's own before all")
     func order() async throws {
         let rig = try rig()
-        var request = ClientRequest(url: "https://one.test/")
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         #expect(try await sent(rig, request) == [.userAgent: "shop/1.4", .acceptLanguage: "de", Self.tenant: "7"])
         request.headerFields = [.userAgent: "mine"]
         request.options.withoutHeaders = [Self.tenant]
@@ -53,8 +53,8 @@ struct DefaultHeadersTests {
     @Test("a name with several fields keeps them all, or is replaced as a whole")
     func several() async throws {
         let two: HTTPFields = [.accept: "text/html", .accept: "text/plain"]
-        let rig = try rig { $0.headers = DefaultHeaders(two) }
-        var request = ClientRequest(url: "https://one.test/")
+        let rig = try rig { $0.headers = HTTPDNSClient.Configuration.DefaultHeaders(two) }
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         #expect(try await sent(rig, request) == two)
         request.headerFields = [.accept: "image/png"]
         #expect(try await sent(rig, request) == [.accept: "image/png"])
@@ -62,7 +62,7 @@ struct DefaultHeadersTests {
 
     @Test("computed ones are asked for with each hop's own request, and go before the others")
     func computed() async throws {
-        let asked = Lock<[ClientRequest]>([])
+        let asked = Lock<[HTTPDNSClient.Request]>([])
         let rig = try rig(ScriptedWire { $1 == 0 ? .redirect(302, to: "https://map.test/b", from: $0) : .ok(from: $0) })
         {
             $0.computedHeaders = { request in
@@ -73,7 +73,7 @@ struct DefaultHeadersTests {
                 return [.userAgent: "computed/\(count)"]
             }
         }
-        var request = ClientRequest(url: "https://one.test/a")
+        var request = HTTPDNSClient.Request(url: "https://one.test/a")
         request.headerFields = [.accept: "text/plain"]
         _ = try await rig.client.execute(request).body.collect(upTo: .kibibytes(1))
         #expect(rig.wire.requests.map { $0.headerFields[.userAgent] } == ["computed/1", "computed/2"])
@@ -115,7 +115,7 @@ struct DefaultHeadersTests {
     @Test("a credential in the URL is the request's own Authorization")
     func credential() async throws {
         let rig = try rig { $0.headers.fields[.authorization] = "Bearer everywhere" }
-        let fields = try await sent(rig, ClientRequest(url: "https://a:b@one.test/"))
+        let fields = try await sent(rig, HTTPDNSClient.Request(url: "https://a:b@one.test/"))
         #expect(fields[values: .authorization] == ["Basic YTpi"])
     }
 
@@ -135,7 +135,7 @@ struct DefaultHeadersTests {
         configuration.retries.delay = .zero
         let client = try await HTTPDNSClient(configuration: configuration)
         _ = try await client.get("http://one.test/a").body.collect(upTo: .kibibytes(1))
-        var request = ClientRequest(url: "http://one.test/c")
+        var request = HTTPDNSClient.Request(url: "http://one.test/c")
         request.headerFields = [.userAgent: "mine"]
         request.options.withoutHeaders = [Self.tenant]
         _ = try await client.execute(request).body.collect(upTo: .kibibytes(1))
@@ -175,6 +175,6 @@ struct DefaultHeadersTests {
         var configuration = rig.configuration
         configuration.headers.fields[.userAgent] = "shop/1.5"
         #expect(try await rig.client.reload(configuration).isChanged)
-        #expect(try await sent(rig, ClientRequest(url: "https://one.test/"))[.userAgent] == "shop/1.5")
+        #expect(try await sent(rig, HTTPDNSClient.Request(url: "https://one.test/"))[.userAgent] == "shop/1.5")
     }
 }

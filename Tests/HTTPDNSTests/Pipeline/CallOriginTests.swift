@@ -66,10 +66,10 @@ struct CallOriginTests {
 
     @Test("Origins are compared in canonical form, and a default port is left out")
     func origins() {
-        #expect(URLOrigin("HTTPS://Bücher.test./a?b")?.description == "https://xn--bcher-kva.test")
-        #expect(URLOrigin("http://one.test:80/") == URLOrigin("http://user:secret@ONE.test"))
-        #expect(URLOrigin("http://[::1]:8080/")?.description == "http://[::1]:8080")
-        #expect(URLOrigin("https://one.test") != URLOrigin("http://one.test:443"))
-        #expect(URLOrigin("one.test") == nil && URLOrigin("ftp://one.test/") == nil)
+        #expect(HTTPDNSClient.Origin("HTTPS://Bücher.test./a?b")?.description == "https://xn--bcher-kva.test")
+        #expect(HTTPDNSClient.Origin("http://one.test:80/") == HTTPDNSClient.Origin("http://user:secret@ONE.test"))
+        #expect(HTTPDNSClient.Origin("http://[::1]:8080/")?.description == "http://[::1]:8080")
+        #expect(HTTPDNSClient.Origin("https://one.test") != HTTPDNSClient.Origin("http://one.test:443"))
+        #expect(HTTPDNSClient.Origin("one.test") == nil && HTTPDNSClient.Origin("ftp://one.test/") == nil)
     }
 }

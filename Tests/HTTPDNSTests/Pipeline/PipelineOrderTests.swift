@@ -44,7 +44,7 @@ struct PipelineOrderTests {
     func stageIsInnermost() async throws {
         let rig = try Rig { configuration in
             configuration.networkInterceptors = [
-                Around { _, _, _ in ClientResponse(head: HTTPResponse(status: .accepted), body: .bytes([])) }
+                Around { _, _, _ in HTTPDNSClient.Response(head: HTTPResponse(status: .accepted), body: .bytes([])) }
             ]
         }
         let response = try await rig.client.get("https://one.test/")
@@ -117,7 +117,7 @@ struct PipelineOrderTests {
                 }
             ]
         }
-        let body = RequestBody.stream(Chunks([Array("a".utf8), Array("b".utf8)]))
+        let body = HTTPDNSClient.Request.Body.stream(Chunks([Array("a".utf8), Array("b".utf8)]))
         #expect(!body.isReplayable)
         let error = await clientError { try await rig.client.post("https://one.test/", body: body) }
         #expect(error?.code == .requestBodyFailed)
@@ -206,12 +206,12 @@ struct PipelineOrderTests {
             configuration.maximumResponseBody = .kibibytes(1)
         }
         let before = SystemTimeSource().now()
-        var options = RequestOptions()
-        _ = try await rig.client.execute(ClientRequest(url: "http://one.test/", options: options))
+        var options = HTTPDNSClient.Request.Options()
+        _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
         options.deadline = .seconds(7)
         options.maximumResponseBody = .bytes(5)
         options.versions = .http1Only
-        _ = try await rig.client.execute(ClientRequest(url: "http://one.test/", options: options))
+        _ = try await rig.client.execute(HTTPDNSClient.Request(url: "http://one.test/", options: options))
         let after = SystemTimeSource().now()
         let sent = rig.wire.requests
         #expect(sent[0].limits.connect == .seconds(1) && sent[0].limits.idle == nil)

@@ -144,7 +144,7 @@ struct ShutdownTests {
         init(until latch: Latch) { self.latch = latch }
 
         var isCancelled: Bool { cancelled.withLock { $0 } }
-        var status: ReloadStatus { ReloadStatus() }
+        var status: HTTPDNSClient.ReloadStatus { HTTPDNSClient.ReloadStatus() }
 
         func watch(
             for settings: HTTPDNSClient.Configuration,

@@ -16,7 +16,8 @@ struct ProxyEnvironmentTests {
 
     private func proxy(_ names: [String], for url: String) throws -> String {
         let environment = ProxyEnvironmentTests.all.filter { names.contains($0.key) }
-        return try ProxyEnvironment { environment[$0] }.proxy(for: Canonicalizer.canonicalize(url))?.description ?? "-"
+        return try ProxyEnvironment { environment[$0] }.proxy(for: HTTPDNSRewriter.Canonicalizer.canonicalize(url))?
+            .description ?? "-"
     }
 
     @Test(
@@ -49,7 +50,7 @@ struct ProxyEnvironmentTests {
     @Test("An empty variable counts as one that is not set", arguments: empties)
     func empty(variables: [String: String], isProxied: Bool) throws {
         let environment = variables.mapValues { $0 == "*" ? "http://127.0.0.1:1" : $0 }
-        let url = try Canonicalizer.canonicalize("http://127.0.0.1/")
+        let url = try HTTPDNSRewriter.Canonicalizer.canonicalize("http://127.0.0.1/")
         #expect(try (ProxyEnvironment { environment[$0] }.proxy(for: url) != nil) == isProxied)
     }
 

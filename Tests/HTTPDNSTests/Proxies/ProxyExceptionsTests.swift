@@ -6,7 +6,7 @@ import Testing
 @testable import HTTPDNS
 
 struct ProxyExceptionsTests {
-    private func contains(_ list: ProxyExceptions, _ host: String, port: UInt16 = 443) throws -> Bool {
+    private func contains(_ list: HTTPDNSClient.Proxy.Exceptions, _ host: String, port: UInt16 = 443) throws -> Bool {
         list.contains(try HTTPDNSRewriter.host(host), port: port)
     }
 
@@ -25,7 +25,7 @@ struct ProxyExceptionsTests {
         ]
     )
     func written(entry: String, host: String, expected: Bool) throws {
-        #expect(try contains(ProxyExceptions([entry]), host) == expected)
+        #expect(try contains(HTTPDNSClient.Proxy.Exceptions([entry]), host) == expected)
     }
 
     @Test(
@@ -36,12 +36,14 @@ struct ProxyExceptionsTests {
         ]
     )
     func refused(entry: String) throws {
-        #expect(throws: HTTPDNSClientError.self) { try ProxyExceptions([entry]) }
+        #expect(throws: HTTPDNSClientError.self) { try HTTPDNSClient.Proxy.Exceptions([entry]) }
     }
 
     @Test("The variable's form is read by curl's rules", arguments: NoProxyCase.all)
     func variable(example: NoProxyCase) throws {
-        #expect(try contains(ProxyExceptions(curl: example.list), example.host, port: 80) == example.isDirect)
+        #expect(
+            try contains(HTTPDNSClient.Proxy.Exceptions(curl: example.list), example.host, port: 80) == example.isDirect
+        )
     }
 
     @Test(

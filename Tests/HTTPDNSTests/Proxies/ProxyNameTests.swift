@@ -16,7 +16,7 @@ struct ProxyNameTests {
     ) throws -> Rig {
         let rig = try Rig(wire: wire) {
             for (key, mapping) in mappings { $0.resolver.mappings[try MappingKey(key)] = mapping }
-            var proxy = try Proxy("http://\(Self.name):3128")
+            var proxy = try HTTPDNSClient.Proxy("http://\(Self.name):3128")
             proxy.resolvesLocally = local
             $0.proxy = .through(proxy)
         }

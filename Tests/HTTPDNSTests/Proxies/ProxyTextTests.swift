@@ -19,49 +19,55 @@ struct ProxyTextTests {
         ]
     )
     func good(text: String, expected: String) throws {
-        #expect(try Proxy(text).description == expected)
+        #expect(try HTTPDNSClient.Proxy(text).description == expected)
     }
 
     @Test("User and password are percent-decoded, and stand in no text of the proxy")
     func credential() throws {
-        let proxy = try Proxy("http://us%65r:p@ss:hunter2%20@proxy.test:3128")
+        let proxy = try HTTPDNSClient.Proxy("http://us%65r:p@ss:hunter2%20@proxy.test:3128")
         let credential = try #require(proxy.credential)
         #expect(credential.user == "user")
         #expect(try credential.password?.read() == "p@ss:hunter2 ")
         var dumped = ""
         dump(proxy, to: &dumped)
         dump(credential, to: &dumped)
-        dump(ProxyRules.through(proxy), to: &dumped)
-        for text in ["\(proxy)", "\(credential)", String(reflecting: proxy), "\(ProxyRules.through(proxy))", dumped] {
+        dump(HTTPDNSClient.Proxy.Rules.through(proxy), to: &dumped)
+        for text in [
+            "\(proxy)", "\(credential)", String(reflecting: proxy), "\(HTTPDNSClient.Proxy.Rules.through(proxy))",
+            dumped,
+        ] {
             #expect(!text.contains("hunter2") && !text.contains("user"), "\(text)")
         }
-        #expect(try Proxy("http://me@proxy.test").credential?.password == nil)
+        #expect(try HTTPDNSClient.Proxy("http://me@proxy.test").credential?.password == nil)
     }
 
     @Test("A proxy equals itself, whatever its password comes from, and a proxy with another password is another")
     func equality() throws {
         let text = "http://me:hunter2@proxy.test:3128"
-        let proxy = try Proxy(text)
-        #expect(try proxy == proxy && proxy == Proxy(text))
-        #expect(try proxy != Proxy("http://me:hunter3@proxy.test:3128") && proxy != Proxy("http://me@proxy.test:3128"))
+        let proxy = try HTTPDNSClient.Proxy(text)
+        #expect(try proxy == proxy && proxy == HTTPDNSClient.Proxy(text))
+        #expect(
+            try proxy != HTTPDNSClient.Proxy("http://me:hunter3@proxy.test:3128")
+                && proxy != HTTPDNSClient.Proxy("http://me@proxy.test:3128")
+        )
         var closure = proxy
-        closure.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "hunter2" })
+        closure.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { "hunter2" })
         let copy = closure
         #expect(closure == copy && closure != proxy)
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.proxy = .through(closure)
         #expect(Set([options, options]).count == 1)
     }
 
     @Test("Settings that are taken again as they are need no restart, with a login in the proxy's URL or in a closure")
     func reload() async throws {
-        var proxy = try Proxy("http://proxy.test:3128")
-        proxy.credential = ProxyCredential(user: "me", password: HTTPDNSSecret { "hunter2" })
-        for proxy in [proxy, try Proxy("http://me:hunter2@proxy.test:3128")] {
+        var proxy = try HTTPDNSClient.Proxy("http://proxy.test:3128")
+        proxy.credential = HTTPDNSClient.Proxy.Credential(user: "me", password: HTTPDNSSecret { "hunter2" })
+        for proxy in [proxy, try HTTPDNSClient.Proxy("http://me:hunter2@proxy.test:3128")] {
             let rig = try Rig { $0.proxy = .through(proxy) }
             #expect(try await rig.client.reload(rig.configuration).needsRestart == [])
             var other = rig.configuration
-            other.proxy = .through(try Proxy("http://me:hunter3@proxy.test:3128"))
+            other.proxy = .through(try HTTPDNSClient.Proxy("http://me:hunter3@proxy.test:3128"))
             #expect(try await rig.client.reload(other).needsRestart == ["client.proxy"])
         }
     }
@@ -78,7 +84,7 @@ struct ProxyTextTests {
         ]
     )
     func bad(text: String) throws {
-        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        let error = try #require(throws: HTTPDNSClientError.self) { try HTTPDNSClient.Proxy(text) }
         #expect(error.code == .configuration)
         #expect(!error.description.contains("hunter2"), "\(error)")
     }
@@ -94,7 +100,7 @@ struct ProxyTextTests {
         ]
     )
     func shown(text: String, shown: String) throws {
-        let error = try #require(throws: HTTPDNSClientError.self) { try Proxy(text) }
+        let error = try #require(throws: HTTPDNSClientError.self) { try HTTPDNSClient.Proxy(text) }
         #expect(error.message.hasPrefix("the proxy \"\(shown)\" cannot be used"), "\(error)")
     }
 }

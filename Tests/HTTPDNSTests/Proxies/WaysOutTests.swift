@@ -6,12 +6,16 @@ import Testing
 @testable import HTTPDNS
 
 struct WaysOutTests {
-    private func way(_ configuration: HTTPDNSClient.Configuration, _ options: RequestOptions, _ url: String) throws
+    private func way(
+        _ configuration: HTTPDNSClient.Configuration,
+        _ options: HTTPDNSClient.Request.Options,
+        _ url: String
+    ) throws
         -> String
     {
         switch try WaysOut(configuration).way(
-            of: ClientRequest(url: url, options: options),
-            for: Canonicalizer.canonicalize(url)
+            of: HTTPDNSClient.Request(url: url, options: options),
+            for: HTTPDNSRewriter.Canonicalizer.canonicalize(url)
         ) {
         case .straight: "straight"
         case .proxy(let proxy): "\(proxy)"
@@ -23,12 +27,15 @@ struct WaysOutTests {
     func precedence() throws {
         var configuration = HTTPDNSClient.Configuration()
         configuration.environment = { ["https_proxy": "http://env.test:1"][$0] }
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         let url = "https://one.test/"
         #expect(try way(configuration, options, url) == "straight")
         options.proxy = .environment
         #expect(try way(configuration, options, url) == "http://env.test:1")
-        configuration.proxy = .through(try Proxy("http://mine.test:2"), except: try ProxyExceptions(["two.test"]))
+        configuration.proxy = .through(
+            try HTTPDNSClient.Proxy("http://mine.test:2"),
+            except: try HTTPDNSClient.Proxy.Exceptions(["two.test"])
+        )
         options.proxy = .inherited
         #expect(try way(configuration, options, url) == "http://mine.test:2")
         #expect(try way(configuration, options, "https://two.test/") == "straight")
@@ -38,7 +45,7 @@ struct WaysOutTests {
         #expect(try way(configuration, options, url) == "/run/one.sock")
         configuration.proxy = .direct
         configuration.unixSocket = "/run/all.sock"
-        #expect(try way(configuration, RequestOptions(), url) == "/run/all.sock")
+        #expect(try way(configuration, HTTPDNSClient.Request.Options(), url) == "/run/all.sock")
         options.unixSocket = nil
         #expect(try way(configuration, options, url) == "straight")
     }
@@ -46,7 +53,7 @@ struct WaysOutTests {
     @Test("The address of a proxy that is preferred is tried first, and those in front of it last")
     func remembered() throws {
         let ways = WaysOut(HTTPDNSClient.Configuration())
-        let proxy = try Proxy("https://proxy.test:3")
+        let proxy = try HTTPDNSClient.Proxy("https://proxy.test:3")
         let endpoints = (1...3).map { HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, $0), port: 3) }
         #expect(ways.ordered(endpoints, of: proxy) == endpoints)
         ways.prefer(endpoints[1], of: proxy)
@@ -70,7 +77,7 @@ struct WaysOutTests {
         #expect(
             try refuses {
                 $0.unixSocket = "/run/a"
-                $0.proxy = .through(try Proxy("http://proxy.test"))
+                $0.proxy = .through(try HTTPDNSClient.Proxy("http://proxy.test"))
             }
         )
         #expect(try refuses { $0.localSource = .interface("an-interface-too-long") })
@@ -78,8 +85,8 @@ struct WaysOutTests {
         #expect(try !refuses { $0.localSource = .interface("eth0") })
         #expect(
             try refuses {
-                var proxy = try Proxy("http://proxy.test")
-                proxy.credential = ProxyCredential(user: "a:b", password: nil)
+                var proxy = try HTTPDNSClient.Proxy("http://proxy.test")
+                proxy.credential = HTTPDNSClient.Proxy.Credential(user: "a:b", password: nil)
                 $0.proxy = .through(proxy)
             }
         )
@@ -88,15 +95,15 @@ struct WaysOutTests {
     @Test("A request's own proxy is checked as the client's is: with a mistake in it nothing is sent")
     func ownProxy() async throws {
         let rig = try Rig()
-        var withColon = try Proxy("http://proxy.test:3128")
-        withColon.credential = ProxyCredential(user: "me:too", password: nil)
-        let withoutPort = Proxy(.socks5h, host: .address(HTTPDNSAddress(v4: 192, 0, 2, 1)), port: 0)
+        var withColon = try HTTPDNSClient.Proxy("http://proxy.test:3128")
+        withColon.credential = HTTPDNSClient.Proxy.Credential(user: "me:too", password: nil)
+        let withoutPort = HTTPDNSClient.Proxy(.socks5h, host: .address(HTTPDNSAddress(v4: 192, 0, 2, 1)), port: 0)
         for (proxy, says) in [(withColon, "colon"), (withoutPort, "port 0")] {
-            var request = ClientRequest(url: "https://one.test/")
+            var request = HTTPDNSClient.Request(url: "https://one.test/")
             request.options.proxy = .through(proxy)
             let error = await clientError { try await rig.client.execute(request) }
             #expect(error?.code == .invalidRequest && error?.message.contains(says) == true, "\(error as Any)")
-            request.options.proxy = .through(proxy, except: try ProxyExceptions(["one.test"]))
+            request.options.proxy = .through(proxy, except: try HTTPDNSClient.Proxy.Exceptions(["one.test"]))
             #expect(await clientError { try await rig.client.execute(request) }?.code == .invalidRequest)
         }
         #expect(rig.wire.requests.isEmpty)

@@ -26,7 +26,7 @@ struct RedirectHookTests {
                 return .follow
             }
         }
-        var request = ClientRequest(method: .post, url: "https://one.test/old", body: .text("x"))
+        var request = HTTPDNSClient.Request(method: .post, url: "https://one.test/old", body: .text("x"))
         request.headerFields[.authorization] = "secret"
         #expect(try await rig.client.execute(request).status == .ok)
         #expect(

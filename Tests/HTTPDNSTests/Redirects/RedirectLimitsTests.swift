@@ -62,8 +62,8 @@ struct RedirectLimitsTests {
         }
         let rig = try Rig(wire: wire) {
             $0.proxy = .through(
-                try Proxy("http://127.0.0.1:3128"),
-                except: try ProxyExceptions(["10.0.0.0/8", "127.0.0.1"])
+                try HTTPDNSClient.Proxy("http://127.0.0.1:3128"),
+                except: try HTTPDNSClient.Proxy.Exceptions(["10.0.0.0/8", "127.0.0.1"])
             )
         }
         let error = await clientError { try await rig.client.get("http://one.test/") }
@@ -75,7 +75,7 @@ struct RedirectLimitsTests {
         let wire = ScriptedWire { request, number in
             number == 0 ? .redirect(302, to: "/b", from: request) : .ok(from: request)
         }
-        let rig = try Rig(wire: wire) { $0.proxy = .through(try Proxy("http://203.0.113.200:3128")) }
+        let rig = try Rig(wire: wire) { $0.proxy = .through(try HTTPDNSClient.Proxy("http://203.0.113.200:3128")) }
         #expect(try await rig.client.get("http://10.0.0.5/a").status == .ok && rig.wire.requests.count == 2)
     }
 
@@ -127,7 +127,7 @@ struct RedirectLimitsTests {
                 return number == 0 ? .redirect(307, to: "/new", from: request) : .ok(from: request)
             }
             let rig = try Rig(wire: wire)
-            let body = RequestBody.stream(Chunks([Array("a".utf8)]))
+            let body = HTTPDNSClient.Request.Body.stream(Chunks([Array("a".utf8)]))
             let error = await clientError { try await rig.client.post("https://one.test/", body: body) }
             #expect(error?.code == (isRead ? .redirectRefused : nil))
             #expect(rig.wire.requests.count == (isRead ? 1 : 2))
@@ -227,7 +227,7 @@ struct RedirectLimitsTests {
             $0.connections.addressHold = .seconds(120)
         }
         let (inside, outside) = (HTTPDNSAddress(v4: 10, 0, 0, 9), HTTPDNSAddress(v4: 203, 0, 113, 51))
-        func own(after seconds: Int, known address: HTTPDNSAddress) async throws -> Exchange? {
+        func own(after seconds: Int, known address: HTTPDNSAddress) async throws -> HTTPDNSClient.Exchange? {
             rig.system.say(.success([address]), about: try HTTPDNSName("sys.test"))
             rig.clock.advance(by: .seconds(seconds))
             return try await rig.client.get("http://sys.test/").exchanges.last

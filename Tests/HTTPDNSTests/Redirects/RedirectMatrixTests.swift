@@ -32,7 +32,7 @@ struct RedirectMatrixTests {
         let rig = try Rig(wire: wire)
         let hasBody = Self.methodsWithBody.contains(method)
         let response = try await rig.client.execute(
-            ClientRequest(
+            HTTPDNSClient.Request(
                 method: method,
                 url: "https://one.test/old",
                 headerFields: hasBody ? [.contentType: "text/plain", .contentLanguage: "en", .accept: "*/*"] : [:],
@@ -76,7 +76,7 @@ struct RedirectMatrixTests {
         let wire = ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) }
         let rig = try Rig(wire: wire) { $0.redirects = .never }
         let other = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: "/new", from: request) })
-        var request = ClientRequest(url: "https://one.test/")
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         let first = try await rig.client.execute(request)
         request.options.redirects = .never
         let second = try await other.client.execute(request)

@@ -11,8 +11,8 @@ import Testing
 @Suite("Secrets and redirects", .timeLimit(.minutes(10)))
 struct RedirectSecretsTests {
     /// Canaries in sixteen places of one request, all of which go to the first server.
-    private func request(port: UInt16) throws -> ClientRequest {
-        var request = ClientRequest(
+    private func request(port: UInt16) throws -> HTTPDNSClient.Request {
+        var request = HTTPDNSClient.Request(
             method: .post,
             url: "http://canary-user:canary-password@one.test:\(port)/a?token=canary-query#canary-fragment",
             body: .text("canary-body")
@@ -104,7 +104,7 @@ struct RedirectSecretsTests {
                     : .ok(from: request)
             }
         )
-        let request = ClientRequest(url: "https://one.test/", headerFields: [try Self.name(name): "canary"])
+        let request = HTTPDNSClient.Request(url: "https://one.test/", headerFields: [try Self.name(name): "canary"])
         let response = try await rig.client.execute(request)
         let sent = rig.wire.requests.map { $0.headerFields.contains { $0.value == "canary" } }
         #expect(sent == [true, !staysBehind])
@@ -113,7 +113,7 @@ struct RedirectSecretsTests {
 
     @Test("With a list of fields for other origins, only these go along")
     func list() throws {
-        var policy = RedirectPolicy()
+        var policy = HTTPDNSClient.RedirectPolicy()
         policy.crossOriginFields = [try Self.name("X-Partner-Token"), .accept, .authorization]
         let names = ["X-Partner-Token", "Accept", "Accept-Language", "Authorization", "X-Vault-Token"]
         let kept = try names.filter { !policy.withholds(HTTPField(name: try Self.name($0), value: "a")) }
@@ -128,11 +128,11 @@ struct RedirectSecretsTests {
     func proxyLogin(location: String, isDropped: Bool) throws {
         let name = try Self.name("Proxy-Authorization")
         let redirected = try RedirectedRequest(
-            ClientRequest(url: "https://one.test/a", headerFields: [name: "Basic canary-proxy"]),
-            at: try Canonicalizer.canonicalize("https://one.test/a").parsed,
+            HTTPDNSClient.Request(url: "https://one.test/a", headerFields: [name: "Basic canary-proxy"]),
+            at: try HTTPDNSRewriter.Canonicalizer.canonicalize("https://one.test/a").parsed,
             status: try #require(RedirectStatus(.temporaryRedirect)),
             location: location,
-            policy: RedirectPolicy()
+            policy: HTTPDNSClient.RedirectPolicy()
         )
         #expect(redirected.request.headerFields.contains(name) == !isDropped)
         #expect(redirected.droppedFields == (isDropped ? [name] : []))
@@ -149,7 +149,7 @@ struct RedirectSecretsTests {
         let client = try await HTTPDNSClient(configuration: configuration)
         var request = try request(port: first.port)
         request.headerFields[.authorization] = "Bearer canary-token"
-        request.options.redirects = RedirectPolicy()
+        request.options.redirects = HTTPDNSClient.RedirectPolicy()
         request.options.redirects.secretFields = [try Self.name("x-tenant")]
         // The key may go to partners, and nothing else that looks like a secret.
         request.options.redirects.crossOriginFields = [try Self.name("X-Api-Key"), .contentType]

@@ -8,7 +8,8 @@ import Testing
 
 @Suite("Bodies that are ready too late", .timeLimit(.minutes(10)))
 struct BodyOverdueTests {
-    /// Bytes that do not shrink, because they repeat themselves beyond zlib's window of 32 KiB: it takes some ten thousand at once.
+    /// Bytes that do not shrink, because they repeat themselves beyond zlib's window of 32 KiB: it takes some ten thousand at
+    /// once.
     private static let noise = [[UInt8]](
         repeating: (0..<(64 * 1024)).map { _ in UInt8.random(in: .min ... .max) },
         count: 32
@@ -17,12 +18,12 @@ struct BodyOverdueTests {
     @Test("the deadline is looked at with each portion, and ends the compressing")
     func looks() async throws {
         let clock = TickingClock()
-        let whole = try await ContentCoding.gzip.compressed(Self.noise, until: .never, on: clock)
+        let whole = try await HTTPDNSClient.ContentCoding.gzip.compressed(Self.noise, until: .never, on: clock)
         let looks = clock.looks
         #expect(whole.count > Self.noise.count && looks > 20, "\(looks) looks")
         let deadline = clock.time + .seconds(10)
         await #expect(throws: BodyOverdue(while: "the request's body was compressed")) {
-            try await ContentCoding.gzip.compressed(Self.noise, until: deadline, on: clock)
+            try await HTTPDNSClient.ContentCoding.gzip.compressed(Self.noise, until: deadline, on: clock)
         }
         #expect(clock.looks == looks + 10)
     }
@@ -38,7 +39,7 @@ struct BodyOverdueTests {
                     try await rig.client.post(
                         "https://map.test/",
                         body: .bytes(Self.noise).compressed(),
-                        deadline: TimeLimit(limit)
+                        deadline: HTTPDNSClient.TimeLimit(limit)
                     )
                 }
             }
@@ -58,11 +59,11 @@ struct BodyOverdueTests {
     func passed() async throws {
         let past = SystemTimeSource().now()
         for body in [.file("/etc/passwd"), .text("x").compressed(), .multipart([.file("f", path: "/etc/passwd")])]
-            as [RequestBody]
+            as [HTTPDNSClient.Request.Body]
         {
             await #expect(throws: BodyOverdue.self) { try await body.opened(until: past) }
         }
-        _ = try await RequestBody.file("/etc/passwd").opened(until: .never)
+        _ = try await HTTPDNSClient.Request.Body.file("/etc/passwd").opened(until: .never)
     }
 
     @Test("a call that is cancelled in the middle of it ends as cancelled, and nothing is sent")

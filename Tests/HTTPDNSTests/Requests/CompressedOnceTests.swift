@@ -10,7 +10,7 @@ import Testing
 /// How often a body in memory is compressed, told by where its bytes are: compressed twice they would be in two places.
 @Suite("Bodies compressed once a call", .timeLimit(.minutes(10)))
 struct CompressedOnceTests {
-    private static let body = RequestBody.text("sent more than once").compressed()
+    private static let body = HTTPDNSClient.Request.Body.text("sent more than once").compressed()
 
     /// Where the bytes are that the wire was given.
     private func places(_ rig: Rig) -> [UnsafeRawPointer?] {
@@ -34,7 +34,7 @@ struct CompressedOnceTests {
             $0.resolver.mappings[try MappingKey("proxy.test")] = .addresses([
                 "203.0.113.7", "203.0.113.8", "203.0.113.9",
             ])
-            var proxy = try Proxy("http://proxy.test:3128")
+            var proxy = try HTTPDNSClient.Proxy("http://proxy.test:3128")
             proxy.resolvesLocally = true
             $0.proxy = .through(proxy)
         }
@@ -67,10 +67,10 @@ struct CompressedOnceTests {
             default: .ok(from: request)
             }
         }
-        var retries = RetryPolicy()
+        var retries = HTTPDNSClient.RetryPolicy()
         retries.delay = .zero
         let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }
-        _ = try await rig.client.execute(ClientRequest(method: .put, url: "https://one.test/", body: Self.body))
+        _ = try await rig.client.execute(HTTPDNSClient.Request(method: .put, url: "https://one.test/", body: Self.body))
         let places = places(rig)
         #expect(places.count == 3 && Set(places).count == 1 && places[0] != nil)
     }
@@ -101,7 +101,8 @@ struct CompressedOnceTests {
     @Test("what is kept is of that body and that coding only")
     func others() async throws {
         let bodies = [
-            RequestBody.text("one").compressed(), .text("two").compressed(), .text("two").compressed(.deflate),
+            HTTPDNSClient.Request.Body.text("one").compressed(), .text("two").compressed(),
+            .text("two").compressed(.deflate),
         ]
         let each = Around { request, context, next in
             var request = request
@@ -118,7 +119,7 @@ struct CompressedOnceTests {
             if case .bytes(let bytes) = request.body { bytes } else { [] }
         }
         var expected: [[UInt8]] = []
-        for (text, coding) in [("one", ContentCoding.gzip), ("two", .gzip), ("two", .deflate)] {
+        for (text, coding) in [("one", HTTPDNSClient.ContentCoding.gzip), ("two", .gzip), ("two", .deflate)] {
             expected.append(try await coding.compressed(Array(text.utf8)))
         }
         #expect(sent == expected)

@@ -12,14 +12,14 @@ struct InheritedOptionsTests {
     @Test("No option of a request is an Optional of a policy or limit")
     func types() {
         // With an Optional here, `options.redirects = .none` would compile and mean the client's policy.
-        let _: WritableKeyPath<RequestOptions, RedirectPolicy> = \.redirects
-        let _: WritableKeyPath<RequestOptions, RetryPolicy> = \.retries
-        let _: WritableKeyPath<RequestOptions, ProxyRules> = \.proxy
-        let _: WritableKeyPath<RequestOptions, ReachableNetworks> = \.reachableNetworks
-        let _: WritableKeyPath<RequestOptions, HTTPVersionChoice> = \.versions
-        let _: WritableKeyPath<RequestOptions, ByteLimit> = \.maximumResponseBody
-        let _: WritableKeyPath<RequestOptions, TimeLimit> = \.deadline
-        let optional = Mirror(reflecting: RequestOptions()).children
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.RedirectPolicy> = \.redirects
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.RetryPolicy> = \.retries
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.Proxy.Rules> = \.proxy
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ReachableNetworks> = \.reachableNetworks
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPVersionChoice> = \.versions
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ByteLimit> = \.maximumResponseBody
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.deadline
+        let optional = Mirror(reflecting: HTTPDNSClient.Request.Options()).children
             .filter { Mirror(reflecting: $0.value).displayStyle == .optional }.compactMap(\.label)
         // A request names these for itself: nil is none.
         #expect(
@@ -30,15 +30,15 @@ struct InheritedOptionsTests {
     @Test("A time limit of a request is the client's, none, or its own")
     func timeLimits() {
         for total in [Duration?.none, .seconds(60)] {
-            #expect(TimeLimit.inherited.duration(inheriting: total) == total)
-            #expect(TimeLimit.unlimited.duration(inheriting: total) == nil)
-            #expect(TimeLimit.milliseconds(300).duration(inheriting: total) == .milliseconds(300))
+            #expect(HTTPDNSClient.TimeLimit.inherited.duration(inheriting: total) == total)
+            #expect(HTTPDNSClient.TimeLimit.unlimited.duration(inheriting: total) == nil)
+            #expect(HTTPDNSClient.TimeLimit.milliseconds(300).duration(inheriting: total) == .milliseconds(300))
             #expect(
-                TimeLimit.seconds(0.5).duration(inheriting: total)
-                    == TimeLimit(.milliseconds(500)).duration(inheriting: nil)
+                HTTPDNSClient.TimeLimit.seconds(0.5).duration(inheriting: total)
+                    == HTTPDNSClient.TimeLimit(.milliseconds(500)).duration(inheriting: nil)
             )
         }
-        #expect(RequestOptions().deadline == .inherited)
+        #expect(HTTPDNSClient.Request.Options().deadline == .inherited)
     }
 
     @Test(
@@ -69,7 +69,7 @@ struct InheritedOptionsTests {
             $0.maximumResponseBody = .kibibytes(1)
             $0.versions = .http1Only
         }
-        var request = ClientRequest(url: "https://one.test/")
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         request.options.rolloutKey = "so that it has options of its own"
         _ = try await rig.client.execute(request)
         request.options.maximumResponseBody = .unlimited
@@ -92,7 +92,7 @@ struct InheritedOptionsTests {
             $0.retries.delay = .zero
             $0.retries.limit = 1
         }
-        var request = ClientRequest(url: "https://one.test/old")
+        var request = HTTPDNSClient.Request(url: "https://one.test/old")
         request.options.rolloutKey = "so that it has options of its own"
         #expect(try await rig.client.execute(request).status == .badGateway && rig.wire.requests.count == 4)
         request.options.retries = .never

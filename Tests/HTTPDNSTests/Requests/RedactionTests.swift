@@ -39,9 +39,10 @@ struct RedactionTests {
     private let fields: HTTPFields = [.authorization: "Bearer \(canary)", .cookie: "id=\(canary)"]
     private let url = "https://me:\(canary)@one.test/a?token=\(canary)#\(canary)"
 
-    private var request: ClientRequest {
-        var request = ClientRequest(method: .post, url: url, headerFields: fields, body: .text(Self.canary))
-        request.options.proxy = (try? Proxy("http://me:\(Self.canary)@proxy.test:3128")).map { .through($0) } ?? .direct
+    private var request: HTTPDNSClient.Request {
+        var request = HTTPDNSClient.Request(method: .post, url: url, headerFields: fields, body: .text(Self.canary))
+        request.options.proxy =
+            (try? HTTPDNSClient.Proxy("http://me:\(Self.canary)@proxy.test:3128")).map { .through($0) } ?? .direct
         return request
     }
 
@@ -58,10 +59,10 @@ struct RedactionTests {
         Self.expectSilence(request)
         Self.expectSilence(request.options)
         Self.expectSilence(request.body)
-        Self.expectSilence(RequestBody.form(["a": Self.canary]))
+        Self.expectSilence(HTTPDNSClient.Request.Body.form(["a": Self.canary]))
         Self.expectSilence([request])
-        Self.expectSilence(RedirectDecision.change(request))
-        let redirect = Redirect(
+        Self.expectSilence(HTTPDNSClient.RedirectPolicy.Decision.change(request))
+        let redirect = HTTPDNSClient.RedirectPolicy.Redirect(
             request: request,
             response: HTTPResponse(status: .found, headerFields: [.setCookie: Self.canary]),
             next: request,
@@ -76,14 +77,17 @@ struct RedactionTests {
     @Test("No setting and no client shows a secret")
     func settings() throws {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.headers = DefaultHeaders(fields, byHost: [try HostPattern("*.test"): .init(fields)])
+        configuration.headers = HTTPDNSClient.Configuration.DefaultHeaders(
+            fields,
+            byHost: [try HostPattern("*.test"): .init(fields)]
+        )
         configuration.proxy = request.options.proxy
         configuration.resolver.providers = [
             try HTTPDNSDoHProvider(.init(name: "one", url: "https://192.0.2.1/dns-query"))
         ]
         Self.expectSilence(configuration)
         Self.expectSilence(configuration.headers)
-        Self.expectSilence(DefaultHeaders.HostHeaders(fields))
+        Self.expectSilence(HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders(fields))
         let rig = try Rig { $0.headers = configuration.headers }
         Self.expectSilence(rig.client)
         #expect("\(configuration.headers)" == "fields Authorization, Cookie; *.test: fields Authorization, Cookie")
@@ -92,7 +96,7 @@ struct RedactionTests {
     @Test("No URL, response or interceptor context shows a secret")
     func calls() async throws {
         Self.expectSilence(try ParsedURL("https://me:\(Self.canary)@one.test/"))
-        Self.expectSilence(try Canonicalizer.canonicalize("https://me:\(Self.canary)@one.test/"))
+        Self.expectSilence(try HTTPDNSRewriter.Canonicalizer.canonicalize("https://me:\(Self.canary)@one.test/"))
         let contexts = Journal()
         let wire = ScriptedWire { request, _ in
             var answer = HopAnswer.ok(from: request, chunks: [Array(Self.canary.utf8)])
@@ -115,7 +119,7 @@ struct RedactionTests {
         Self.expectSilence(exchange)
         Self.expectSilence(exchange.request)
         Self.expectSilence(try #require(exchange.request.tag))
-        let collected = try await CollectedResponse(response, upTo: .bytes(100))
+        let collected = try await HTTPDNSClient.Response.Collected(response, upTo: .bytes(100))
         Self.expectSilence(collected)
         #expect("\(response)" == "200 OK, HTTP/1.1, fields Set-Cookie")
         #expect(contexts.all.count == 1 && !contexts.all.joined().contains(Self.canary))

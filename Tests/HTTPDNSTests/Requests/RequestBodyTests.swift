@@ -9,7 +9,7 @@ import Testing
 struct RequestBodyTests {
     /// What the wire was given for `body`: its bytes, the length it was declared with, the content type.
     private func sent(
-        _ body: RequestBody,
+        _ body: HTTPDNSClient.Request.Body,
         _ fields: HTTPFields = [:]
     ) async throws -> (bytes: [UInt8], length: Int64?, type: String?) {
         let rig = try Rig()
@@ -65,7 +65,7 @@ struct RequestBodyTests {
 
     @Test("what is no JSON, either way, is a typed error with the cause")
     func noJSON() async throws {
-        let encoding = await clientError { try RequestBody.json(Double.infinity) }
+        let encoding = await clientError { try HTTPDNSClient.Request.Body.json(Double.infinity) }
         #expect(encoding?.code == .invalidRequest && encoding?.underlying is EncodingError)
         let rig = try Rig()
         let response = try await rig.client.get("https://one.test/")
@@ -78,7 +78,7 @@ struct RequestBodyTests {
     func multipart() async throws {
         let path = try temporaryFile(Array("file's text".utf8))
         defer { unlink(path) }
-        let body = RequestBody.multipart([
+        let body = HTTPDNSClient.Request.Body.multipart([
             .field("na\"me", "va\r\nlue"), .bytes("b", fileName: "x\r\ny.bin", contentType: "a/b\r\nX: 1", [0, 255]),
             .file("f", path: path, fileName: "f.txt", contentType: "text/plain"),
         ])
@@ -116,7 +116,7 @@ struct RequestBodyTests {
         let bytes = (0..<600_000).map { UInt8(truncatingIfNeeded: $0 / 7) }
         let path = try temporaryFile(bytes)
         defer { unlink(path) }
-        let body = RequestBody.file(path)
+        let body = HTTPDNSClient.Request.Body.file(path)
         let whole = try await sent(body)
         #expect(whole.bytes == bytes && whole.length == 600_000 && whole.type == nil && body.isReplayable)
 
@@ -155,7 +155,7 @@ struct RequestBodyTests {
     @Test("a body that reports its progress is a stream of known length, also in memory")
     func reported() async throws {
         let bytes = [UInt8](repeating: 7, count: 200_000)
-        let body = RequestBody.bytes(bytes).reportingProgress { _ in }
+        let body = HTTPDNSClient.Request.Body.bytes(bytes).reportingProgress { _ in }
         #expect(body.isReplayable)
         let whole = try await sent(body)
         #expect(whole.bytes == bytes && whole.length == 200_000)

@@ -30,7 +30,7 @@ struct RequestCheckTests {
     func proxyLogin() async throws {
         let field = try #require(HTTPField.Name("Proxy-Authorization"))
         let fields: HTTPFields = [field: "Basic hunter2"]
-        #expect(throws: HTTPDNSClientError.self) { try DefaultHeaders(fields).validate() }
+        #expect(throws: HTTPDNSClientError.self) { try HTTPDNSClient.Configuration.DefaultHeaders(fields).validate() }
         let computed = try Rig { $0.computedHeaders = { _ in fields } }
         let added = await clientError { try await computed.client.get("https://one.test/") }
         let hooked = try Rig(wire: ScriptedWire { request, _ in .redirect(307, to: "/b", from: request) }) {
@@ -75,17 +75,17 @@ struct RequestCheckTests {
                 $0.retries = .standard; $0.retries.budget.percent = -1
             },
             { $0.redirects.limit = 5 }, { $0.retries.limit = 5 },
-        ] as [@Sendable (inout RequestOptions) -> Void]
+        ] as [@Sendable (inout HTTPDNSClient.Request.Options) -> Void]
     )
-    func policies(change: @Sendable (inout RequestOptions) -> Void) async throws {
+    func policies(change: @Sendable (inout HTTPDNSClient.Request.Options) -> Void) async throws {
         let rig = try Rig()
-        var request = ClientRequest(url: "https://one.test/")
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         change(&request.options)
         let error = await clientError { [request] in try await rig.client.execute(request) }
         #expect(error?.code == .invalidRequest && error?.stage == .request && error?.hint != nil)
         #expect(error?.message.contains("the request's own re") == true)
         #expect(rig.wire.requests.isEmpty && rig.provider.queries.isEmpty)
-        request.options = RequestOptions()
+        request.options = HTTPDNSClient.Request.Options()
         (request.options.redirects, request.options.retries) = (.never, .standard)
         #expect(try await rig.client.execute(request).status == .ok)
     }
@@ -94,7 +94,7 @@ struct RequestCheckTests {
     func connect() async throws {
         let rig = try Rig()
         let error = await clientError {
-            try await rig.client.execute(ClientRequest(method: .connect, url: "https://one.test/"))
+            try await rig.client.execute(HTTPDNSClient.Request(method: .connect, url: "https://one.test/"))
         }
         #expect(error?.code == .invalidRequest)
         #expect(rig.wire.requests.isEmpty)
@@ -106,10 +106,10 @@ struct RequestCheckTests {
     )
     func hostHeader(text: String) async throws {
         let rig = try Rig()
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.hostHeader = text
         let error = await clientError {
-            try await rig.client.execute(ClientRequest(url: "https://one.test/", options: options))
+            try await rig.client.execute(HTTPDNSClient.Request(url: "https://one.test/", options: options))
         }
         #expect(error?.code == .invalidRequest)
         #expect(error?.description.contains { $0.isNewline } == false)

@@ -11,7 +11,7 @@ import Testing
 /// Row 68 of the acceptance list, on the way up.
 @Suite("Compressed request bodies", .timeLimit(.minutes(10)))
 struct RequestCompressionTests {
-    static let codings = [ContentCoding.gzip, .deflate]
+    static let codings = [HTTPDNSClient.ContentCoding.gzip, .deflate]
 
     /// What the wire was given: its bytes and the length it was declared with.
     private func sent(_ request: TransferRequest) async throws -> (bytes: [UInt8], length: Int64?) {
@@ -30,7 +30,7 @@ struct RequestCompressionTests {
         let head = "HTTP/1.1 200 OK\r\nContent-Length: \(bytes.count)\r\nContent-Encoding: \(coding)\r\n\r\n"
         let server = try RawServer(.readHead, .sendText(head), .send(bytes), .readToEnd)
         let client = try await mappedClient(server.port)
-        var request = ClientRequest(url: "http://one.test/")
+        var request = HTTPDNSClient.Request(url: "http://one.test/")
         // Some of these bodies repeat one byte, and would pass for a bomb.
         request.options.maximumResponseBody = .mebibytes(16)
         let body = try await client.execute(request).body.collect(upTo: .mebibytes(16))
@@ -58,7 +58,7 @@ struct RequestCompressionTests {
         arguments: bodies,
         codings
     )
-    func memory(bytes: [UInt8], coding: ContentCoding) async throws {
+    func memory(bytes: [UInt8], coding: HTTPDNSClient.ContentCoding) async throws {
         let rig = try Rig()
         _ = try await rig.client.post("https://one.test/", body: .bytes(bytes).compressed(coding))
         let request = try #require(rig.wire.requests.first)
@@ -71,7 +71,9 @@ struct RequestCompressionTests {
 
     @Test("the magic numbers are those of the formats: RFC 1952, RFC 1950")
     func formats() async throws {
-        for (coding, magic) in [(ContentCoding.gzip, [0x1f, 0x8b, 8]), (.deflate, [0x78])] as [(_, [UInt8])] {
+        for (coding, magic) in [(HTTPDNSClient.ContentCoding.gzip, [0x1f, 0x8b, 8]), (.deflate, [0x78])]
+            as [(_, [UInt8])]
+        {
             let rig = try Rig()
             _ = try await rig.client.post("https://one.test/", body: .text("hello").compressed(coding))
             let bytes = try await sent(#require(rig.wire.requests.first)).bytes
@@ -80,12 +82,12 @@ struct RequestCompressionTests {
     }
 
     @Test("files, multipart forms and streams are compressed as they are read, with unknown length", arguments: codings)
-    func pieces(coding: ContentCoding) async throws {
+    func pieces(coding: HTTPDNSClient.ContentCoding) async throws {
         let bytes = Self.noise(700_001)
         let path = NSTemporaryDirectory() + "httpdns-compressed-\(UUID().uuidString)"
         try Data(bytes).write(to: URL(filePath: path))
         defer { unlink(path) }
-        let parts = RequestBody.multipart(
+        let parts = HTTPDNSClient.Request.Body.multipart(
             [.file("f", path: path, fileName: "f.bin"), .field("a", "b")],
             boundary: "b"
         )
@@ -97,7 +99,7 @@ struct RequestCompressionTests {
         for (body, source, isReplayable) in [
             (.file(path), bytes, true), (parts, expected, true), (.stream(length: 700_001, halves), bytes, false),
             (.stream(halves), bytes, false), (.stream(length: 0, Chunks([])), [], false),
-        ] as [(RequestBody, [UInt8], Bool)] {
+        ] as [(HTTPDNSClient.Request.Body, [UInt8], Bool)] {
             let body = body.compressed(coding)
             #expect(body.isReplayable == isReplayable)
             for number in 0..<(isReplayable ? 2 : 1) {
@@ -115,7 +117,7 @@ struct RequestCompressionTests {
     func otherFields() async throws {
         let rig = try Rig()
         _ = try await rig.client.post("https://one.test/", body: .form(["q": "a b"]).compressed())
-        _ = try await rig.client.post("https://one.test/", body: RequestBody.none.compressed())
+        _ = try await rig.client.post("https://one.test/", body: HTTPDNSClient.Request.Body.none.compressed())
         let requests = rig.wire.requests
         #expect(requests[0].headerFields[.contentType] == "application/x-www-form-urlencoded")
         #expect(try await decoded(sent(requests[0]).bytes, "gzip") == Array("q=a+b".utf8))
@@ -128,7 +130,9 @@ struct RequestCompressionTests {
         arguments: [true, false]
     )
     func ownField(isOwn: Bool) async throws {
-        let rig = try Rig { if !isOwn { $0.headers = DefaultHeaders([.contentEncoding: "br"]) } }
+        let rig = try Rig {
+            if !isOwn { $0.headers = HTTPDNSClient.Configuration.DefaultHeaders([.contentEncoding: "br"]) }
+        }
         let fields: HTTPFields = isOwn ? [.contentEncoding: "br"] : [:]
         let error = await clientError {
             try await rig.client.post("https://one.test/", headerFields: fields, body: .text("x").compressed())
@@ -147,7 +151,7 @@ struct RequestCompressionTests {
             as [(Int64, String)]
         {
             let rig = try Rig()
-            let body = RequestBody.stream(length: length, Chunks([[1, 2, 3], [4, 5]])).compressed()
+            let body = HTTPDNSClient.Request.Body.stream(length: length, Chunks([[1, 2, 3], [4, 5]])).compressed()
             _ = try await rig.client.post("https://one.test/", body: body)
             let request = try #require(rig.wire.requests.first)
             let fault = await #expect(throws: DeclaredLengthMissed.self) { try await sent(request) }
@@ -162,7 +166,7 @@ struct RequestCompressionTests {
             await begun.passage()
             throw Unexpected()
         })
-        let body = RequestBody.stream(source).compressed()
+        let body = HTTPDNSClient.Request.Body.stream(source).compressed()
         let error = await clientError { try await client.post("http://one.test/", body: body) }
         #expect(error?.code == .requestBodyFailed && error?.message.contains("Unexpected") == true, "\(error as Any)")
         #expect(error?.underlying is Unexpected)
@@ -200,12 +204,12 @@ struct RequestCompressionTests {
             default: .ok(from: request)
             }
         }
-        var retries = RetryPolicy()
+        var retries = HTTPDNSClient.RetryPolicy()
         retries.delay = .zero
         let rig = try Rig(wire: wire) { [retries] in $0.retries = retries }
         let text = Array("sent three times".utf8)
         let response = try await rig.client.execute(
-            ClientRequest(method: .put, url: "https://one.test/", body: .bytes(text).compressed())
+            HTTPDNSClient.Request(method: .put, url: "https://one.test/", body: .bytes(text).compressed())
         )
         #expect(response.status == .ok)
         let requests = rig.wire.requests
@@ -240,7 +244,9 @@ struct RequestCompressionTests {
         let onLoop = try await Task(executorPreference: client.executor) {
             #expect(ProcessState.threadName() == "httpdns-loop")
             let before = ProcessState.threadTime()
-            guard case .bytes = try await RequestBody.bytes(bytes).compressed().opened() else { throw Unexpected() }
+            guard case .bytes = try await HTTPDNSClient.Request.Body.bytes(bytes).compressed().opened() else {
+                throw Unexpected()
+            }
             #expect(ProcessState.threadName() == "httpdns-loop")
             return ProcessState.threadTime() - before
         }.value
@@ -276,7 +282,7 @@ struct RequestCompressionTests {
     @Test("a call that is cancelled while its body is compressed ends as cancelled, and sends nothing")
     func cancelled() async throws {
         let rig = try Rig()
-        let body = RequestBody.bytes(Self.noise(8 << 20)).compressed()
+        let body = HTTPDNSClient.Request.Body.bytes(Self.noise(8 << 20)).compressed()
         let task = Task {
             withUnsafeCurrentTask { $0?.cancel() }
             return try await rig.client.post("https://map.test/", body: body)

@@ -6,7 +6,9 @@ import Testing
 
 @Suite("Response body")
 struct ResponseBodyTests {
-    private func body(_ chunks: [[UInt8]], endingWith failure: TransferFailure? = nil) async throws -> ResponseBody {
+    private func body(_ chunks: [[UInt8]], endingWith failure: TransferFailure? = nil) async throws
+        -> HTTPDNSClient.Response.Body
+    {
         let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, chunks: chunks, endingWith: failure) })
         return try await rig.client.get("https://one.test/").body
     }
@@ -68,10 +70,10 @@ struct ResponseBodyTests {
     @Test("an interceptor's stream may throw its own error, which is wrapped")
     func foreignStream() async throws {
         struct Broken: Error {}
-        let body = ResponseBody.stream(Chunks([[1]], endingWith: Broken()))
+        let body = HTTPDNSClient.Response.Body.stream(Chunks([[1]], endingWith: Broken()))
         let error = await clientError { try await body.collect(upTo: .bytes(9)) }
         #expect(error?.code == .interceptorFailed && error?.underlying is Broken)
-        let cancelled = ResponseBody.stream(Chunks([], endingWith: CancellationError()))
+        let cancelled = HTTPDNSClient.Response.Body.stream(Chunks([], endingWith: CancellationError()))
         await #expect(throws: CancellationError.self) { try await cancelled.collect(upTo: .bytes(9)) }
     }
 }

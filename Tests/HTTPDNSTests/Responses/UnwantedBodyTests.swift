@@ -15,7 +15,9 @@ struct UnwantedBodyTests {
         let read = Lock(0)
         let silence = Gate()
 
-        func body(_ chunks: Int, declared: String? = nil, isSilent: Bool = false) async throws -> ResponseBody {
+        func body(_ chunks: Int, declared: String? = nil, isSilent: Bool = false) async throws
+            -> HTTPDNSClient.Response.Body
+        {
             let wire = ScriptedWire { [self] request, _ in
                 var answer = HopAnswer.ok(from: request)
                 answer.head.headerFields[.contentLength] = declared

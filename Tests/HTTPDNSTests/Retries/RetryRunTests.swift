@@ -10,14 +10,14 @@ struct RetryRunTests {
     private static let sent = RetryRun.Outcome.failure(.connectionLost, .firstByte, mayHaveBeenSent: true)
     private static let unsent = RetryRun.Outcome.failure(.connectFailed, .connect, mayHaveBeenSent: false)
 
-    private func request(_ method: HTTPRequest.Method, key: String? = nil) throws -> ClientRequest {
-        var request = ClientRequest(method: method, url: "https://one.test/")
+    private func request(_ method: HTTPRequest.Method, key: String? = nil) throws -> HTTPDNSClient.Request {
+        var request = HTTPDNSClient.Request(method: method, url: "https://one.test/")
         if let key { request.headerFields[try #require(HTTPField.Name("idempotency-KEY"))] = key }
         return request
     }
 
     private func isSentAgain(
-        _ request: ClientRequest,
+        _ request: HTTPDNSClient.Request,
         after outcome: RetryRun.Outcome,
         isBodySpent: Bool = false,
         left: Duration? = nil
@@ -80,7 +80,7 @@ struct RetryRunTests {
 
     @Test("full jitter: a random share of a bound that doubles up to its maximum")
     func backoff() throws {
-        var policy = RetryPolicy()
+        var policy = HTTPDNSClient.RetryPolicy()
         (policy.limit, policy.delay, policy.maximumDelay) = (5, .milliseconds(100), .milliseconds(500))
         for (random, expected) in [
             (1.0, [100, 200, 400, 500, 500]), (0.5, [50, 100, 200, 250, 250]), (0, [0, 0, 0, 0, 0]),
@@ -135,7 +135,12 @@ struct RetryRunTests {
 struct RetryBudgetTests {
     private let start = MonotonicTime(nanoseconds: 1_000_000_000)
 
-    private func taken(_ budget: inout RetryBudget, _ settings: RetryPolicy.Budget, calls: UInt64, at second: Int)
+    private func taken(
+        _ budget: inout RetryBudget,
+        _ settings: HTTPDNSClient.RetryPolicy.Budget,
+        calls: UInt64,
+        at second: Int
+    )
         -> Int
     {
         var count = 0
@@ -143,8 +148,8 @@ struct RetryBudgetTests {
         return count
     }
 
-    private func settings(_ percent: Int, _ perSecond: Int) -> RetryPolicy.Budget {
-        var budget = RetryPolicy.Budget()
+    private func settings(_ percent: Int, _ perSecond: Int) -> HTTPDNSClient.RetryPolicy.Budget {
+        var budget = HTTPDNSClient.RetryPolicy.Budget()
         (budget.percent, budget.perSecond) = (percent, perSecond)
         return budget
     }

@@ -24,8 +24,8 @@ struct RetryTests {
     }
 
     /// Retries without waits.
-    private static var atOnce: RetryPolicy {
-        var policy = RetryPolicy()
+    private static var atOnce: HTTPDNSClient.RetryPolicy {
+        var policy = HTTPDNSClient.RetryPolicy()
         policy.delay = .zero
         return policy
     }
@@ -58,13 +58,14 @@ struct RetryTests {
     @Test("nothing is sent again unless asked for, by the client or by the request")
     func optIn() async throws {
         for (policy, own, count) in [
-            (RetryPolicy.never, RetryPolicy.inherited, 1), (.never, Self.atOnce, 3), (Self.atOnce, .inherited, 3),
+            (HTTPDNSClient.RetryPolicy.never, HTTPDNSClient.RetryPolicy.inherited, 1), (.never, Self.atOnce, 3),
+            (Self.atOnce, .inherited, 3),
             (Self.atOnce, .never, 1),
         ] {
             let rig = try Rig(wire: ScriptedWire { request, _ in .ok(from: request, status: .badGateway) }) {
                 $0.retries = policy
             }
-            var request = ClientRequest(url: "https://one.test/")
+            var request = HTTPDNSClient.Request(url: "https://one.test/")
             request.options.retries = own
             let response = try await rig.client.execute(request)
             // The last answer is the response, with its body.
@@ -82,7 +83,7 @@ struct RetryTests {
         let rig = try Rig(wire: ScriptedWire { _, _ in throw mayHaveBeenSent ? Self.lost : Self.refused }) {
             $0.retries = Self.atOnce
         }
-        var request = ClientRequest(method: .post, url: "https://one.test/", body: .text("charge"))
+        var request = HTTPDNSClient.Request(method: .post, url: "https://one.test/", body: .text("charge"))
         if hasKey { request.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "8e03978e" }
         let error = await clientError { try await rig.client.execute(request) }
         #expect(rig.wire.requests.count == count)
@@ -141,9 +142,9 @@ struct RetryTests {
                 return .ok(from: request)
             }
             let rig = try Rig(wire: wire) { $0.retries = Self.atOnce }
-            let body = RequestBody.stream(Chunks([Array("a".utf8)]))
+            let body = HTTPDNSClient.Request.Body.stream(Chunks([Array("a".utf8)]))
             let error = await clientError {
-                try await rig.client.execute(ClientRequest(method: .put, url: "https://one.test/", body: body))
+                try await rig.client.execute(HTTPDNSClient.Request(method: .put, url: "https://one.test/", body: body))
             }
             #expect(rig.wire.requests.count == (isRead ? 1 : 2))
             #expect(error?.code == (isRead ? .connectFailed : nil))
@@ -209,7 +210,7 @@ struct RetryTests {
         for _ in 0..<200 { _ = try await rig.client.get("https://one.test/") }
         #expect(rig.wire.requests.count == 220)
         // A request's own policy has no budget of its own.
-        var request = ClientRequest(url: "https://one.test/")
+        var request = HTTPDNSClient.Request(url: "https://one.test/")
         request.options.retries = .standard
         request.options.retries.budget.perSecond = 1000
         _ = try await rig.client.execute(request)
@@ -339,7 +340,7 @@ struct RetryTests {
             $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: host)
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.bypass = true
         _ = try await rig.client.resolve("one.test", options: options)
         rig.clock.advance(by: .seconds(5))

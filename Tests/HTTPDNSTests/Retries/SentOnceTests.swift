@@ -49,7 +49,7 @@ struct SentOnceTests {
             }
             let client = try await client(server.port)
             _ = try await client.get("http://one.test/").body.collect(upTo: .bytes(2))
-            var request = ClientRequest(method: method, url: "http://one.test/pay", body: .text("charge"))
+            var request = HTTPDNSClient.Request(method: method, url: "http://one.test/pay", body: .text("charge"))
             if method == .post { request.headerFields[try #require(HTTPField.Name("Idempotency-Key"))] = "8e03978e" }
             #expect(try await client.execute(request).status == .ok)
             try await client.shutdown()
@@ -83,7 +83,7 @@ struct SentOnceTests {
         ]
         let client = try await HTTPDNSClient(configuration: configuration)
         // The old server's thread closes its socket in its own time.
-        var probe = ClientRequest(url: "http://one.test/")
+        var probe = HTTPDNSClient.Request(url: "http://one.test/")
         probe.options.retries = .never
         probe.options.deadline = .seconds(1)
         while await clientError({ try await client.execute(probe) })?.code != .connectFailed {}

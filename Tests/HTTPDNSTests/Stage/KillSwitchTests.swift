@@ -103,7 +103,7 @@ struct KillSwitchTests {
         let rig = try rig { $0.resolver.routes[0].rollout = Rollout(percent: 50, by: .key) }
         var sources: Set<String> = []
         for number in 0..<20 {
-            var options = RequestOptions()
+            var options = HTTPDNSClient.Request.Options()
             options.rolloutKey = "user-\(number)"
             sources.insert(try await rig.client.rewrite("http://one.test/", options: options).source.description)
         }

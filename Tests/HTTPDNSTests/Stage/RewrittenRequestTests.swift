@@ -41,7 +41,7 @@ struct RewrittenRequestTests {
     @Test("another port than the URL's is in the address form and the connect-to entry")
     func otherPort() async throws {
         let rig = try Rig()
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.pinnedTo = ["203.0.113.9:8443", "[2001:db8::9]"]
         let rewritten = try await rig.client.rewrite("https://one.test/x", options: options)
         #expect(rewritten.addressURL == "https://203.0.113.9:8443/x")
@@ -81,7 +81,7 @@ struct RewrittenRequestTests {
     @Test("an explicit hostHeader is sent and shown, and goes with the rewritten request")
     func hostHeader() async throws {
         let rig = try Rig()
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.hostHeader = "front.test:81"
         let rewritten = try await rig.client.rewrite("https://one.test/", options: options)
         #expect(rewritten.host == "front.test:81" && rewritten.serverName == "one.test")

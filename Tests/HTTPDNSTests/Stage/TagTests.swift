@@ -148,7 +148,7 @@ struct TagTests {
     func ownOptions() async throws {
         let rig = try Rig()
         let rewritten = try await rig.client.rewrite("https://one.test/")
-        var options = RequestOptions()
+        var options = HTTPDNSClient.Request.Options()
         options.pinnedTo = ["203.0.113.99"]
         let response = try await rig.client.execute(rewritten, options: options)
         #expect(rig.wire.requests.first?.endpoints.map(\.description) == ["203.0.113.99:443"])

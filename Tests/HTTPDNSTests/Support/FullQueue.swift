@@ -10,7 +10,7 @@ struct FullQueue {
     let server: RawServer
     let client: HTTPDNSClient
     private let admission: Admission
-    private let holders: [Task<ClientResponse, any Error>]
+    private let holders: [Task<HTTPDNSClient.Response, any Error>]
 
     /// - Parameter total: How long calls may take that wait; those that hold the places have two minutes.
     init(total: Duration) async throws {

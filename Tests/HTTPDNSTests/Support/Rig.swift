@@ -65,16 +65,24 @@ struct Rig {
 }
 
 /// An interceptor made of a closure.
-struct Around: Interceptor {
-    typealias Next = (ClientRequest, InterceptionContext) async throws -> ClientResponse
+struct Around: HTTPDNSClient.Interceptor {
+    typealias Next = (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext) async throws -> HTTPDNSClient.Response
 
-    let body: @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse
+    let body:
+        @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
+            HTTPDNSClient.Response
 
-    init(_ body: @escaping @Sendable (ClientRequest, InterceptionContext, Next) async throws -> ClientResponse) {
+    init(
+        _ body:
+            @escaping @Sendable (HTTPDNSClient.Request, HTTPDNSClient.InterceptionContext, Next) async throws ->
+            HTTPDNSClient.Response
+    ) {
         self.body = body
     }
 
-    func intercept(_ request: ClientRequest, context: InterceptionContext, next: Next) async throws -> ClientResponse {
+    func intercept(_ request: HTTPDNSClient.Request, context: HTTPDNSClient.InterceptionContext, next: Next)
+        async throws -> HTTPDNSClient.Response
+    {
         try await body(request, context, next)
     }
 }

@@ -15,7 +15,7 @@ struct StalledCall: Sendable {
     var mayHaveBeenSent: Bool { [.send, .firstByte, .body].contains(stage) }
 
     private let endpoint: String
-    private let request: ClientRequest
+    private let request: HTTPDNSClient.Request
     /// What it gets stuck at, which is there for as long as this is.
     private let server: any Sendable
 
@@ -24,15 +24,16 @@ struct StalledCall: Sendable {
         let half = "HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhello"
         let steps: [RawServer.Step]
         switch stage {
-        case .tls: (request, steps) = (ClientRequest(url: "https://one.test/"), [.hang])
+        case .tls: (request, steps) = (HTTPDNSClient.Request(url: "https://one.test/"), [.hang])
         case .send:
-            let body = RequestBody.bytes(Array(repeating: 7, count: 64 << 20))
-            request = ClientRequest(method: .post, url: "http://one.test/", body: body)
+            let body = HTTPDNSClient.Request.Body.bytes(Array(repeating: 7, count: 64 << 20))
+            request = HTTPDNSClient.Request(method: .post, url: "http://one.test/", body: body)
             steps = [.hangWithoutReading]
-        case .body: (request, steps) = (ClientRequest(url: "http://one.test/"), [.readHead, .sendText(half), .hang])
+        case .body:
+            (request, steps) = (HTTPDNSClient.Request(url: "http://one.test/"), [.readHead, .sendText(half), .hang])
         // The provider is what does not answer.
-        case .resolve: (request, steps) = (ClientRequest(url: "http://two.test/"), [.readHead, .hang])
-        default: (request, steps) = (ClientRequest(url: "http://one.test/"), [.readHead, .hang])
+        case .resolve: (request, steps) = (HTTPDNSClient.Request(url: "http://two.test/"), [.readHead, .hang])
+        default: (request, steps) = (HTTPDNSClient.Request(url: "http://one.test/"), [.readHead, .hang])
         }
         if stage == .connect {
             // Connecting neither works nor fails.

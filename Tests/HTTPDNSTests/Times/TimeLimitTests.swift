@@ -21,7 +21,7 @@ struct TimeLimitTests {
         return try await HTTPDNSClient(configuration: configuration)
     }
 
-    private func get(_ client: HTTPDNSClient, _ limit: TimeLimit = .inherited) async throws -> String {
+    private func get(_ client: HTTPDNSClient, _ limit: HTTPDNSClient.TimeLimit = .inherited) async throws -> String {
         let body = try await client.get("http://one.test/", deadline: limit).body
         return String(decoding: try await body.collect(upTo: .kibibytes(1)), as: UTF8.self)
     }
@@ -70,7 +70,7 @@ struct TimeLimitTests {
         #expect(error?.code == .timedOut && error?.stage == .body && error?.limit == .seconds(2))
         #expect(elapsed >= .seconds(2) && elapsed < .seconds(10), "\(elapsed)")
         // Each is past the head's limit before there is a head.
-        for limit in [TimeLimit.unlimited, .seconds(30)] {
+        for limit in [HTTPDNSClient.TimeLimit.unlimited, .seconds(30)] {
             let call = Task { try await get(client, limit) }
             try await SystemTimeSource().sleep(until: SystemTimeSource().now() + .milliseconds(800))
             late.open()
@@ -90,9 +90,9 @@ struct TimeLimitTests {
         )
         let client = try await client(server) { $0.timeouts.responseHead = .seconds(2) }
         let (chunks, writer) = AsyncThrowingStream.makeStream(of: [UInt8].self)
-        let body = RequestBody.stream(length: 6, chunks)
+        let body = HTTPDNSClient.Request.Body.stream(length: 6, chunks)
         let call = Task {
-            try await client.execute(ClientRequest(method: .post, url: "http://one.test/", body: body)).status
+            try await client.execute(HTTPDNSClient.Request(method: .post, url: "http://one.test/", body: body)).status
         }
         writer.yield(Array("123".utf8))
         // Longer than the head may take.

@@ -41,7 +41,7 @@ struct TimesTests {
         from endpoint: HTTPDNSEndpoint
     ) async throws -> Duration {
         let start = ContinuousClock.now
-        let response = try await client.execute(ClientRequest(method: method, url: url))
+        let response = try await client.execute(HTTPDNSClient.Request(method: method, url: url))
         _ = try await response.body.collect(upTo: .mebibytes(1))
         let time = ContinuousClock.now - start
         #expect(response.status == .ok && response.exchanges.last?.remote == endpoint)
@@ -204,7 +204,7 @@ struct TimesTests {
         let bound = limit + .milliseconds(100) * Self.width
         let server = try RawServer(.readHead, .hang)
         let client = try await HTTPDNSClient(configuration: configuration(["\(server.address):\(server.port)"]))
-        var request = ClientRequest(url: "http://one.test/")
+        var request = HTTPDNSClient.Request(url: "http://one.test/")
         request.options.deadline = .milliseconds(300)
         let thread = WorkThread(named: "test", isOnDuty: false, rest: .zero)
         let (isTimeout, time) = await withCheckedContinuation { continuation in

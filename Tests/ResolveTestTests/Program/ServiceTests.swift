@@ -88,11 +88,11 @@ struct ServiceTests {
     func json() async throws {
         let service = try await Service()
         let run = try await Program.run(["dump", "--json"], environment: ["HTTPDNS_SOCKET": service.socket.path])
-        let diagnostics = try JSONDecoder().decode(Diagnostics.self, from: Data(run.output.utf8))
+        let diagnostics = try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(run.output.utf8))
         #expect(diagnostics.cache.answers.map(\.host) == ["img.test"])
         #expect(diagnostics.mappings == service.client.diagnostics().mappings)
         let few = try await Program.run(["dump", "new.test", "--json", "--limit", "1", "--socket", service.socket.path])
-        let chosen = try JSONDecoder().decode(Diagnostics.self, from: Data(few.output.utf8))
+        let chosen = try JSONDecoder().decode(HTTPDNSClient.Status.self, from: Data(few.output.utf8))
         #expect(chosen.cache.answers.isEmpty && chosen.mappings.rules.map(\.key) == ["new.test"])
         await service.socket.shutdown()
     }

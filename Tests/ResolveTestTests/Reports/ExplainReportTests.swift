@@ -81,7 +81,7 @@ struct ExplainReportTests {
     func proxy() throws {
         var view = Samples.rewrite(Resolution(endpoints: [], source: .proxy))
         view.resolveEntry = ""
-        view.wayOut = .proxy(try Proxy("http://me:canary@proxy.test:3128"))
+        view.wayOut = .proxy(try HTTPDNSClient.Proxy("http://me:canary@proxy.test:3128"))
         let report = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: true)
         let text = report.text(.plain)
         #expect(
@@ -98,7 +98,7 @@ struct ExplainReportTests {
     @Test("A proxy that is given addresses, and a Unix socket, stand in the curl line")
     func otherWaysOut() throws {
         var view = try weighted()
-        view.wayOut = .proxy(try Proxy("socks5://[2001:db8::1]:1080"))
+        view.wayOut = .proxy(try HTTPDNSClient.Proxy("socks5://[2001:db8::1]:1080"))
         #expect(
             CurlCommand.text(view, certificateAuthorityFile: nil)
                 == "curl -x 'socks5://[2001:db8::1]:1080' --connect-to api.shop.example:8443:203.0.113.8:8443 "

@@ -180,7 +180,7 @@ struct WatchTableTests {
             var diagnostics = service
             diagnostics.pools = try zip(["127.0.0.2:81", "127.0.0.3:8443"], [first, second]).map { endpoint, requests in
                 try JSONDecoder().decode(
-                    Diagnostics.Pool.self,
+                    HTTPDNSClient.Status.Pool.self,
                     from: Data(
                         #"{"host":"app.test","port":8443,"endpoint":"\#(endpoint)","connections":1,"requests":\#(requests)}"#
                             .utf8
