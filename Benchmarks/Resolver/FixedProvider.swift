@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 /// Answers at once with two addresses for an hour, which the measured calls then find in the cache.
 final class FixedProvider: HTTPDNSProvider {
     let name = "bench"
-    let answerScope = AddressScope.public
+    let answerScope = HTTPDNSAddressPolicy.Scope.public
 
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         HTTPDNSProviderAnswer(

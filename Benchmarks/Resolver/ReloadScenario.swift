@@ -41,7 +41,7 @@ enum ReloadScenario {
     static func run(replacements: Int) async throws -> [ReloadFigures] {
         // One provider for both: what another one answered would leave the cache.
         let providers = Subjects.providerConfiguration().providers
-        let settings: [ResolverConfiguration] = try [UInt8(1), 2].map { octet in
+        let settings: [HTTPDNSResolver.Configuration] = try [UInt8(1), 2].map { octet in
             var settings = try Self.settings(octet)
             settings.providers = providers
             return settings
@@ -92,11 +92,11 @@ enum ReloadScenario {
     }
     #endif
 
-    private static func settings(_ octet: UInt8) throws -> ResolverConfiguration {
+    private static func settings(_ octet: UInt8) throws -> HTTPDNSResolver.Configuration {
         var configuration = Subjects.providerConfiguration()
         let address = HTTPDNSAddress(v4: 203, 0, 113, octet)
         for number in 0..<ruleCount {
-            let key = MappingKey(.exact(try HTTPDNSName("rule\(number).bench.example")))
+            let key = HTTPDNSMapping.Key(.exact(try HTTPDNSName("rule\(number).bench.example")))
             configuration.mappings[key] = HTTPDNSMapping(.addresses([HTTPDNSMapping.Target(address)]))
         }
         return configuration
@@ -145,7 +145,7 @@ enum ReloadScenario {
         var call = 0
         var before = Measurement.now()
         while !isOver.isSet, times.count < 1 << 24 {
-            let question = ResolutionQuestion(.name(names.hosts[names.place(of: call)]), port: 443)
+            let question = HTTPDNSResolver.Query(.name(names.hosts[names.place(of: call)]), port: 443)
             let found = try? resolver.immediateResolution(for: question)
             guard found != nil else {
                 requireHit(false, "reload")

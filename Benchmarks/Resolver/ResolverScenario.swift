@@ -21,7 +21,7 @@ enum ResolverScenario {
             .synchronous { names in
                 { calls in
                     for call in calls {
-                        let question = ResolutionQuestion(.name(names.hosts[names.place(of: call)]), port: 443)
+                        let question = HTTPDNSResolver.Query(.name(names.hosts[names.place(of: call)]), port: 443)
                         let found = try? resolver.immediateResolution(for: question)
                         guard found != nil else { return requireHit(false, name) }
                     }

@@ -20,7 +20,7 @@ enum StageScenario {
                 step("  canonicalized") { (try? HTTPDNSRewriter.Canonicalizer.canonicalize($0)) != nil },
                 step("  and resolved") { text in
                     guard let url = try? HTTPDNSRewriter.Canonicalizer.canonicalize(text) else { return false }
-                    let question = ResolutionQuestion(url.host, port: url.port)
+                    let question = HTTPDNSResolver.Query(url.host, port: url.port)
                     return (try? provider.resolver.immediateResolution(for: question)) != nil
                 },
             ],
@@ -42,7 +42,7 @@ enum StageScenario {
         )
     }
 
-    private static func client(_ resolver: ResolverConfiguration) async throws -> HTTPDNSClient {
+    private static func client(_ resolver: HTTPDNSResolver.Configuration) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver = resolver
         return try await HTTPDNSClient(configuration: configuration)

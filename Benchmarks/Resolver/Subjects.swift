@@ -5,18 +5,18 @@ internal import HTTPDNSPrimitives
 
 /// Resolvers whose every name is known: one from a provider, one by mappings.
 enum Subjects {
-    static func providerConfiguration() -> ResolverConfiguration {
-        var configuration = ResolverConfiguration()
+    static func providerConfiguration() -> HTTPDNSResolver.Configuration {
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.families = .v4
         configuration.providers = [FixedProvider()]
         configuration.routes = [HTTPDNSRoute(.suffix(zone), .providers(["bench"], fallback: .none))]
         return configuration
     }
 
-    static func mappingConfiguration() -> ResolverConfiguration {
-        var configuration = ResolverConfiguration()
+    static func mappingConfiguration() -> HTTPDNSResolver.Configuration {
+        var configuration = HTTPDNSResolver.Configuration()
         for number in 0..<Names.count {
-            configuration.mappings[MappingKey(.exact(Names.host(number)))] = HTTPDNSMapping(
+            configuration.mappings[HTTPDNSMapping.Key(.exact(Names.host(number)))] = HTTPDNSMapping(
                 .addresses(CacheScenario.addresses.map { HTTPDNSMapping.Target($0) })
             )
         }
@@ -25,7 +25,7 @@ enum Subjects {
 
     static func warm(_ resolver: HTTPDNSResolver) async throws {
         for number in 0..<Names.count {
-            _ = try await resolver.resolve(ResolutionQuestion(.name(Names.host(number)), port: 443))
+            _ = try await resolver.resolve(HTTPDNSResolver.Query(.name(Names.host(number)), port: 443))
         }
     }
 

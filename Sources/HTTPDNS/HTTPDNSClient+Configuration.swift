@@ -152,7 +152,7 @@ extension HTTPDNSClient {
         /// How connections are made and kept.
         public var connections = Connections()
         /// Mappings, providers, routes, policy, cache.
-        public var resolver = ResolverConfiguration()
+        public var resolver = HTTPDNSResolver.Configuration()
         /// Whom the client believes, and as whom it comes. Its files are read again when they change; a reload takes other
         /// settings.
         public var trust = HTTPDNSTrust()
@@ -162,11 +162,11 @@ extension HTTPDNSClient {
             set { trust.roots = newValue }
         }
         /// Whom the client believes, and as whom it comes, for hosts that have their own settings, in place of ``trust`` as a
-        /// whole. The exact name wins, then the longest suffix; `HostPattern.any` is ``trust`` itself, and refused here.
-        /// Under a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
+        /// whole. The exact name wins, then the longest suffix; `HTTPDNSRoute.Pattern.any` is ``trust`` itself, and refused
+        /// here. Under a mapping `via` with `keep: [host]` the name is the other one, which certificate and SNI are for.
         ///
         /// Each of the settings has a loop, connections and TLS sessions of its own.
-        public var trustByHost: [HostPattern: HTTPDNSTrust] = [:]
+        public var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
         /// Time limits.
         public var timeouts = Timeouts()
         /// Fields that requests are given which have none of the same name, such as `User-Agent`.
@@ -208,7 +208,8 @@ extension HTTPDNSClient {
         /// once with ``HTTPDNSClientError/Code/limitReached``, and nothing of it was sent.
         public var maximumRequestsInFlight = 16_384
         /// Whether the stage runs. When false every name goes to the system resolver, past mappings, providers and tags; what
-        /// goes on the wire is the same. It is the file's word in the client's `KillSwitch`: a reload changes it.
+        /// goes on the wire is the same. It is the file's word in the client's `HTTPDNSResolver.KillSwitch`: a reload changes
+        /// it.
         ///
         /// The environment variable `HTTPDNS_DISABLED`, read once when the client is made, switches off as well: `1`, `true`
         /// and `yes` do, `0`, `false`, `no` and nothing do not.
@@ -249,7 +250,7 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClient.Configuration {
     /// The settings of the resolver, with what it has from the client.
-    var resolverSettings: ResolverConfiguration {
+    var resolverSettings: HTTPDNSResolver.Configuration {
         var settings = resolver
         settings.logger = settings.logger ?? logger
         return settings

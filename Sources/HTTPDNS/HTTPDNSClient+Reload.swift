@@ -5,7 +5,7 @@ internal import Logging
 extension HTTPDNSClient {
     /// Turns the stage off and on while the client runs. A turn also ends the use of all connections that are open: the next
     /// requests dial anew, and transfers in flight end where they are.
-    public var killSwitch: KillSwitch { resolver.killSwitch }
+    public var killSwitch: HTTPDNSResolver.KillSwitch { resolver.killSwitch }
 
     /// Whether it reads its file again at SIGHUP, so that nothing else needs to.
     package var takesHangUp: Bool { initial.source != nil && initial.reloadsOnHangUp }
@@ -35,7 +35,7 @@ extension HTTPDNSClient {
     ///   used; `limitReached` when the transport has as many different trust settings as it may; `shutDown`. Nothing has
     ///   changed then.
     @discardableResult
-    public func reload(_ configuration: Configuration) async throws -> ReloadResult {
+    public func reload(_ configuration: Configuration) async throws -> HTTPDNSResolver.ReloadResult {
         try configuration.validate()
         await reloading.begin()
         defer { reloading.end() }
@@ -45,7 +45,8 @@ extension HTTPDNSClient {
     }
 
     /// Takes the settings that a source has now. They are made when it is their turn, so that they go by the reload before.
-    func renew(_ settings: @Sendable () -> Configuration, _ didApply: @Sendable () -> Void) async throws -> ReloadResult
+    func renew(_ settings: @Sendable () -> Configuration, _ didApply: @Sendable () -> Void) async throws
+        -> HTTPDNSResolver.ReloadResult
     {
         await reloading.begin()
         defer { reloading.end() }
@@ -56,7 +57,7 @@ extension HTTPDNSClient {
         return result
     }
 
-    private func apply(_ configuration: Configuration) async throws -> ReloadResult {
+    private func apply(_ configuration: Configuration) async throws -> HTTPDNSResolver.ReloadResult {
         if pipeline.gate.isClosed { throw HTTPDNSClientError.shutDown }
         let ways = try await lane?.prepare(configuration)
         var (isPlaced, isChanged, isAdopted) = (false, false, true)
@@ -67,7 +68,7 @@ extension HTTPDNSClient {
             isAdopted = lane.exchange(ways)
             isChanged = true
         }
-        var result: ReloadResult
+        var result: HTTPDNSResolver.ReloadResult
         do {
             result = try resolver.reload(configuration.resolverSettings, isEnabled: configuration.isEnabled) {
                 install in

@@ -209,7 +209,7 @@ public final class HTTPDNSClient: Sendable {
         _ host: String,
         port: UInt16 = 443,
         options: HTTPDNSClient.Request.Options = HTTPDNSClient.Request.Options()
-    ) async throws -> Resolution {
+    ) async throws -> HTTPDNSResolver.Resolution {
         try pipeline.gate.enter()
         defer { pipeline.gate.leave() }
         let question = try rewriter.question(about: HTTPDNSRewriter.host(host), port: port, options: options)

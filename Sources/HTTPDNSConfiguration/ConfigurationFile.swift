@@ -13,7 +13,7 @@ public enum ConfigurationFile {
     ///   - text: The lines.
     ///   - name: What stands for the file in errors and locations.
     /// - Throws: ``ConfigurationFileError`` with the number of each bad line; nothing of a bad text is used.
-    public static func importHosts(_ text: String, name: String) throws(ConfigurationFileError) -> [MappingKey:
+    public static func importHosts(_ text: String, name: String) throws(ConfigurationFileError) -> [HTTPDNSMapping.Key:
         HTTPDNSMapping]
     {
         try HostsFile.read(text, file: name)

@@ -82,8 +82,9 @@ extension LocalProvider {
         /// How many mappings are served.
         public let ruleCount: Int
         /// The most private scope among the mappings' addresses when serving began: a client uses all of them when its
-        /// settings for this provider have such `answers`. `AddressScope.special` ones need an allowed block besides.
-        public let answers: AddressScope
+        /// settings for this provider have such `answers`. `HTTPDNSAddressPolicy.Scope.special` ones need an allowed block
+        /// besides.
+        public let answers: HTTPDNSAddressPolicy.Scope
     }
 }
 #endif

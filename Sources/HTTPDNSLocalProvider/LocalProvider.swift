@@ -23,7 +23,7 @@ public final class LocalProvider: Sendable {
     private let file: FollowedFile?
     private let name: String
     private let ruleCount: Int
-    private let answers: AddressScope
+    private let answers: HTTPDNSAddressPolicy.Scope
 
     /// Reads the file and the certificate. Nothing listens yet.
     /// - Throws: `ConfigurationFileError` when the file cannot be read or has mistakes; ``LocalProviderError`` when a

@@ -17,7 +17,7 @@ struct MetricSeries: Hashable, Sendable {
     var dimensions: [(String, String)] { Array(zip(name.dimensions, values)) }
 }
 
-extension ResolverCounters {
+extension HTTPDNSResolver.Counters {
     /// Everything that is exported of a snapshot, or of the difference of two.
     var readings: [CounterReading] {
         var readings: [CounterReading] = []
@@ -79,7 +79,7 @@ extension ResolverCounters {
     }
 }
 
-extension ResolverCondition {
+extension HTTPDNSResolver.Status {
     /// Everything that is exported of it, counters among them as they stand.
     var readings: [CounterReading] {
         func reading(_ name: MetricName, _ values: String..., value: Int) -> CounterReading {

@@ -7,20 +7,20 @@ internal import Metrics
 /// a user's code.
 actor MetricExport {
     private var handles: MetricHandles
-    private var exported = ResolverCounters()
+    private var exported = HTTPDNSResolver.Counters()
     private var exportedCondition: [MetricSeries: Double] = [:]
 
     init(factory: any MetricsFactory) { handles = MetricHandles(factory: factory) }
 
     /// Exports what was counted since the last snapshot.
-    func add(_ counters: ResolverCounters) {
+    func add(_ counters: HTTPDNSResolver.Counters) {
         for reading in (counters - exported).readings where reading.series.name.kind != .meter { handles.add(reading) }
         for reading in counters.readings where reading.series.name.kind == .meter { handles.set(reading) }
         exported = counters
     }
 
     /// Exports how the resolver stands; of what it counts, what was counted since the last time.
-    func add(_ condition: ResolverCondition) {
+    func add(_ condition: HTTPDNSResolver.Status) {
         for reading in condition.readings {
             guard reading.series.name.kind == .counter else {
                 handles.set(reading)
@@ -34,7 +34,7 @@ actor MetricExport {
     }
 
     /// Exports what no counter has: durations, quarantines, and how many events were missed.
-    func add(_ event: ResolverEvent) {
+    func add(_ event: HTTPDNSResolver.Event) {
         if event.missedBefore > 0 { count(.eventsMissed, [], by: event.missedBefore) }
         switch event.kind {
         case .answered, .failed: record(event, cause: "question")
@@ -48,7 +48,7 @@ actor MetricExport {
         handles.add(CounterReading(series: MetricSeries(name: name, values: values), value: Double(amount)))
     }
 
-    private func record(_ event: ResolverEvent, cause: String) {
+    private func record(_ event: HTTPDNSResolver.Event, cause: String) {
         guard let elapsed = event.elapsed else { return }
         let hasFailed = event.kind == .failed || event.kind == .refreshFailed
         let series = MetricHandles.LookUpSeries(

@@ -90,7 +90,7 @@ extension ProviderCompatibility {
     private func answers(
         _ provider: any HTTPDNSProvider,
         _ batch: [HTTPDNSName],
-        _ families: AddressFamilies
+        _ families: HTTPDNSAddress.Families
     ) async -> Result<[HTTPDNSName: HTTPDNSProviderAnswer], Fault> {
         let query = HTTPDNSProviderQuery(host: batch[0], families: families, timeLimit: fixture.timeLimit)
         return switch await patiently(fixture.timeLimit, { try await provider.resolve(query, batch: batch) }) {
@@ -109,7 +109,7 @@ private enum Gist: Equatable, CustomStringConvertible {
     case failed
     case notAsked
 
-    init(_ answer: FamilyAnswer?) {
+    init(_ answer: HTTPDNSProviderAnswer.Family?) {
         self =
             switch answer {
             case .addresses(let addresses, _, _): .addresses(Set(addresses))

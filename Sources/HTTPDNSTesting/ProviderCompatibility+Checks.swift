@@ -40,7 +40,7 @@ extension ProviderCompatibility {
     }
 
     func honoursFamilies(_ provider: any HTTPDNSProvider) async -> String? {
-        for families in [AddressFamilies.v4, .v6] {
+        for families in [HTTPDNSAddress.Families.v4, .v6] {
             let found = await fault(provider, fixture.dualStackName, families) { answer in
                 let (asked, other) = families == .v4 ? (answer.v4, answer.v6) : (answer.v6, answer.v4)
                 if let other { return "asked for \(families) alone, the other family is \(other)" }
@@ -125,7 +125,7 @@ extension ProviderCompatibility {
     private func fault(
         _ provider: any HTTPDNSProvider,
         _ host: HTTPDNSName,
-        _ families: AddressFamilies,
+        _ families: HTTPDNSAddress.Families,
         verdict: (HTTPDNSProviderAnswer) -> String?
     ) async -> String? {
         let query = HTTPDNSProviderQuery(host: host, families: families, timeLimit: fixture.timeLimit)
@@ -158,7 +158,7 @@ extension HTTPDNSProviderAnswer {
 }
 
 extension DefaultStringInterpolation {
-    fileprivate mutating func appendInterpolation(_ value: FamilyAnswer?, or missing: String) {
+    fileprivate mutating func appendInterpolation(_ value: HTTPDNSProviderAnswer.Family?, or missing: String) {
         if let value { appendInterpolation(value) } else { appendLiteral(missing) }
     }
 }

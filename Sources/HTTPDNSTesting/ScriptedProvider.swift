@@ -43,7 +43,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     /// The provider's name.
     public let name: String
     /// The most private scope of addresses that its answers may have.
-    public let answerScope: AddressScope
+    public let answerScope: HTTPDNSAddressPolicy.Scope
     /// How many names one batch may have.
     public let batchLimit: Int
     private let isStubborn: Bool
@@ -60,7 +60,7 @@ public final class ScriptedProvider: HTTPDNSProvider {
     ///   - timeSource: The clock of its time limits and of its latency.
     public init(
         name: String = "scripted",
-        answerScope: AddressScope = .public,
+        answerScope: HTTPDNSAddressPolicy.Scope = .public,
         scripts: [HTTPDNSName: Script] = [:],
         isStubborn: Bool = false,
         batchLimit: Int = 1,
@@ -286,7 +286,7 @@ extension HTTPDNSProviderAnswer {
         timeToLive: Duration,
         canonicalName: HTTPDNSName? = nil
     ) -> HTTPDNSProviderAnswer {
-        func outcome(_ family: HTTPDNSAddress.Family) -> FamilyAnswer {
+        func outcome(_ family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family {
             let own = addresses.filter { $0.family == family }
             if own.isEmpty { return .noData(timeToLive: timeToLive) }
             return .addresses(own, timeToLive: timeToLive, canonicalName: canonicalName)

@@ -51,7 +51,7 @@ package final class ScriptedSystemResolver: SystemResolving {
     /// Answers at once, unless it is held; an unknown name does not exist.
     package func resolve(
         _ host: HTTPDNSName,
-        families: AddressFamilies,
+        families: HTTPDNSAddress.Families,
         timeLimit: Duration
     ) async throws(SystemResolverError) -> [HTTPDNSAddress] {
         let gate = OneShot<Void>()

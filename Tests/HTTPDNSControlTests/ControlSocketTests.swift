@@ -31,7 +31,7 @@ struct ControlSocketTests {
         #expect(all.cache.answers.map(\.host) == ["one.test"])
         #expect(all.mappings.rules.map(\.key) == ["map.test"])
         #expect(all == rig.client.diagnostics())
-        let other = ControlRequest(.dump(.init(names: [try HostPattern("map.test")])))
+        let other = ControlRequest(.dump(.init(names: [try HTTPDNSRoute.Pattern("map.test")])))
         let filtered = try #require(try await call.ask(other).diagnostics)
         #expect(filtered.cache.answers.isEmpty && filtered.mappings.rules.count == 1)
         await socket.shutdown()
@@ -45,7 +45,7 @@ struct ControlSocketTests {
         let off = try await call.ask(ControlRequest(.turn(isOn: false, route: nil))).killSwitch
         #expect(off?.isOn == false && off?.offs.map(\.origin) == ["socket"])
         #expect(!rig.client.killSwitch.isOn)
-        let route = try HostPattern("*.test")
+        let route = try HTTPDNSRoute.Pattern("*.test")
         let both = try await call.ask(ControlRequest(.turn(isOn: false, route: route))).killSwitch
         #expect(both?.offs.map(\.route) == [nil, "*.test"])
         let on = try await call.ask(ControlRequest(.turn(isOn: true, route: nil))).killSwitch
@@ -103,7 +103,7 @@ struct ControlSocketTests {
         let rig = try await ControlRig()
         let socket = try rig.open()
         let call = try rig.call()
-        let names = [try HostPattern("two.test")]
+        let names = [try HTTPDNSRoute.Pattern("two.test")]
         try await call.send(ControlRequest(.watch(interval: .seconds(5), .init(names: names))))
         #expect(try await call.next()?.diagnostics != nil)
         _ = try await rig.client.resolve("one.test")

@@ -37,16 +37,16 @@ struct CardinalityTests {
                 system[name] = .success([address])
             }
         }
-        var settings = ResolverConfiguration()
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [provider]
-        settings.routes = [HTTPDNSRoute(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))]
         settings.families = .v4
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver(system))
         let backend = TestMetrics()
         let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
         while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
-        for name in names { _ = try? await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) }
+        for name in names { _ = try? await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443)) }
         await resolver.shutdown()
         await work.value
         func text(_ label: String, _ dimensions: [(String, String)]) -> String {

@@ -14,10 +14,10 @@ struct ResolverMetricsTests {
         init(_ time: FakeTimeSource) {
             observation = ResolverObservation(providers: ["doh"], timeSource: time, logger: nil)
         }
-        var counters: ResolverCounters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
-        var events: ResolverEvents { observation.events }
-        let held = Lock(ResolverCondition())
-        var condition: ResolverCondition { held.withLock { $0 } }
+        var counters: HTTPDNSResolver.Counters { observation.counting.snapshot(cacheEntries: 12, cacheBytes: 3400) }
+        var events: HTTPDNSResolver.Events { observation.events }
+        let held = Lock(HTTPDNSResolver.Status())
+        var condition: HTTPDNSResolver.Status { held.withLock { $0 } }
     }
 
     private let time = FakeTimeSource()
@@ -110,7 +110,7 @@ struct ResolverMetricsTests {
         let work = Task { await metrics.run() }
         await time.sleepers(atLeast: 1)
         countEverything()
-        for kind in ResolverEvent.Kind.all {
+        for kind in HTTPDNSResolver.Event.Kind.all {
             resolver.observation.tell(kind) { event in
                 event.elapsed = .seconds(1)
                 event.code = "overloaded"

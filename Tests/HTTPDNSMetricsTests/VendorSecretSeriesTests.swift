@@ -17,7 +17,7 @@ struct VendorSecretSeriesTests {
         let credential = VendorCredential(account: "987654321", secret: HTTPDNSSecret { token })
         var vendor = TencentProvider.Configuration(name: "vendor", credential: credential)
         (vendor.url, vendor.discoversAddresses) = ("http://127.0.0.1:\(server.port)", false)
-        var settings = ResolverConfiguration()
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [try TencentProvider(vendor)]
         settings.routes = [HTTPDNSRoute(.any, .providers(["vendor"], fallback: .none))]
         settings.timeLimit = .seconds(60)
@@ -27,7 +27,7 @@ struct VendorSecretSeriesTests {
         let metrics = ResolverMetrics(resolver, factory: backend, interval: .seconds(3600))
         let work = Task { await metrics.run() }
         while resolver.listenerCount == 0, !Task.isCancelled { await Task.yield() }
-        let question = ResolutionQuestion(.name(try HTTPDNSName("img.shop.test")), port: 443)
+        let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.shop.test")), port: 443)
         #expect(try await resolver.resolve(question).provider == "vendor")
         await resolver.shutdown()
         await work.value

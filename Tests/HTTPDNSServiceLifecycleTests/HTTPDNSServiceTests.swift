@@ -24,7 +24,7 @@ struct HTTPDNSServiceTests {
                 .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
             )
             var configuration = HTTPDNSClient.Configuration()
-            configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
             client = try await HTTPDNSClient(configuration: configuration)
         }
 

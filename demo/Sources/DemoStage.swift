@@ -53,7 +53,9 @@ struct DemoStage: Sendable {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.resolver.providers = [try HTTPDNSDoHProvider(provider)]
-        configuration.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["doh"], fallback: .none))]
+        configuration.resolver.routes = [
+            HTTPDNSRoute(try HTTPDNSRoute.Pattern("*.test"), .providers(["doh"], fallback: .none))
+        ]
         return try await HTTPDNSClient(configuration: configuration)
     }
 

@@ -47,7 +47,7 @@ struct ClientContender {
 
     private static func configuration(_ orders: Orders) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey(orders.host): .addresses(orders.addresses)]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key(orders.host): .addresses(orders.addresses)]
         if orders.silent > 0 {
             // They are to be silent to the end.
             configuration.timeouts.firstByte = nil

@@ -20,15 +20,15 @@ enum ChangingSettings {
         for off in client.killSwitch.offs { print("\(off.scope) is off, says \(off.origin)") }
         client.killSwitch.turnOn()
 
-        client.killSwitch.turnOff(.route(try HostPattern("*.shop.example")))
+        client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.example")))
     }
 
     static func introduce(_ settings: inout HTTPDNSClient.Configuration) throws {
-        var shadow = HTTPDNSRoute(try HostPattern("*.search.example"), .providers(["backup"], fallback: .system))
+        var shadow = HTTPDNSRoute(try .init("*.search.example"), .providers(["backup"], fallback: .system))
         shadow.mode = .shadow
 
-        var quarter = HTTPDNSRoute(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system))
-        quarter.rollout = Rollout(percent: 25, by: .key)
+        var quarter = HTTPDNSRoute(try .init("*.shop.example"), .providers(["backup"], fallback: .system))
+        quarter.rollout = HTTPDNSRoute.Rollout(percent: 25, by: .key)
 
         settings.resolver.routes += [shadow, quarter]
     }

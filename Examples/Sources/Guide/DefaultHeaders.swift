@@ -7,7 +7,7 @@ enum DefaultHeaders {
         token: @escaping @Sendable () async throws -> String
     ) throws {
         configuration.headers.fields = [.userAgent: "shop/1.4", .acceptLanguage: "de"]
-        configuration.headers.byHost[try HostPattern("*.partner.example")] = .init(
+        configuration.headers.byHost[try HTTPDNSRoute.Pattern("*.partner.example")] = .init(
             [.userAgent: "shop-partner/1"],
             without: [.acceptLanguage]
         )

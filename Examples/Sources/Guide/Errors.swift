@@ -10,7 +10,7 @@ enum Errors {
             print(error.shortDescription)  // certificate-refused/tls: fit for a metric label
             // 203.0.113.7:443 tls: certificate is for other.test (12 ms)
             for attempt in error.attempts { print(attempt) }
-            if let reason = error.underlying as? ResolutionError { print(reason.code, reason.attempts) }
+            if let reason = error.underlying as? HTTPDNSResolver.Error { print(reason.code, reason.attempts) }
             guard !error.requestMayHaveBeenSent else { throw error }  // the money may have moved
         }
     }

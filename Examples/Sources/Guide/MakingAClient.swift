@@ -23,10 +23,10 @@ enum MakingAClient {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [try HTTPDNSDoHProvider(service)]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try HostPattern("*.shop.example"), .providers(["backup"], fallback: .system)),
-            HTTPDNSRoute(try HostPattern("pay.shop.example"), .providers(["backup"], fallback: .none)),
+            HTTPDNSRoute(try .init("*.shop.example"), .providers(["backup"], fallback: .system)),
+            HTTPDNSRoute(try .init("pay.shop.example"), .providers(["backup"], fallback: .none)),
         ]
-        configuration.resolver.mappings = [try MappingKey("img.shop.example"): .addresses(["203.0.113.7"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("img.shop.example"): .addresses(["203.0.113.7"])]
         configuration.timeouts.total = .seconds(10)
         let client = try await HTTPDNSClient(configuration: configuration)
 

@@ -28,6 +28,6 @@ func trust() throws -> HTTPDNSClient.Configuration {
 
     var bank = configuration.trust
     bank.roots = .file("/etc/app/bank-ca.pem")
-    configuration.trustByHost[try HostPattern("*.bank.example")] = bank
+    configuration.trustByHost[try HTTPDNSRoute.Pattern("*.bank.example")] = bank
     return configuration
 }

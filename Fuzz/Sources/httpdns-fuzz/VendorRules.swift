@@ -23,7 +23,7 @@ extension FuzzTarget {
         }
     }
 
-    private static func check(_ outcome: FamilyAnswer?, _ family: HTTPDNSAddress.Family) {
+    private static func check(_ outcome: HTTPDNSProviderAnswer.Family?, _ family: HTTPDNSAddress.Family) {
         switch outcome {
         case nil: break
         case .addresses(let addresses, let life, _)?:

@@ -12,7 +12,7 @@ struct AddressOrder: Sendable {
         adaptive = .adaptive(first: settings.firstFamily)
     }
 
-    func order(of resolution: borrowing Resolution) -> EndpointOrder {
+    func order(of resolution: borrowing HTTPDNSResolver.Resolution) -> EndpointOrder {
         if selection == .automatic { return resolution.isOrdered ? .given : adaptive }
         if resolution.isChosen { return .given }
         return switch selection {

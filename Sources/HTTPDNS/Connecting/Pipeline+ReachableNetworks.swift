@@ -56,7 +56,7 @@ extension HTTPDNSClient.ReachableNetworks {
     {
         let reachable = endpoints.filter { contains($0.address) }
         guard reachable.isEmpty else { return reachable }
-        let scopes = endpoints.prefix(4).map { "\($0.address) is \(AddressScope(of: $0.address))" }
+        let scopes = endpoints.prefix(4).map { "\($0.address) is \(HTTPDNSAddressPolicy.Scope(of: $0.address))" }
         throw .beyond(self, scopes.joined(separator: ", "), host)
     }
 }

@@ -24,11 +24,11 @@ extension HTTPDNSClient {
         /// Every address that the address policy lets through.
         public static let any = HTTPDNSClient.ReachableNetworks(word: .any)
 
-        /// Addresses of scope `AddressScope.public` alone, from every source: literals, mappings, `pinnedTo`, providers, the
-        /// system resolver, redirects. `HTTPDNSAddressPolicy.allowed` does not widen it. IPv6 addresses that carry an IPv4
-        /// address count as that one. Refused with code `policyRefused` are also Unix sockets, and names that a proxy looks
-        /// up itself, unless ``HTTPDNSClient/Proxy/enforcesReachableNetworks`` is set. The address of a proxy itself may be
-        /// anywhere.
+        /// Addresses of scope `HTTPDNSAddressPolicy.Scope.public` alone, from every source: literals, mappings, `pinnedTo`,
+        /// providers, the system resolver, redirects. `HTTPDNSAddressPolicy.allowed` does not widen it. IPv6 addresses that
+        /// carry an IPv4 address count as that one. Refused with code `policyRefused` are also Unix sockets, and names that a
+        /// proxy looks up itself, unless ``HTTPDNSClient/Proxy/enforcesReachableNetworks`` is set. The address of a proxy
+        /// itself may be anywhere.
         public static let publicInternet = HTTPDNSClient.ReachableNetworks(word: .publicInternet)
 
         /// As the client's settings say. It is for ``HTTPDNSClient/Request/Options/reachableNetworks``, and refused in
@@ -46,7 +46,7 @@ extension HTTPDNSClient {
 
         /// Whether an address is in them.
         func contains(_ address: HTTPDNSAddress) -> Bool {
-            self != .publicInternet || AddressScope(of: address) == .public
+            self != .publicInternet || HTTPDNSAddressPolicy.Scope(of: address) == .public
         }
     }
 }

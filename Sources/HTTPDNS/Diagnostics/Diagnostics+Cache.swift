@@ -31,9 +31,9 @@ extension HTTPDNSClient.Status {
         public var secondsLeft: Double?
         /// Whether it is past its time to live, and may serve while nothing newer is to be had.
         public var isStale: Bool
-        /// Why there are no addresses, for an answer that says so: a code of `ResolutionError`.
+        /// Why there are no addresses, for an answer that says so: a code of `HTTPDNSResolver.Error`.
         public var negative: String?
-        /// How asking failed since it came: a code of `ResolutionError`.
+        /// How asking failed since it came: a code of `HTTPDNSResolver.Error`.
         public var failure: String?
         /// How long it is left alone after that.
         public var retryInSeconds: Double?

@@ -56,7 +56,8 @@ extension HTTPDNSClient.Status {
 }
 
 extension HTTPDNSClient.Status {
-    static func pools(_ records: [ConnectionPoolRecord], about names: [HostPattern]?) -> [ConnectionPoolRecord] {
+    static func pools(_ records: [ConnectionPoolRecord], about names: [HTTPDNSRoute.Pattern]?) -> [ConnectionPoolRecord]
+    {
         guard let names else { return records }
         return records.filter { record in
             guard let host = try? HTTPDNSName(record.host) else { return false }

@@ -1,9 +1,10 @@
 extension HTTPDNSClient {
-    /// How a client is at a moment, for operators: what it knows, whom it asks, what it is allowed to, and what is switched off.
+    /// How a client is at a moment, for operators: what it knows, whom it asks, what it is allowed to, and what is switched
+    /// off.
     ///
-    /// It has names of hosts and addresses, and no secret: providers are called by their names, without URL, account or header
-    /// fields. It is Codable, and what `resolve-test dump --json` prints. Times are in seconds. Members come with new versions
-    /// and never leave; ``version`` grows when one changes its meaning.
+    /// It has names of hosts and addresses, and no secret: providers are called by their names, without URL, account or
+    /// header fields. It is Codable, and what `resolve-test dump --json` prints. Times are in seconds. Members come with new
+    /// versions and never leave; ``version`` grows when one changes its meaning.
     public struct Status: Codable, Hashable, Sendable {
         /// The version of this form: 1.
         public var version = 1
@@ -27,15 +28,15 @@ extension HTTPDNSClient {
         public var providers: [Provider]
         /// How requests get to addresses.
         public var connections: Connections
-        /// Connections and requests by host and endpoint, the largest pools first. An endpoint that requests were sent to stays,
-        /// with its count, when its last connection has closed. The latest 1,024 such endpoints of each transport thread are
-        /// kept.
+        /// Connections and requests by host and endpoint, the largest pools first. An endpoint that requests were sent to
+        /// stays, with its count, when its last connection has closed. The latest 1,024 such endpoints of each transport
+        /// thread are kept.
         public var pools: [Pool]
         /// What connecting to addresses has shown, those in trouble first.
         public var endpoints: [Endpoint]
         /// The limits in force.
         public var limits: Limits
-        /// What happened since the client was made: the numbers of `ResolverCounters` by their names there.
+        /// What happened since the client was made: the numbers of `HTTPDNSResolver.Counters` by their names there.
         public var counters: [String: Int]
 
         private enum CodingKeys: String, CodingKey {

@@ -8,7 +8,7 @@ extension HTTPDNSClient {
     /// - Parameters:
     ///   - limit: How many answers, mappings, pools and endpoints are told at most, of each; 0 for none, below 0 counts as 0.
     ///   - names: Only the answers, mappings and pools about these names; nil means all.
-    public func diagnostics(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HostPattern]? = nil)
+    public func diagnostics(limit: Int = HTTPDNSClient.Status.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil)
         -> HTTPDNSClient.Status
     {
         let now = initial.resolver.timeSource.now()
@@ -45,9 +45,9 @@ extension HTTPDNSClient {
     }
 
     private func cacheDiagnostics(
-        _ counters: ResolverCounters,
+        _ counters: HTTPDNSResolver.Counters,
         limit: Int,
-        names: [HostPattern]?
+        names: [HTTPDNSRoute.Pattern]?
     ) -> HTTPDNSClient.Status.Cache {
         let (reports, isTruncated) = resolver.reports(limit: limit, about: names)
         return HTTPDNSClient.Status.Cache(
@@ -60,7 +60,7 @@ extension HTTPDNSClient {
 
     private func providerDiagnostics(
         _ providers: [any HTTPDNSProvider],
-        _ counters: ResolverCounters,
+        _ counters: HTTPDNSResolver.Counters,
         at now: MonotonicTime
     ) -> [HTTPDNSClient.Status.Provider] {
         let kinds = Dictionary(providers.map { ($0.name, $0.kind) }, uniquingKeysWith: { first, _ in first })
@@ -77,7 +77,7 @@ extension HTTPDNSClient {
 
 extension HTTPDNSClient.Status.Switch {
     /// What a switch has off.
-    package init(_ killSwitch: KillSwitch, at now: MonotonicTime) {
+    package init(_ killSwitch: HTTPDNSResolver.KillSwitch, at now: MonotonicTime) {
         isOn = killSwitch.isOn
         generation = killSwitch.generation
         offs = killSwitch.offs.map { off in
@@ -89,7 +89,7 @@ extension HTTPDNSClient.Status.Switch {
 }
 
 extension HTTPDNSClient.Status.Mappings {
-    init(_ mappings: HTTPDNSMappings, limit: Int, names: [HostPattern]?) {
+    init(_ mappings: HTTPDNSMappings, limit: Int, names: [HTTPDNSRoute.Pattern]?) {
         generation = mappings.generation
         baseGeneration = mappings.baseGeneration
         overlayGeneration = mappings.overlayGeneration
@@ -104,7 +104,7 @@ extension HTTPDNSClient.Status.Mappings {
 }
 
 extension HTTPDNSClient.Status.Mappings.Rule {
-    init(_ key: MappingKey, _ rule: HTTPDNSMapping, from origin: MappingOrigin) {
+    init(_ key: HTTPDNSMapping.Key, _ rule: HTTPDNSMapping, from origin: HTTPDNSMapping.Origin) {
         self.key = key.description
         self.origin = origin.rawValue
         location = rule.location.map { "\($0)" }
@@ -150,7 +150,7 @@ extension HTTPDNSClient.Status.Answer {
 }
 
 extension HTTPDNSClient.Status.Route {
-    init(_ route: HTTPDNSRoute, _ counters: RouteCounters?) {
+    init(_ route: HTTPDNSRoute, _ counters: HTTPDNSResolver.Counters.Route?) {
         pattern = route.pattern.description
         switch route.action {
         case .bypass: (action, providers, fallback) = ("bypass", [], nil)
@@ -162,7 +162,7 @@ extension HTTPDNSClient.Status.Route {
         mode = route.mode.rawValue
         rolloutPercent = route.rollout?.percent
         rolloutBy = route.rollout?.by.rawValue
-        let counters = counters ?? RouteCounters()
+        let counters = counters ?? HTTPDNSResolver.Counters.Route()
         fresh = counters.fresh
         stale = counters.stale
         system = counters.system
@@ -171,7 +171,12 @@ extension HTTPDNSClient.Status.Route {
 }
 
 extension HTTPDNSClient.Status.Provider {
-    init(_ health: ProviderHealth, kind: String, failures: [HTTPDNSProviderError.Code: Int], at now: MonotonicTime) {
+    init(
+        _ health: HTTPDNSResolver.Status.Provider,
+        kind: String,
+        failures: [HTTPDNSProviderError.Code: Int],
+        at now: MonotonicTime
+    ) {
         name = health.name
         self.kind = kind
         switch health.state {
@@ -199,7 +204,7 @@ extension HTTPDNSClient.Status.Limits {
     ///   - initial: What it cannot.
     ///   - idleConnections: The transport's limit.
     init(
-        _ resolver: ResolverConfiguration,
+        _ resolver: HTTPDNSResolver.Configuration,
         _ initial: HTTPDNSClient.Configuration,
         _ pipeline: Pipeline,
         idleConnections: Int

@@ -2,13 +2,13 @@ public import HTTPDNSCore
 
 extension HTTPDNSClient: ObservedResolver {
     /// What its resolver did up to now.
-    public var counters: ResolverCounters { resolver.counters }
+    public var counters: HTTPDNSResolver.Counters { resolver.counters }
 
     /// What happens to its resolver from now on.
-    public var events: ResolverEvents { resolver.events }
+    public var events: HTTPDNSResolver.Events { resolver.events }
 
     /// How it stands: switch, providers, connections that fell back, and the reloads of its settings.
-    public var condition: ResolverCondition {
+    public var condition: HTTPDNSResolver.Status {
         var condition = resolver.condition
         let reloads = reloads
         condition.reloadsSucceeded = Int(clamping: reloads.successes)

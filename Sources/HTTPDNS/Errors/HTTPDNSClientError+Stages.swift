@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 
 extension HTTPDNSClientError {
     /// What a failed resolution means to the caller.
-    init(_ error: ResolutionError) {
+    init(_ error: HTTPDNSResolver.Error) {
         let (code, stage): (Code, Stage) =
             switch error.code {
             case .policyRefused: (.policyRefused, .policy)

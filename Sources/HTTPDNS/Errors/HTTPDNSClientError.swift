@@ -154,8 +154,8 @@ public struct HTTPDNSClientError: Error, Sendable, CustomStringConvertible {
     public var isCallDeadline = false
     /// What to do about it.
     public var hint: String?
-    /// The error of a lower part, such as a `ResolutionError` of the module HTTPDNSCore, which says which providers were
-    /// asked.
+    /// The error of a lower part, such as an `HTTPDNSResolver.Error` of the module HTTPDNSCore, which says which providers
+    /// were asked.
     public var underlying: (any Error)?
 
     /// Creates an error.

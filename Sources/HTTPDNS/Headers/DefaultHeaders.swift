@@ -26,10 +26,10 @@ extension HTTPDNSClient.Configuration {
         /// names) are for the origins that requests name: a redirect to another origin does not get them.
         public var fields: HTTPFields
         /// Fields by host: the exact name wins, then the longest suffix. `*` stands for no host here.
-        public var byHost: [HostPattern: HostHeaders]
+        public var byHost: [HTTPDNSRoute.Pattern: HostHeaders]
 
         /// Creates fields for every host.
-        public init(_ fields: HTTPFields = [:], byHost: [HostPattern: HostHeaders] = [:]) {
+        public init(_ fields: HTTPFields = [:], byHost: [HTTPDNSRoute.Pattern: HostHeaders] = [:]) {
             self.fields = fields
             self.byHost = byHost
         }

@@ -8,11 +8,11 @@ struct HostTable<Value: Sendable>: Sendable {
 
     init() {}
 
-    init(_ values: [HostPattern: Value]) {
+    init(_ values: [HTTPDNSRoute.Pattern: Value]) {
         for (pattern, value) in values { self[pattern] = value }
     }
 
-    subscript(pattern: HostPattern) -> Value? {
+    subscript(pattern: HTTPDNSRoute.Pattern) -> Value? {
         get {
             switch pattern {
             case .exact(let name): exact[name.description]

@@ -104,7 +104,7 @@ struct CallTime: Sendable {
 /// What a redirect or a retry asks of the next hop, besides its request.
 struct HopWay: Sendable {
     /// How far the server reaches that redirected here; nil for a URL of the caller's.
-    var redirectedFrom: AddressScope?
+    var redirectedFrom: HTTPDNSAddressPolicy.Scope?
     /// Whether the hop is for another origin than the one that the caller named.
     var isForeign = false
     /// Answers of providers older than this, on the resolver's clock, are asked for anew.

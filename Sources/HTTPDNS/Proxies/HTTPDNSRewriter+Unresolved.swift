@@ -7,10 +7,10 @@ extension HTTPDNSRewriter {
     func unresolved(
         _ request: HTTPDNSClient.Request,
         _ url: HTTPDNSRewriter.CanonicalURL,
-        as source: Resolution.Source
+        as source: HTTPDNSResolver.Resolution.Source
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         try RequestCheck.check(request, at: url)
-        return finish(request, url, Resolution(endpoints: [], source: source))
+        return finish(request, url, HTTPDNSResolver.Resolution(endpoints: [], source: source))
     }
 }
 

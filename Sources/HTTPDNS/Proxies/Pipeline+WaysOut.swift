@@ -105,15 +105,15 @@ extension Pipeline {
     }
 
     /// Providers hear nothing of a proxy's name: a rule for it counts as far as it has addresses, or leads to another name.
-    private func question(about name: HTTPDNSName, of proxy: HTTPDNSClient.Proxy) -> ResolutionQuestion {
+    private func question(about name: HTTPDNSName, of proxy: HTTPDNSClient.Proxy) -> HTTPDNSResolver.Query {
         let mappings = rewriter.resolver.mappings.current
         var end = name
         // Mappings have no circles.
         while case .via(let next, _) = mappings.rule(for: end, port: proxy.port)?.mapping.action { end = next }
         if case .addresses = mappings.rule(for: end, port: proxy.port)?.mapping.action {
-            return ResolutionQuestion(proxy.host, port: proxy.port)
+            return HTTPDNSResolver.Query(proxy.host, port: proxy.port)
         }
-        var question = ResolutionQuestion(.name(end), port: proxy.port)
+        var question = HTTPDNSResolver.Query(.name(end), port: proxy.port)
         question.bypass = true
         return question
     }

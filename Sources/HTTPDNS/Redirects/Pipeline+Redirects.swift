@@ -152,11 +152,11 @@ extension Pipeline {
 extension HTTPDNSClient.Exchange {
     /// How far the server reaches that answered. Behind a proxy that was told the host, or a Unix socket, the connection says
     /// nothing about it: a name counts as public then, whatever it may be.
-    fileprivate var scope: AddressScope {
+    fileprivate var scope: HTTPDNSAddressPolicy.Scope {
         let isPeer = proxy == nil || request.resolution.endpoints.contains { $0.address == remote.address }
-        guard request.isUnresolved || !isPeer else { return AddressScope(of: remote.address) }
+        guard request.isUnresolved || !isPeer else { return HTTPDNSAddressPolicy.Scope(of: remote.address) }
         switch request.content.url.parsed.host {
-        case .address(let address): return AddressScope(of: address)
+        case .address(let address): return HTTPDNSAddressPolicy.Scope(of: address)
         case .name(let name): return name == "localhost" || name.hasSuffix(".localhost") ? .loopback : .public
         }
     }

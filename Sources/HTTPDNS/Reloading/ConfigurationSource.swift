@@ -5,7 +5,7 @@ package import HTTPDNSCore
 package typealias ApplySettings =
     @Sendable (
         _ settings: @Sendable () -> HTTPDNSClient.Configuration, _ didApply: @Sendable () -> Void
-    ) async throws -> ReloadResult
+    ) async throws -> HTTPDNSResolver.ReloadResult
 
 /// Where settings came from, and where newer ones may come from while a client runs.
 package protocol ConfigurationSource: Sendable {
@@ -28,7 +28,7 @@ package protocol ConfigurationWatch: Sendable {
 
     /// Reads the source now, and applies what it says.
     /// - Throws: What reading or applying throws; ``ConfigurationWatchEnded``; `CancellationError`.
-    func reload() async throws -> ReloadResult
+    func reload() async throws -> HTTPDNSResolver.ReloadResult
 
     /// Takes settings that code has put in use as those that the next change of the source changes.
     func rebase(on settings: HTTPDNSClient.Configuration)

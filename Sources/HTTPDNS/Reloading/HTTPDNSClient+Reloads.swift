@@ -14,7 +14,7 @@ extension HTTPDNSClient {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` when the file cannot be used or the settings came from no
     ///   file, with code `shutDown` after ``shutdown(drainingFor:)``; `CancellationError`. Nothing has changed then.
     @discardableResult
-    public func reload() async throws -> ReloadResult {
+    public func reload() async throws -> HTTPDNSResolver.ReloadResult {
         guard let watch = watch.withLock({ $0 }) else {
             throw HTTPDNSClientError.configuration(
                 "the settings of this client came from no file",

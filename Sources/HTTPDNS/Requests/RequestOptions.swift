@@ -30,7 +30,7 @@ extension HTTPDNSClient.Request {
         /// ``HTTPDNSClient/Configuration/Timeouts/responseHead`` and ``HTTPDNSClient/Configuration/Timeouts/total``.
         public var deadline = HTTPDNSClient.TimeLimit.inherited
         /// The families allowed; nil means the client's.
-        public var families: AddressFamilies?
+        public var families: HTTPDNSAddress.Families?
         /// Sent as Host instead of the URL's own: a host with an optional port. It does not follow a redirect.
         public var hostHeader: String?
         /// Fields of ``HTTPDNSClient/Configuration/headers`` and of the computed ones that this request goes without.
@@ -50,8 +50,8 @@ extension HTTPDNSClient.Request {
         public var redirects = HTTPDNSClient.RedirectPolicy.inherited
         /// The cases in which the request is sent again. The budget is the client's in any case.
         public var retries = HTTPDNSClient.RetryPolicy.inherited
-        /// What places the request in a rollout by key (`Rollout.Stickiness.key`), such as a user's number; nil means the
-        /// host's name. It is no place for a secret: it shows when the options are printed.
+        /// What places the request in a rollout by key (`HTTPDNSRoute.Rollout.Stickiness.key`), such as a user's number; nil
+        /// means the host's name. It is no place for a secret: it shows when the options are printed.
         public var rolloutKey: String?
         /// Ends before the request's first byte goes out, see ``HTTPDNSClient/proveIdentity(of:at:timeLimit:)``.
         package var stopsBeforeSending = false

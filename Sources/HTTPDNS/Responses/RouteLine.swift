@@ -44,7 +44,7 @@ enum RouteLine {
     }
 
     /// Nil where the source knows no lifetimes.
-    private static func lifetime(_ resolution: Resolution) -> String? {
+    private static func lifetime(_ resolution: HTTPDNSResolver.Resolution) -> String? {
         if resolution.isStale { return "stale, asked for \(resolution.age.shortText) ago" }
         switch resolution.source {
         case .request, .literal, .proxy, .unixSocket: return nil

@@ -11,7 +11,7 @@ extension HTTPDNSRewriter {
     func keptOutside(
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
-        redirectedFrom scope: AddressScope
+        redirectedFrom scope: HTTPDNSAddressPolicy.Scope
     ) throws(HTTPDNSClientError) -> HTTPDNSRewriter.RewrittenRequest {
         var resolution = rewritten.resolution
         var refused: HTTPDNSAddress?
@@ -25,7 +25,7 @@ extension HTTPDNSRewriter {
         guard !left.isEmpty else {
             throw .redirectInside(
                 refused,
-                AddressScope(of: refused).description,
+                HTTPDNSAddressPolicy.Scope(of: refused).description,
                 from: scope.description,
                 host: rewritten.content.url.host.description
             )
@@ -36,12 +36,16 @@ extension HTTPDNSRewriter {
 
     /// Whether a redirect may lead to an address that an answer from the same source had.
     /// - Parameter scope: How far the server reaches that redirects; nil for a URL of the caller's.
-    func mayBeReached(_ address: HTTPDNSAddress, as resolution: Resolution, redirectedFrom scope: AddressScope?) -> Bool
-    {
+    func mayBeReached(
+        _ address: HTTPDNSAddress,
+        as resolution: HTTPDNSResolver.Resolution,
+        redirectedFrom scope: HTTPDNSAddressPolicy.Scope?
+    ) -> Bool {
         guard let scope, resolution.source == .literal || resolution.source == .system else { return true }
         // A server on a link-local address was allowed by name, and is a server of the network.
         let limit = scope == .special ? .private : scope
-        return AddressScope(of: address) <= limit || resolver.policy.allowed.contains { $0.contains(address) }
+        return HTTPDNSAddressPolicy.Scope(of: address) <= limit
+            || resolver.policy.allowed.contains { $0.contains(address) }
             || resolution.route?.allowed.contains { $0.contains(address) } == true
     }
 }

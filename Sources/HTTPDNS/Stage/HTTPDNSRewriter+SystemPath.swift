@@ -47,11 +47,11 @@ extension HTTPDNSRewriter {
     /// - Parameter issuer: The client that took the route.
     /// - Throws: ``HTTPDNSClientError`` with code `policyRefused` when no address is left.
     private func limited(
-        _ resolution: Resolution,
+        _ resolution: HTTPDNSResolver.Resolution,
         inPlaceOfProvidersOf route: HTTPDNSRoute,
         _ host: HTTPDNSHost,
         by issuer: TagIssuer
-    ) throws(HTTPDNSClientError) -> Resolution {
+    ) throws(HTTPDNSClientError) -> HTTPDNSResolver.Resolution {
         var limited = resolution.inPlaceOfProviders(of: route)
         let scope = issuer.providerScope(of: limited)
         let policy = resolver.policy
@@ -78,7 +78,7 @@ extension HTTPDNSRewriter {
         on endpoint: HTTPDNSEndpoint,
         _ rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request,
-        redirectedFrom scope: AddressScope?
+        redirectedFrom scope: HTTPDNSAddressPolicy.Scope?
     ) -> HTTPDNSRewriter.RewrittenRequest? {
         guard permits(endpoint.address, of: rewritten.content.url.host, as: rewritten.resolution),
             mayBeReached(endpoint.address, as: rewritten.resolution, redirectedFrom: scope)
@@ -89,7 +89,7 @@ extension HTTPDNSRewriter {
     }
 
     func replacing(
-        _ resolution: Resolution,
+        _ resolution: HTTPDNSResolver.Resolution,
         in rewritten: HTTPDNSRewriter.RewrittenRequest,
         for request: HTTPDNSClient.Request
     ) -> HTTPDNSRewriter.RewrittenRequest {

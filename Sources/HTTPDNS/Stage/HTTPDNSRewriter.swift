@@ -59,7 +59,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         let url = try HTTPDNSRewriter.Canonicalizer.canonicalize(request.url)
         try RequestCheck.check(request, at: url)
         if let carried, let accepted = try accept(carried, for: request, url: url) { return accepted }
-        var question = ResolutionQuestion(url.host, port: url.port)
+        var question = HTTPDNSResolver.Query(url.host, port: url.port)
         question.freshAfter = freshAfter
         if let own = request.own { try apply(own.options, to: &question) }
         guard let resolution = try knownResolution(for: question) else { return nil }
@@ -69,7 +69,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     func finish(
         _ request: borrowing HTTPDNSClient.Request,
         _ url: consuming HTTPDNSRewriter.CanonicalURL,
-        _ resolution: consuming Resolution
+        _ resolution: consuming HTTPDNSResolver.Resolution
     ) -> HTTPDNSRewriter.RewrittenRequest {
         let tagExpiry = HTTPDNSRewriter.Tag.expiry(of: resolution, at: issuer.timeSource.coarseNow())
         let rewritten = HTTPDNSRewriter.RewrittenRequest(
@@ -91,8 +91,8 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         about host: HTTPDNSHost,
         port: UInt16,
         options: HTTPDNSClient.Request.Options
-    ) throws(HTTPDNSClientError) -> ResolutionQuestion {
-        var question = ResolutionQuestion(host, port: port)
+    ) throws(HTTPDNSClientError) -> HTTPDNSResolver.Query {
+        var question = HTTPDNSResolver.Query(host, port: port)
         try apply(options, to: &question)
         return question
     }
@@ -100,7 +100,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     /// Says in the question what the request's options say about it.
     private func apply(
         _ options: HTTPDNSClient.Request.Options,
-        to question: inout ResolutionQuestion
+        to question: inout HTTPDNSResolver.Query
     ) throws(HTTPDNSClientError) {
         if let texts = options.pinnedTo {
             question.pinnedTo = try RequestCheck.endpoints(texts, port: question.port)
@@ -126,13 +126,16 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
 
     /// Addresses for a question, without a wait where that is possible.
     /// - Throws: ``HTTPDNSClientError``, `CancellationError`.
-    func resolve(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+    func resolve(_ question: HTTPDNSResolver.Query, deadline: MonotonicTime?) async throws -> HTTPDNSResolver.Resolution
+    {
         if let known = try knownResolution(for: question) { return known }
         return try await ask(question, deadline: deadline)
     }
 
     /// The addresses that are known without a wait; nil when somebody must be asked.
-    private func knownResolution(for question: ResolutionQuestion) throws(HTTPDNSClientError) -> Resolution? {
+    private func knownResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSClientError) -> HTTPDNSResolver
+        .Resolution?
+    {
         do {
             return try resolver.immediateResolution(for: question)
         } catch {
@@ -140,7 +143,9 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
         }
     }
 
-    private func ask(_ question: ResolutionQuestion, deadline: MonotonicTime?) async throws -> Resolution {
+    private func ask(_ question: HTTPDNSResolver.Query, deadline: MonotonicTime?) async throws
+        -> HTTPDNSResolver.Resolution
+    {
         var question = question
         do {
             if let deadline {
@@ -151,7 +156,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
                 question.timeLimit = left
             }
             return try await resolver.resolve(question)
-        } catch let failure as ResolutionError {
+        } catch let failure as HTTPDNSResolver.Error {
             var error = HTTPDNSClientError(failure)
             // The resolver's own limit is shorter, or the call's decided.
             error.isCallDeadline = failure.code == .timedOut && deadline != nil && failure.limit == question.timeLimit
@@ -192,7 +197,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     /// Whether the policy lets an address of a host through that an answer from the same source had.
-    func permits(_ address: HTTPDNSAddress, of host: HTTPDNSHost, as resolution: Resolution) -> Bool {
+    func permits(_ address: HTTPDNSAddress, of host: HTTPDNSHost, as resolution: HTTPDNSResolver.Resolution) -> Bool {
         resolver.policy.refusal(
             of: address,
             from: resolution.source,
@@ -209,7 +214,7 @@ public final class HTTPDNSRewriter: HTTPDNSClient.Interceptor {
     }
 
     private func applyPolicy(
-        to resolution: inout Resolution,
+        to resolution: inout HTTPDNSResolver.Resolution,
         issuer: TagIssuer,
         host: HTTPDNSHost
     ) throws(HTTPDNSClientError) {

@@ -14,11 +14,11 @@ extension HTTPDNSRewriter {
             let url: HTTPDNSRewriter.CanonicalURL
             /// The URL under the identity of a `via` rule; nil without one.
             private let renamed: ParsedURL?
-            let resolution: Resolution
+            let resolution: HTTPDNSResolver.Resolution
             /// Options that have a say in the rewriting.
             let pinnedTo: [String]?
             let bypass: Bool
-            let families: AddressFamilies?
+            let families: HTTPDNSAddress.Families?
             let hostHeader: String?
             let reachableNetworks: HTTPDNSClient.ReachableNetworks
             let issuer: TagIssuer
@@ -27,7 +27,7 @@ extension HTTPDNSRewriter {
             init(
                 _ request: borrowing HTTPDNSClient.Request,
                 url: consuming HTTPDNSRewriter.CanonicalURL,
-                resolution: consuming Resolution,
+                resolution: consuming HTTPDNSResolver.Resolution,
                 issuer: TagIssuer,
                 tagExpiry: MonotonicTime
             ) {
@@ -100,7 +100,7 @@ extension HTTPDNSRewriter {
         /// Where to connect, in the order in which they are tried.
         public var addresses: [HTTPDNSEndpoint] { content.resolution.endpoints }
         /// Where the addresses came from.
-        public var source: Resolution.Source { content.resolution.source }
+        public var source: HTTPDNSResolver.Resolution.Source { content.resolution.source }
         /// How old they were.
         public var age: Duration { content.resolution.age }
         /// How long they were good for at that time; nil means no expiry.
@@ -112,11 +112,11 @@ extension HTTPDNSRewriter {
             content.resolution.isRewriting ? HTTPDNSRewriter.Tag(content: content) : nil
         }
         /// The whole resolution behind it.
-        public var resolution: Resolution { content.resolution }
+        public var resolution: HTTPDNSResolver.Resolution { content.resolution }
     }
 }
 
-extension Resolution {
+extension HTTPDNSResolver.Resolution {
     /// Whether somebody has thought about the order of the addresses.
     var isOrdered: Bool {
         switch source {

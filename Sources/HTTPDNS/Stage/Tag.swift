@@ -22,7 +22,8 @@ extension HTTPDNSRewriter {
 
         /// Until when a mark on `resolution` holds. In whole nanoseconds: a `Duration` counts in 128 bits of attoseconds, and
         /// this is on the way of every request.
-        static func expiry(of resolution: borrowing Resolution, at now: MonotonicTime) -> MonotonicTime {
+        static func expiry(of resolution: borrowing HTTPDNSResolver.Resolution, at now: MonotonicTime) -> MonotonicTime
+        {
             let left = resolution.nanosecondsLeft
             let life = left == .max ? unlimitedLifetime : max(left, shortestLifetime)
             let (sum, overflow) = now.nanoseconds.addingReportingOverflow(life)
@@ -41,7 +42,7 @@ extension HTTPDNSRewriter {
 final class TagIssuer: Sendable {
     let generation: LiveGeneration
     let timeSource: any TimeSource
-    private let killSwitch: KillSwitch
+    private let killSwitch: HTTPDNSResolver.KillSwitch
     private let directory: ProviderDirectory
     private weak let resolver: HTTPDNSResolver?
 
@@ -62,7 +63,7 @@ final class TagIssuer: Sendable {
 
     /// The scope that the providers behind an answer limit it to: its own provider's, or the most public one of those that
     /// the system resolver answered in place of. Nil when no provider limits it.
-    func providerScope(of resolution: Resolution) -> AddressScope? {
+    func providerScope(of resolution: HTTPDNSResolver.Resolution) -> HTTPDNSAddressPolicy.Scope? {
         if let name = resolution.provider { return directory.scope(of: name) }
         return resolution.isFallback ? resolution.route?.fallbackScope(directory.scope(of:)) : nil
     }

@@ -6,7 +6,7 @@ internal import HTTPDNSCurl
 /// It never changes. When a client's trust settings do, another one takes its place.
 final class TrustedWays: Sendable {
     private let trust: HTTPDNSTrust
-    private let trustByHost: [HostPattern: HTTPDNSTrust]
+    private let trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust]
     private let byTrust: [HTTPDNSTrust: TrustedTransport]
     private let byHost: HostTable<TrustedTransport>
     /// That for hosts without trust settings of their own.

@@ -15,9 +15,11 @@ enum HostsFile {
         return false
     }
 
-    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [MappingKey: HTTPDNSMapping] {
+    static func read(_ text: String, file: String) throws(ConfigurationFileError) -> [HTTPDNSMapping.Key:
+        HTTPDNSMapping]
+    {
         var mistakes = MistakeList(file: file)
-        var rules: [MappingKey: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
+        var rules: [HTTPDNSMapping.Key: (targets: [HTTPDNSMapping.Target], line: Int)] = [:]
         let text = withoutByteOrderMark(text)
         // A line feed behind a carriage return ends the same line, so that CR LF counts once.
         var line = 0
@@ -48,7 +50,7 @@ enum HostsFile {
                     }
                     if let refusal = key.pattern.zone?.refusalOfRules {
                         // Every hosts file has this line, and it says what holds anyway.
-                        if AddressScope(of: address) == .loopback { continue }
+                        if HTTPDNSAddressPolicy.Scope(of: address) == .loopback { continue }
                         throw ValueMistake("\(quoted(field)): \(refusal)")
                     }
                     let target = HTTPDNSMapping.Target(address)

@@ -42,7 +42,10 @@ extension SettingsReader {
         if let node = fields["snapshot"] { settings.snapshotFile = readSnapshot(node) }
     }
 
-    private mutating func readTimeToLive(_ node: ConfigurationNode, into cache: inout ResolverConfiguration.Cache) {
+    private mutating func readTimeToLive(
+        _ node: ConfigurationNode,
+        into cache: inout HTTPDNSResolver.Configuration.Cache
+    ) {
         guard let bounds = fields(of: node, .cacheTimeToLive, path: "cache.ttl") else { return }
         let minimum = bounds["min"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.min") }
         let maximum = bounds["max"].flatMap { duration(of: $0, in: Self.cacheTimeToLive, path: "cache.ttl.max") }

@@ -13,10 +13,10 @@ extension SettingsReader {
         readHeaderFields(node, path: "client.headers")
     }
 
-    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HostPattern: HTTPDNSClient.Configuration
+    mutating func readHeadersByHost(_ node: ConfigurationNode) -> [HTTPDNSRoute.Pattern: HTTPDNSClient.Configuration
         .DefaultHeaders.HostHeaders]
     {
-        var headers: [HostPattern: HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders] = [:]
+        var headers: [HTTPDNSRoute.Pattern: HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders] = [:]
         let path = "client.headers_by_host"
         guard isMapping(node, path: path, "names and the fields for them") else { return headers }
         for (text, entry) in entries(of: node, path: path, "names and the fields for them") ?? [] {

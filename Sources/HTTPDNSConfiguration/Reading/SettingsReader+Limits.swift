@@ -7,9 +7,9 @@ extension SettingsReader {
     package static let queriesPerSecond = 1...1_000_000
 
     /// A provider's `limits`; what is not written stays at the default.
-    mutating func readLimits(_ node: ConfigurationNode, path: String) -> ProviderLimits? {
+    mutating func readLimits(_ node: ConfigurationNode, path: String) -> HTTPDNSResolver.Configuration.ProviderLimits? {
         guard !node.isEmpty, let fields = fields(of: node, .limits, path: path) else { return nil }
-        var limits = ProviderLimits()
+        var limits = HTTPDNSResolver.Configuration.ProviderLimits()
         if let node = fields["in_flight"],
             let number = number(of: node, in: Self.queriesInFlight, path: "\(path).in_flight")
         {

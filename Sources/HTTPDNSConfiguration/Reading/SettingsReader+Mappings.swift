@@ -7,11 +7,11 @@ extension SettingsReader {
     /// The bounds of a weight.
     package static let weights = 1...1_000_000
 
-    mutating func readMappings(_ node: ConfigurationNode) -> [MappingKey: HTTPDNSMapping] {
+    mutating func readMappings(_ node: ConfigurationNode) -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
         guard !node.isEmpty, let entries = entries(of: node, path: "mappings", "a name or *.suffix for each rule")
         else { return [:] }
-        var rules: [MappingKey: HTTPDNSMapping] = [:]
-        var keys: [MappingKey: Position] = [:]
+        var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+        var keys: [HTTPDNSMapping.Key: Position] = [:]
         rules.reserveCapacity(entries.count)
         keys.reserveCapacity(entries.count)
         for (text, entry) in entries {
@@ -38,7 +38,10 @@ extension SettingsReader {
 
     /// What only all rules together show. The mappings themselves have the last word, so that no file passes here and
     /// fails when the client is made.
-    private mutating func checkWhole(_ rules: [MappingKey: HTTPDNSMapping], _ keys: [MappingKey: Position]) {
+    private mutating func checkWhole(
+        _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
+        _ keys: [HTTPDNSMapping.Key: Position]
+    ) {
         let circles = ViaCircles.find(in: rules)
         for circle in circles {
             let names = (circle + [circle[0]]).map(\.description).joined(separator: " -> ")

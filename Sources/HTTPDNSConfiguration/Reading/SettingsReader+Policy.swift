@@ -11,7 +11,7 @@ extension SettingsReader {
     }
 
     /// The most private scope of addresses that answers may have; nil after a mistake.
-    mutating func scope(of node: ConfigurationNode, path: String) -> AddressScope? {
+    mutating func scope(of node: ConfigurationNode, path: String) -> HTTPDNSAddressPolicy.Scope? {
         word(of: node, .scopes, path: path).flatMap {
             ["public": .public, "private": .private, "loopback": .loopback][$0]
         }

@@ -7,7 +7,7 @@ extension SettingsReader {
     /// The bounds of one query, and of one resolution. Callers have given up long before ten minutes.
     package static let resolving: ClosedRange<Duration> = .milliseconds(1)...(.seconds(600))
     /// The bounds of the threads of the system path. Each has a stack of 512 KiB.
-    package static let systemThreads = 1...ResolverConfiguration.maximumSystemThreads
+    package static let systemThreads = 1...HTTPDNSResolver.Configuration.maximumSystemThreads
 
     mutating func readResolver(_ node: ConfigurationNode, into settings: inout FileSettings) {
         guard let fields = fields(of: node, .resolver, path: "resolver") else { return }

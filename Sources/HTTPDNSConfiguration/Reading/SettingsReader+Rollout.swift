@@ -15,7 +15,7 @@ extension SettingsReader {
         route.rollout = fields["rollout"].flatMap { readRollout($0, path: "\(path).rollout") }
     }
 
-    private mutating func readRollout(_ node: ConfigurationNode, path: String) -> Rollout? {
+    private mutating func readRollout(_ node: ConfigurationNode, path: String) -> HTTPDNSRoute.Rollout? {
         if let text = node.text, !node.isEmpty {
             mistakes.add(
                 "\(path): found \(node.found); allowed: a mapping with the keys percent, by",
@@ -38,6 +38,9 @@ extension SettingsReader {
         }
         let by = fields["by"].flatMap { word(of: $0, .stickiness, path: "\(path).by") }
         guard let share else { return nil }
-        return Rollout(percent: share, by: by.flatMap(Rollout.Stickiness.init(rawValue:)) ?? .process)
+        return HTTPDNSRoute.Rollout(
+            percent: share,
+            by: by.flatMap(HTTPDNSRoute.Rollout.Stickiness.init(rawValue:)) ?? .process
+        )
     }
 }

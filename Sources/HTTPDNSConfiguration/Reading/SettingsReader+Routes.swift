@@ -5,7 +5,7 @@ extension SettingsReader {
     mutating func readRoutes(_ node: ConfigurationNode, providers: [String]) -> [HTTPDNSRoute] {
         guard !node.isEmpty, let entries = entries(of: node, path: "routes", "a name, *.suffix or \"*\" for each route")
         else { return [] }
-        var lines: [HostPattern: Position] = [:]
+        var lines: [HTTPDNSRoute.Pattern: Position] = [:]
         return entries.compactMap { text, entry in
             let path = "routes[\(quoted(text))]"
             guard
@@ -36,7 +36,7 @@ extension SettingsReader {
     }
 
     private mutating func readRoute(
-        _ pattern: HostPattern,
+        _ pattern: HTTPDNSRoute.Pattern,
         _ entry: ConfigurationNode.Entry,
         path: String,
         providers: [String]

@@ -57,9 +57,9 @@ extension SettingsReader {
         return settings
     }
 
-    private mutating func readFaults(_ node: ConfigurationNode) -> [HostPattern: ServeSettings.Fault] {
-        var faults: [HostPattern: ServeSettings.Fault] = [:]
-        var lines: [HostPattern: Position] = [:]
+    private mutating func readFaults(_ node: ConfigurationNode) -> [HTTPDNSRoute.Pattern: ServeSettings.Fault] {
+        var faults: [HTTPDNSRoute.Pattern: ServeSettings.Fault] = [:]
+        var lines: [HTTPDNSRoute.Pattern: Position] = [:]
         for (text, entry) in entries(of: node, path: "serve.hosts", "a name, *.suffix or * for each fault") ?? [] {
             let path = "serve.hosts[\(quoted(text))]"
             let pattern = value(of: entry.key, path: "serve.hosts", "a name, *.suffix or *") {

@@ -70,9 +70,9 @@ extension SettingsReader {
         _ node: ConfigurationNode,
         path: String,
         ofAll: String
-    ) -> HostPattern? {
-        do throws(HostNameError) {
-            let pattern = try HostPattern(text)
+    ) -> HTTPDNSRoute.Pattern? {
+        do throws(HTTPDNSName.Error) {
+            let pattern = try HTTPDNSRoute.Pattern(text)
             if pattern != .any { return pattern }
             mistakes.add(
                 "\(path): \"*\" stands for all hosts; allowed: a name or *.suffix",

@@ -229,7 +229,7 @@ extension SettingsReader {
     ]
 
     /// One of `v4`, `v6` and `both`; nil after a mistake.
-    mutating func families(of node: ConfigurationNode, path: String) -> AddressFamilies? {
+    mutating func families(of node: ConfigurationNode, path: String) -> HTTPDNSAddress.Families? {
         word(of: node, .families, path: path).flatMap { ["v4": .v4, "v6": .v6, "both": .both][$0] }
     }
 

@@ -3,13 +3,13 @@ internal import HTTPDNSCore
 /// Finds `via` rules that lead back to themselves.
 enum ViaCircles {
     /// Each circle once, as its names in order, beginning with the rule whose key is the smallest text.
-    static func find(in rules: [MappingKey: HTTPDNSMapping]) -> [[MappingKey]] {
+    static func find(in rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [[HTTPDNSMapping.Key]] {
         let viaRules = rules.keys.filter { target(of: rules[$0]) != nil }
         // Two lists of the same file must not differ by the order of a dictionary.
         let starts = viaRules.map { (text: $0.description, key: $0) }.sorted { $0.text < $1.text }.map(\.key)
         var done: Set<Step> = []
-        var found: Set<Set<MappingKey>> = []
-        var circles: [[MappingKey]] = []
+        var found: Set<Set<HTTPDNSMapping.Key>> = []
+        var circles: [[HTTPDNSMapping.Key]] = []
         for start in starts {
             var path: [Step] = []
             var places: [Step: Int] = [:]
@@ -31,7 +31,7 @@ enum ViaCircles {
 
     /// A rule on the way of a request to one port; nil stands for a port that no rule is about.
     private struct Step: Hashable {
-        var key: MappingKey
+        var key: HTTPDNSMapping.Key
         var port: UInt16?
     }
 
@@ -40,8 +40,10 @@ enum ViaCircles {
     }
 
     /// The rule for a name, in the order of ``HTTPDNSMappings/rule(for:port:)``.
-    private static func next(for name: HTTPDNSName, port: UInt16?, in rules: [MappingKey: HTTPDNSMapping]) -> Step? {
-        var patterns: [HostPattern] = [.exact(name)]
+    private static func next(for name: HTTPDNSName, port: UInt16?, in rules: [HTTPDNSMapping.Key: HTTPDNSMapping])
+        -> Step?
+    {
+        var patterns: [HTTPDNSRoute.Pattern] = [.exact(name)]
         var rest = name.description[...]
         while let dot = rest.firstIndex(of: ".") {
             rest = rest[rest.index(after: dot)...]
@@ -49,7 +51,7 @@ enum ViaCircles {
             patterns.append(.suffix(suffix))
         }
         for pattern in patterns {
-            for key in [MappingKey(pattern, port: port), MappingKey(pattern)] where rules[key] != nil {
+            for key in [HTTPDNSMapping.Key(pattern, port: port), HTTPDNSMapping.Key(pattern)] where rules[key] != nil {
                 return Step(key: key, port: port)
             }
         }

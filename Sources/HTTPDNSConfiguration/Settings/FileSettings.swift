@@ -10,17 +10,17 @@ package struct FileSettings: Sendable {
     package var refusesOpenFile = false
     package var providers: [Provider] = []
     package var routes: [HTTPDNSRoute] = []
-    package var mappings: [MappingKey: HTTPDNSMapping] = [:]
+    package var mappings: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
     package var policy = HTTPDNSAddressPolicy()
     /// The scope of the answers of providers without a scope of their own.
-    package var answers = AddressScope.public
-    package var cache = ResolverConfiguration.Cache()
+    package var answers = HTTPDNSAddressPolicy.Scope.public
+    package var cache = HTTPDNSResolver.Configuration.Cache()
     /// Names that are resolved at start.
     package var preresolve: [HTTPDNSName] = []
     /// The file in which the cache survives a restart.
     package var snapshotFile: String?
     /// The families asked for; nil here and below means the resolver's own default.
-    package var families: AddressFamilies?
+    package var families: HTTPDNSAddress.Families?
     /// Zones whose names go to no provider unless a route names them.
     package var internalZones: [HTTPDNSName] = []
     package var hedgeAfter: Duration?
@@ -33,7 +33,7 @@ package struct FileSettings: Sendable {
     /// The trust settings of the client, apart from ``certificateFile``.
     package var trust = HTTPDNSTrust()
     /// The same, whole, for hosts that have their own.
-    package var trustByHost: [HostPattern: HTTPDNSTrust] = [:]
+    package var trustByHost: [HTTPDNSRoute.Pattern: HTTPDNSTrust] = [:]
     /// The place of each of these in the file.
     package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
@@ -123,7 +123,7 @@ package struct FileSettings: Sendable {
     }
 
     /// The settings of the resolver apart from providers, routes and mappings.
-    private func apply(to resolver: inout ResolverConfiguration) {
+    private func apply(to resolver: inout HTTPDNSResolver.Configuration) {
         resolver.cache = cache
         resolver.preresolve = preresolve
         resolver.snapshotPath = snapshotFile

@@ -24,9 +24,9 @@ extension FileSettings {
         package var bootstrap: [HTTPDNSAddress]?
         package var certificateFile: String?
         /// The most private scope that it may answer; nil means as ``FileSettings/answers``.
-        package var answers: AddressScope?
+        package var answers: HTTPDNSAddressPolicy.Scope?
         /// How much it may be asked; nil means the defaults.
-        package var limits: ProviderLimits?
+        package var limits: HTTPDNSResolver.Configuration.ProviderLimits?
         /// Where its name stands.
         package var position: Position
 

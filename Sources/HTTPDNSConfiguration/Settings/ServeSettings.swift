@@ -9,7 +9,7 @@ package struct ServeSettings: Hashable, Sendable {
     /// The account of Alidns; nil leaves the free service alone.
     package var alidns: FileSettings.AlidnsAccount?
     /// What goes wrong, by name.
-    package var faults: [HostPattern: Fault] = [:]
+    package var faults: [HTTPDNSRoute.Pattern: Fault] = [:]
 
     package init() {}
 

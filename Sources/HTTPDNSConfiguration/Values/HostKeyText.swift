@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 /// The keys of routes and mappings: names, suffixes, `*`, and ports.
 package enum HostKeyText {
     /// Reads the key of a route: `name`, `*.suffix` or `*`.
-    package static func parseRoute(_ text: String) throws(ValueMistake) -> HostPattern {
+    package static func parseRoute(_ text: String) throws(ValueMistake) -> HTTPDNSRoute.Pattern {
         if text == "*" { return .any }
         let key = try parse(text)
         guard key.port == nil else {
@@ -17,7 +17,7 @@ package enum HostKeyText {
     }
 
     /// Reads the key of a mapping: `name` or `*.suffix`, either with a port.
-    package static func parseMapping(_ text: String) throws(ValueMistake) -> MappingKey {
+    package static func parseMapping(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Key {
         guard text != "*" else {
             throw ValueMistake(
                 "\"*\" is for routes only; allowed in mappings: a name, *.suffix, either with :port",
@@ -45,7 +45,7 @@ package enum HostKeyText {
         return name
     }
 
-    private static func parse(_ text: String) throws(ValueMistake) -> MappingKey {
+    private static func parse(_ text: String) throws(ValueMistake) -> HTTPDNSMapping.Key {
         guard !text.isEmpty else { throw ValueMistake("a name is missing; allowed: a name or *.suffix") }
         if text.utf8.contains(UInt8(ascii: "/")) {
             let rest = text.firstRange(of: "://").map { text[$0.upperBound...] } ?? text[...]
@@ -85,7 +85,7 @@ package enum HostKeyText {
         }
         do {
             let host = try HTTPDNSName(String(name))
-            return MappingKey(isSuffix ? .suffix(host) : .exact(host), port: port)
+            return HTTPDNSMapping.Key(isSuffix ? .suffix(host) : .exact(host), port: port)
         } catch {
             throw ValueMistake("\(quoted(text)) is not a host name: \(error.reason)")
         }

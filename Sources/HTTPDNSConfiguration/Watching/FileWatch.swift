@@ -5,7 +5,7 @@ internal import HTTPDNSPrimitives
 
 /// A configuration file that a client follows.
 final class FileWatch: ConfigurationWatch {
-    private let watcher: ConfigurationWatcher<ReloadResult>
+    private let watcher: ConfigurationWatcher<HTTPDNSResolver.ReloadResult>
     private let renewal: SettingsRenewal
     private let reports: ReloadReports
     private let hangUp: HangUpSignal?
@@ -38,10 +38,10 @@ final class FileWatch: ConfigurationWatch {
 
     var status: HTTPDNSClient.ReloadStatus { reports.status }
 
-    func reload() async throws -> ReloadResult {
+    func reload() async throws -> HTTPDNSResolver.ReloadResult {
         do {
             return try await watcher.renew()
-        } catch is ConfigurationWatcher<ReloadResult>.Ended {
+        } catch is ConfigurationWatcher<HTTPDNSResolver.ReloadResult>.Ended {
             throw ConfigurationWatchEnded()
         }
     }
@@ -96,7 +96,7 @@ private final class SettingsRenewal: Sendable {
         )
     }
 
-    func apply(_ bytes: [UInt8]) async throws -> ReloadResult {
+    func apply(_ bytes: [UInt8]) async throws -> HTTPDNSResolver.ReloadResult {
         let running = state.withLock { $0.providers }
         var next = running
         let (said, _) = try FileConfigurationSource.parse(

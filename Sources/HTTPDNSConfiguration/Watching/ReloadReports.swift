@@ -36,7 +36,7 @@ final class ReloadReports: Sendable {
         )
     }
 
-    func note(_ report: ConfigurationWatcher<ReloadResult>.Report) {
+    func note(_ report: ConfigurationWatcher<HTTPDNSResolver.ReloadResult>.Report) {
         switch report {
         case .applied(let result): noteSuccess(result)
         case .unchanged: state.withLock { $0.failure = nil }
@@ -59,7 +59,7 @@ final class ReloadReports: Sendable {
         }
     }
 
-    private func noteSuccess(_ result: ReloadResult) {
+    private func noteSuccess(_ result: HTTPDNSResolver.ReloadResult) {
         let now = wallClock.now()
         let isNews = state.withLock { state in
             let before = state.lastSuccess?.needsRestart ?? []

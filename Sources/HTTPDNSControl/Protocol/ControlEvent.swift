@@ -1,7 +1,7 @@
 package import HTTPDNSCore
 package import HTTPDNSPrimitives
 
-/// A `ResolverEvent` on its way through a socket. The members are those of `resolve-test watch --json`.
+/// An `HTTPDNSResolver.Event` on its way through a socket. The members are those of `resolve-test watch --json`.
 package struct ControlEvent: Codable, Hashable, Sendable {
     package var event: String
     package var host: String?
@@ -18,7 +18,7 @@ package struct ControlEvent: Codable, Hashable, Sendable {
     package var missedBefore: Int
 
     /// What is told of an event. Its time is not, since only the resolver's clock knows what it means: it has just happened.
-    package init(_ event: ResolverEvent) {
+    package init(_ event: HTTPDNSResolver.Event) {
         self.event = event.kind.description
         host = event.host?.description
         route = event.route
@@ -36,14 +36,14 @@ package struct ControlEvent: Codable, Hashable, Sendable {
 
     /// The event, as far as this library knows what it says; nil for kinds that it does not know.
     /// - Parameter time: When it arrived.
-    package func resolverEvent(at time: MonotonicTime) -> ResolverEvent? {
+    package func resolverEvent(at time: MonotonicTime) -> HTTPDNSResolver.Event? {
         let word = event
-        guard let kind = ResolverEvent.Kind.all.first(where: { $0.description == word }) else { return nil }
-        var event = ResolverEvent(kind, at: time)
+        guard let kind = HTTPDNSResolver.Event.Kind.all.first(where: { $0.description == word }) else { return nil }
+        var event = HTTPDNSResolver.Event(kind, at: time)
         event.host = host.flatMap { try? HTTPDNSName($0) }
         event.route = route
         event.provider = provider
-        event.source = source.flatMap { word in Resolution.Source.all.first { $0.description == word } }
+        event.source = source.flatMap { word in HTTPDNSResolver.Resolution.Source.all.first { $0.description == word } }
         event.addresses = addresses.compactMap { HTTPDNSAddress($0) }
         event.previousAddresses = previousAddresses.compactMap { HTTPDNSAddress($0) }
         event.elapsed = elapsedSeconds.map { .seconds($0) }

@@ -52,7 +52,7 @@ package struct ControlFault: Error, Hashable, Sendable {
 extension ControlFault {
     /// A turn of the switch for names that nothing is known of.
     /// - Parameter routes: The patterns that there are.
-    static func unknownRoute(_ pattern: HostPattern, routes: [String]) -> ControlFault {
+    static func unknownRoute(_ pattern: HTTPDNSRoute.Pattern, routes: [String]) -> ControlFault {
         let listed = routes.prefix(20).joined(separator: ", ") + (routes.count > 20 ? ", ..." : "")
         return ControlFault(
             .unknownRoute,

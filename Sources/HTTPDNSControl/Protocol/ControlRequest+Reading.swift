@@ -98,7 +98,7 @@ private struct RequestFields {
         }
     }
 
-    mutating func route() throws(ControlFault) -> HostPattern? {
+    mutating func route() throws(ControlFault) -> HTTPDNSRoute.Pattern? {
         guard let text = try text("route") else { return nil }
         return try pattern(text, "route")
     }
@@ -137,9 +137,9 @@ private struct RequestFields {
 
     private func short(_ bound: Double) -> String { Int(exactly: bound).map { "\($0)" } ?? "\(bound)" }
 
-    private mutating func patterns(_ key: String) throws(ControlFault) -> [HostPattern]? {
+    private mutating func patterns(_ key: String) throws(ControlFault) -> [HTTPDNSRoute.Pattern]? {
         guard let texts = try texts(key) else { return nil }
-        var patterns: [HostPattern] = []
+        var patterns: [HTTPDNSRoute.Pattern] = []
         for text in texts { patterns.append(try pattern(text, key)) }
         return patterns
     }
@@ -159,9 +159,9 @@ private struct RequestFields {
         return texts
     }
 
-    private func pattern(_ text: String, _ key: String) throws(ControlFault) -> HostPattern {
+    private func pattern(_ text: String, _ key: String) throws(ControlFault) -> HTTPDNSRoute.Pattern {
         do {
-            return try HostPattern(text)
+            return try HTTPDNSRoute.Pattern(text)
         } catch {
             throw .bad("\"\(text.escaped(limit: 80))\" in \"\(key)\" is not a name, a suffix such as *.shop.test, or *")
         }

@@ -9,7 +9,7 @@ package struct ControlRequest: Hashable, Sendable {
         /// Say how you are.
         case dump(Selection)
         /// Turn the kill switch, for one route or for everything.
-        case turn(isOn: Bool, route: HostPattern?)
+        case turn(isOn: Bool, route: HTTPDNSRoute.Pattern?)
         /// Ask providers anew about these names, or about all that are cached; nothing is forgotten.
         case refresh([HTTPDNSName]?)
         /// Tell everything that happens, with a ``dump(_:)`` at an interval.
@@ -21,9 +21,9 @@ package struct ControlRequest: Hashable, Sendable {
         /// How many of each at most.
         package var limit: Int
         /// Only those about these names; nil means all.
-        package var names: [HostPattern]?
+        package var names: [HTTPDNSRoute.Pattern]?
 
-        package init(limit: Int = Selection.defaultLimit, names: [HostPattern]? = nil) {
+        package init(limit: Int = Selection.defaultLimit, names: [HTTPDNSRoute.Pattern]? = nil) {
             self.limit = limit
             self.names = names
         }

@@ -79,7 +79,7 @@ struct ControlDesk: Sendable {
     }
 
     /// Turns the switch, unless it is for a pattern that no name here goes by: that one was misspelled.
-    private func turn(_ isOn: Bool, _ route: HostPattern?, _ answer: ControlReply) -> ControlReply {
+    private func turn(_ isOn: Bool, _ route: HTTPDNSRoute.Pattern?, _ answer: ControlReply) -> ControlReply {
         let before = client.diagnostics(limit: 1, names: route.map { [$0] })
         let routes = before.routes.map(\.pattern)
         if let route {
@@ -101,13 +101,13 @@ struct ControlDesk: Sendable {
     }
 
     /// Whether the pattern of a route decides about names which `pattern` is about too.
-    private static func isCloser(_ route: String, than pattern: HostPattern) -> Bool {
-        guard let zone = (try? HostPattern(route))?.zone, route != pattern.description else { return false }
+    private static func isCloser(_ route: String, than pattern: HTTPDNSRoute.Pattern) -> Bool {
+        guard let zone = (try? HTTPDNSRoute.Pattern(route))?.zone, route != pattern.description else { return false }
         return pattern.contains(zone)
     }
 
-    private func turn(_ isOn: Bool, _ route: HostPattern?) {
-        let scope = route.map(KillSwitch.Scope.route) ?? .everything
+    private func turn(_ isOn: Bool, _ route: HTTPDNSRoute.Pattern?) {
+        let scope = route.map(HTTPDNSResolver.KillSwitch.Scope.route) ?? .everything
         if isOn {
             client.killSwitch.turnOn(scope, by: .socket)
         } else {

@@ -3,12 +3,12 @@ internal import HTTPDNSPrimitives
 /// What few cached answers have.
 final class AnswerDetails: Sendable {
     let canonicalName: HTTPDNSName?
-    let failedAttempts: [ProviderAttempt]
+    let failedAttempts: [HTTPDNSResolver.ProviderAttempt]
     /// The families that failed while another had addresses.
-    let failedFamilies: AddressFamilies
+    let failedFamilies: HTTPDNSAddress.Families
     let services: ServiceRoute?
     /// Why there is no address, for an answer that says so.
-    let negative: ResolutionError?
+    let negative: HTTPDNSResolver.Error?
     /// How asking failed since the answer came.
     let failure: AnswerFailure?
     let clientSubnet: HTTPDNSAddressBlock?
@@ -17,10 +17,10 @@ final class AnswerDetails: Sendable {
 
     init(
         canonicalName: HTTPDNSName?,
-        failedAttempts: [ProviderAttempt],
-        failedFamilies: AddressFamilies,
+        failedAttempts: [HTTPDNSResolver.ProviderAttempt],
+        failedFamilies: HTTPDNSAddress.Families,
         services: ServiceRoute?,
-        negative: ResolutionError?,
+        negative: HTTPDNSResolver.Error?,
         failure: AnswerFailure?,
         clientSubnet: HTTPDNSAddressBlock?,
         holdsForAllClients: Bool
@@ -53,7 +53,7 @@ final class AnswerDetails: Sendable {
         return MemoryLayout<Self>.size + Self.fieldBytes + lengths + errors + endpoints + serviceTexts
     }
 
-    private static func byteCount(of error: ResolutionError) -> Int {
+    private static func byteCount(of error: HTTPDNSResolver.Error) -> Int {
         error.host.utf8.count + error.message.utf8.count + (error.hint?.utf8.count ?? 0)
             + error.attempts.reduce(0) {
                 $0 + $1.provider.utf8.count + $1.failure.utf8.count + 2 * Self.allocationBytes

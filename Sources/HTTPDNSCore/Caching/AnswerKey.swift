@@ -7,7 +7,7 @@ package import HTTPDNSPrimitives
 package struct AnswerKey: Hashable, Sendable {
     let host: HTTPDNSName
     /// The families that the question itself names; nil means those of the name's route.
-    let families: AddressFamilies?
+    let families: HTTPDNSAddress.Families?
     /// Whether the answer is that of the system resolver, whatever the routes say.
     let isBypass: Bool
     /// The network that the question itself names; nil means that of the name's route.
@@ -16,7 +16,7 @@ package struct AnswerKey: Hashable, Sendable {
 
     package init(
         _ host: HTTPDNSName,
-        families: AddressFamilies? = nil,
+        families: HTTPDNSAddress.Families? = nil,
         isBypass: Bool = false,
         clientSubnet: HTTPDNSAddressBlock? = nil
     ) {

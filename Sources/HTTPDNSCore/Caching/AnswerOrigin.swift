@@ -2,23 +2,23 @@ internal import HTTPDNSPrimitives
 
 /// Who answered, by which route: one object for all answers of a provider by a route.
 package final class AnswerOrigin: Sendable {
-    let source: Resolution.Source
+    let source: HTTPDNSResolver.Resolution.Source
     /// The provider's name; nil for the system resolver.
     let provider: String?
-    let providerScope: AddressScope?
+    let providerScope: HTTPDNSAddressPolicy.Scope?
     /// What it rests on, and by which route it came.
     let basis: RouteBasis
     /// Where questions that it answers are counted, without a way through ``basis``: every request comes by here.
     let counters: StripedCounters
     /// The most private scope whose addresses may all be dialled when they come from here.
-    let admittedScope: AddressScope?
+    let admittedScope: HTTPDNSAddressPolicy.Scope?
     /// How long past its life such an answer may serve.
     let staleLimit: Duration
 
     package init(
-        source: Resolution.Source,
+        source: HTTPDNSResolver.Resolution.Source,
         provider: String? = nil,
-        providerScope: AddressScope? = nil,
+        providerScope: HTTPDNSAddressPolicy.Scope? = nil,
         route: HTTPDNSRoute?,
         basis: RouteBasis? = nil,
         policy: HTTPDNSAddressPolicy,

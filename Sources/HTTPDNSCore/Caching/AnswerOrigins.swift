@@ -4,14 +4,14 @@ internal import HTTPDNSPrimitives
 struct AnswerOrigins: Sendable {
     private struct Key: Hashable {
         var provider: String?
-        var pattern: HostPattern?
+        var pattern: HTTPDNSRoute.Pattern?
     }
 
     private let known: [Key: AnswerOrigin]
     private let policy: HTTPDNSAddressPolicy
     private let staleLimit: Duration
 
-    init(_ configuration: ResolverConfiguration, _ routes: RouteTable) {
+    init(_ configuration: HTTPDNSResolver.Configuration, _ routes: RouteTable) {
         policy = configuration.policy
         staleLimit = configuration.cache.staleLimit
         var known: [Key: AnswerOrigin] = [:]

@@ -87,7 +87,7 @@ struct CacheEntry: Sendable {
     /// - Returns: The answer with that life.
     mutating func installFallback(
         _ new: KnownAnswer,
-        after error: ResolutionError,
+        after error: HTTPDNSResolver.Error,
         systemLife: Duration = .seconds(30),
         jitter: Double = 0,
         at now: MonotonicTime
@@ -105,7 +105,7 @@ struct CacheEntry: Sendable {
     ///   - spared: Whether the system resolver was not asked, because a stale answer could serve.
     ///   - jitter: In 0...1.
     mutating func recordFailure(
-        _ error: ResolutionError,
+        _ error: HTTPDNSResolver.Error,
         sentAt: MonotonicTime,
         spared: Bool = false,
         jitter: Double = 0,

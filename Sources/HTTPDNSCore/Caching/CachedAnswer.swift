@@ -37,7 +37,7 @@ package struct CachedAnswer: @unchecked Sendable {
         var isAbsolute: Bool
         var kind: Kind
         /// The most private scope among the addresses.
-        var widestScope: AddressScope
+        var widestScope: HTTPDNSAddressPolicy.Scope
     }
 
     /// What the cache does with an answer.
@@ -68,7 +68,7 @@ package struct CachedAnswer: @unchecked Sendable {
     private static func pack(_ key: AnswerKey, _ entry: CacheEntry) -> CachedAnswer {
         var addresses: [HTTPDNSAddress] = []
         var kind = Kind.failureOnly
-        var error: ResolutionError?
+        var error: HTTPDNSResolver.Error?
         switch entry.answer?.content {
         case .addresses(let known):
             kind = .addresses
@@ -105,7 +105,7 @@ package struct CachedAnswer: @unchecked Sendable {
             isBypass: key.isBypass,
             isAbsolute: key.host.isAbsolute,
             kind: kind,
-            widestScope: addresses.map(AddressScope.init(of:)).max() ?? .public
+            widestScope: addresses.map(HTTPDNSAddressPolicy.Scope.init(of:)).max() ?? .public
         )
         let bytes = [0] + name + addresses.flatMap(\.bytes)
         let storage = ManagedBuffer<Header, UInt8>.create(minimumCapacity: bytes.count) { _ in header }
@@ -118,7 +118,7 @@ package struct CachedAnswer: @unchecked Sendable {
     /// The fields.
     var header: Header { storage.header }
     var kind: Kind { read { $0.pointee.kind } }
-    var widestScope: AddressScope { read { $0.pointee.widestScope } }
+    var widestScope: HTTPDNSAddressPolicy.Scope { read { $0.pointee.widestScope } }
     var expiresAt: MonotonicTime { read { $0.pointee.expiresAt } }
     var refreshAt: MonotonicTime { read { $0.pointee.refreshAt } }
     var sentAt: MonotonicTime { read { $0.pointee.sentAt } }
@@ -254,7 +254,7 @@ package struct CachedAnswer: @unchecked Sendable {
     var key: AnswerKey {
         AnswerKey(
             host,
-            families: header.families == 0 ? nil : AddressFamilies(rawValue: header.families),
+            families: header.families == 0 ? nil : HTTPDNSAddress.Families(rawValue: header.families),
             isBypass: header.isBypass,
             clientSubnet: header.details?.clientSubnet
         )

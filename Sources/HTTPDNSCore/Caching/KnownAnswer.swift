@@ -6,7 +6,7 @@ package struct KnownAnswer: Sendable {
         /// Addresses in the order in which they are tried, at least one.
         case addresses([HTTPDNSAddress])
         /// The name does not exist, or has no address of the families asked for.
-        case nothing(ResolutionError)
+        case nothing(HTTPDNSResolver.Error)
     }
 
     var content: Content
@@ -18,9 +18,9 @@ package struct KnownAnswer: Sendable {
     /// When a use of it starts asking anew in the background.
     var refreshAt: MonotonicTime
     var canonicalName: HTTPDNSName?
-    var failedAttempts: [ProviderAttempt] = []
+    var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// Families that were asked for and failed: what was known of them before is not contradicted.
-    var failedFamilies: AddressFamilies = []
+    var failedFamilies: HTTPDNSAddress.Families = []
     /// Whether HTTPS records were asked for in vain: what was known of them before is not contradicted.
     package var servicesFailed = false
     /// Whether questions with any client subnet may use it, which it was asked for with one.

@@ -36,7 +36,7 @@ enum Lifetimes {
     private static let backoffJitter: Double = 0.1
 
     /// A positive answer's life, within the limits of the cache. A floor above zero also lifts a time to live of 0.
-    static func positive(_ timeToLive: Duration, within limits: ResolverConfiguration.Cache) -> Duration {
+    static func positive(_ timeToLive: Duration, within limits: HTTPDNSResolver.Configuration.Cache) -> Duration {
         min(max(timeToLive, limits.minimumTimeToLive, .zero), limits.maximumTimeToLive)
     }
 

@@ -7,7 +7,7 @@ extension HTTPDNSResolver {
     ///   - patterns: Only the names of these; nil means all.
     package func reports(
         limit: Int,
-        about patterns: [HostPattern]? = nil
+        about patterns: [HTTPDNSRoute.Pattern]? = nil
     ) -> (reports: [AnswerReport], isTruncated: Bool) {
         let now = fixed.timeSource.now()
         var found: [CachedAnswer] = []
@@ -48,7 +48,7 @@ extension HTTPDNSResolver {
 
 extension HTTPDNSResolver {
     /// The settings in use, reloads included.
-    package var settingsInUse: ResolverConfiguration { live.current.resolving.configuration }
+    package var settingsInUse: HTTPDNSResolver.Configuration { live.current.resolving.configuration }
 
     /// How many listen to its events.
     package var listenerCount: Int { observation.broadcast.listenerCount }
@@ -82,5 +82,7 @@ extension AnswerReport {
 
 extension HTTPDNSMappings {
     /// Which set the rule for a key is in.
-    package func origin(of key: MappingKey) -> MappingOrigin { index.overlay.rules[key] == nil ? .base : .overlay }
+    package func origin(of key: HTTPDNSMapping.Key) -> HTTPDNSMapping.Origin {
+        index.overlay.rules[key] == nil ? .base : .overlay
+    }
 }

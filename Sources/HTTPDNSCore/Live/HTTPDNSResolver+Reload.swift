@@ -18,10 +18,12 @@ extension HTTPDNSResolver {
     ///
     /// Everything is arranged before it is put in place, outside of all locks, so that no question waits for it.
     /// - Returns: From which generation on it holds, and what needs a restart.
-    /// - Throws: ``ResolverConfigurationError``, as ``init(_:)``, also when the rules of base and overlay together have `via`
-    ///   rules in a circle, or after ``shutdown()``; then nothing has changed.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError``, as ``init(_:)``, also when the rules of base and overlay together
+    ///   have `via` rules in a circle, or after ``shutdown()``; then nothing has changed.
     @discardableResult
-    public func reload(_ settings: ResolverConfiguration) throws(ResolverConfigurationError) -> ReloadResult {
+    public func reload(_ settings: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError)
+        -> HTTPDNSResolver.ReloadResult
+    {
         try reload(settings, isEnabled: nil)
     }
 
@@ -32,10 +34,10 @@ extension HTTPDNSResolver {
     ///     same step. It is not called when nothing changes.
     @discardableResult
     package func reload(
-        _ settings: ResolverConfiguration,
+        _ settings: HTTPDNSResolver.Configuration,
         isEnabled: Bool?,
         placing place: (_ install: () -> Bool) -> Void = { _ = $0() }
-    ) throws(ResolverConfigurationError) -> ReloadResult {
+    ) throws(HTTPDNSResolver.ConfigurationError) -> HTTPDNSResolver.ReloadResult {
         var settings = settings
         // The clock of all that is cached cannot change under it.
         settings.timeSource = fixed.timeSource
@@ -44,7 +46,7 @@ extension HTTPDNSResolver {
         defer { settleSwitch() }
         while true {
             if live.isClosed {
-                throw ResolverConfigurationError.shutDown
+                throw HTTPDNSResolver.ConfigurationError.shutDown
             }
             let present = live.current
             let isEnabled = isEnabled ?? present.resolving.isEnabled
@@ -53,7 +55,11 @@ extension HTTPDNSResolver {
             if keepsResolving, keepsBase {
                 retryRefusedAccounts()
                 let generation = present.mappings.generation
-                return ReloadResult(generation: generation, isChanged: false, needsRestart: needsRestart)
+                return HTTPDNSResolver.ReloadResult(
+                    generation: generation,
+                    isChanged: false,
+                    needsRestart: needsRestart
+                )
             }
             let resolving =
                 keepsResolving
@@ -70,7 +76,7 @@ extension HTTPDNSResolver {
             do {
                 mappings = keepsBase ? present.mappings : try present.mappings.rebased(on: base)
             } catch {
-                throw ResolverConfigurationError(error)
+                throw HTTPDNSResolver.ConfigurationError(error)
             }
             // What goes off is off before the new settings are seen, and what goes on is on after.
             killSwitch.setFile(resolving.switchedOff, keeping: true)
@@ -83,7 +89,7 @@ extension HTTPDNSResolver {
             guard let next = installed else { continue }
             finish(next, replacing: present.resolving)
             retryRefusedAccounts()
-            return ReloadResult(
+            return HTTPDNSResolver.ReloadResult(
                 generation: next.mappings.generation,
                 isChanged: true,
                 needsRestart: needsRestart
@@ -132,16 +138,16 @@ extension HTTPDNSResolver {
     }
 }
 
-extension ResolverConfigurationError {
+extension HTTPDNSResolver.ConfigurationError {
     /// A change of settings that nothing would go by.
-    static let shutDown = ResolverConfigurationError(
+    static let shutDown = HTTPDNSResolver.ConfigurationError(
         message: "the resolver is shut down, and takes no other settings"
     )
 }
 
-extension ResolverConfiguration {
+extension HTTPDNSResolver.Configuration {
     /// The settings that differ and are not live, by name.
-    fileprivate func differencesThatNeedARestart(from other: ResolverConfiguration) -> [String] {
+    fileprivate func differencesThatNeedARestart(from other: HTTPDNSResolver.Configuration) -> [String] {
         var names: [String] = []
         if cache.entries != other.cache.entries { names.append("cache.entries") }
         if cache.bytes != other.cache.bytes { names.append("cache.bytes") }

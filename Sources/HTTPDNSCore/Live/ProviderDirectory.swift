@@ -3,7 +3,7 @@ internal import HTTPDNSPrimitives
 /// The facts about the providers by their names, also of those that were replaced: their kind, and how private their
 /// answers may be. It keeps no provider alive.
 package final class ProviderDirectory: Sendable {
-    private let known = Lock<[String: (kind: String, scope: AddressScope)]>([:])
+    private let known = Lock<[String: (kind: String, scope: HTTPDNSAddressPolicy.Scope)]>([:])
 
     init() {}
 
@@ -13,7 +13,7 @@ package final class ProviderDirectory: Sendable {
     }
 
     /// The most private scope that a provider may answer.
-    package func scope(of name: String) -> AddressScope? { known.withLock { $0[name]?.scope } }
+    package func scope(of name: String) -> HTTPDNSAddressPolicy.Scope? { known.withLock { $0[name]?.scope } }
 
     /// What kind of provider a name stands for: `doh`, `json`; nil for one that was never there.
     package func kind(of name: String) -> String? { known.withLock { $0[name]?.kind } }

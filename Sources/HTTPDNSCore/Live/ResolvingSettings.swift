@@ -8,7 +8,7 @@ final class ResolvingSettings: Sendable {
     /// Tells settings apart, cheaply: cached answers are known to be usable under one number. See ``isNewer(_:than:)``.
     let epoch: UInt16
     /// The settings as given, with the providers in use.
-    let configuration: ResolverConfiguration
+    let configuration: HTTPDNSResolver.Configuration
     /// Whether the file has all of it switched on.
     let isEnabled: Bool
     let routes: RouteTable
@@ -23,15 +23,15 @@ final class ResolvingSettings: Sendable {
     ///   - previous: The settings that these replace.
     ///   - counting: Where questions are counted.
     ///   - makeTeam: Makes a team of these providers, which takes over what it can of another one.
-    /// - Throws: ``ResolverConfigurationError``.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError``.
     init(
-        _ given: ResolverConfiguration,
+        _ given: HTTPDNSResolver.Configuration,
         isEnabled: Bool,
         replacing previous: ResolvingSettings?,
         counting: ResolverCounting,
-        makeTeam: ([ProviderLease], ResolverConfiguration, ProviderTeam?) -> ProviderTeam
-    ) throws(ResolverConfigurationError) {
-        if let fault = given.fault { throw ResolverConfigurationError(message: fault) }
+        makeTeam: ([ProviderLease], HTTPDNSResolver.Configuration, ProviderTeam?) -> ProviderTeam
+    ) throws(HTTPDNSResolver.ConfigurationError) {
+        if let fault = given.fault { throw HTTPDNSResolver.ConfigurationError(message: fault) }
         let leases = given.providers.map { provider in
             previous?.leases.first { $0.provider.name == provider.name && $0.provider.isEquivalent(to: provider) }
                 ?? ProviderLease(provider)
@@ -73,7 +73,7 @@ final class ResolvingSettings: Sendable {
     }
 
     /// Whether these say the same as other settings that were given. Two closures are never the same.
-    func equals(_ other: ResolverConfiguration, isEnabled: Bool) -> Bool {
+    func equals(_ other: HTTPDNSResolver.Configuration, isEnabled: Bool) -> Bool {
         self.isEnabled == isEnabled && configuration.answersDepend(as: other) && configuration.asks(as: other)
             && configuration.routes == other.routes && configuration.timeLimit == other.timeLimit
             && configuration.cache.liveLimits == other.cache.liveLimits
@@ -91,8 +91,10 @@ final class ResolvingSettings: Sendable {
     }
 
     /// What the file has off.
-    var switchedOff: Set<KillSwitch.Scope> {
-        var scopes = Set(configuration.routes.filter { !$0.isEnabled }.map { KillSwitch.Scope.route($0.pattern) })
+    var switchedOff: Set<HTTPDNSResolver.KillSwitch.Scope> {
+        var scopes = Set(
+            configuration.routes.filter { !$0.isEnabled }.map { HTTPDNSResolver.KillSwitch.Scope.route($0.pattern) }
+        )
         if !isEnabled { scopes.insert(.everything) }
         return scopes
     }
@@ -101,16 +103,16 @@ final class ResolvingSettings: Sendable {
     static func isNewer(_ epoch: UInt16, than other: UInt16) -> Bool { Int16(bitPattern: epoch &- other) > 0 }
 }
 
-extension ResolverConfiguration {
+extension HTTPDNSResolver.Configuration {
     /// Whether answers under both depend on the same, routes and providers apart.
-    fileprivate func answersDepend(as other: ResolverConfiguration) -> Bool {
+    fileprivate func answersDepend(as other: HTTPDNSResolver.Configuration) -> Bool {
         policy == other.policy && families == other.families && internalZones == other.internalZones
             && cache.minimumTimeToLive == other.cache.minimumTimeToLive
             && cache.maximumTimeToLive == other.cache.maximumTimeToLive && cache.staleLimit == other.cache.staleLimit
     }
 
     /// Whether providers are asked in the same way, these apart.
-    fileprivate func asks(as other: ResolverConfiguration) -> Bool {
+    fileprivate func asks(as other: HTTPDNSResolver.Configuration) -> Bool {
         providerLimits == other.providerLimits && hedgeAfter == other.hedgeAfter && attemptLimit == other.attemptLimit
     }
 
@@ -134,8 +136,9 @@ extension ResolverConfiguration {
             }
         }
         if systemThreads < 1 { return "systemThreads is \(systemThreads), and 1 is the least" }
-        if systemThreads > ResolverConfiguration.maximumSystemThreads {
-            return "systemThreads is \(systemThreads), and \(ResolverConfiguration.maximumSystemThreads) is the most"
+        if systemThreads > HTTPDNSResolver.Configuration.maximumSystemThreads {
+            return
+                "systemThreads is \(systemThreads), and \(HTTPDNSResolver.Configuration.maximumSystemThreads) is the most"
         }
         if usableFamilies.intersection(.both).isEmpty {
             return "no family of addresses is allowed; allow IPv4, IPv6 or both"
@@ -143,7 +146,7 @@ extension ResolverConfiguration {
         var names: Set<String> = []
         for provider in providers {
             if provider.name.isEmpty { return "a provider has no name" }
-            if provider.name == ProviderAttempt.systemName {
+            if provider.name == HTTPDNSResolver.ProviderAttempt.systemName {
                 return "a provider is called \"system\", which is the system resolver's name in reports; take another"
             }
             guard names.insert(provider.name).inserted else {
@@ -154,7 +157,7 @@ extension ResolverConfiguration {
     }
 }
 
-extension ResolverConfiguration.Cache {
+extension HTTPDNSResolver.Configuration.Cache {
     /// The limits that a reload changes: all but the sizes.
     var liveLimits: Self {
         var limits = self

@@ -23,12 +23,12 @@ public final class HTTPDNSMappingStore: Sendable {
     /// `change` runs on the caller's thread with no lock held. When another change got in first, it runs again on the rules
     /// that resulted, so it must do nothing but change its draft. A change that changes nothing counts as a change.
     /// - Returns: The generation from which on it holds, one more than the one before.
-    /// - Throws: ``MappingError``, what `change` throws, or ``ResolverConfigurationError`` after the shutdown of the resolver
-    ///   or its client; then nothing has changed.
+    /// - Throws: ``HTTPDNSMapping/Error``, what `change` throws, or ``HTTPDNSResolver/ConfigurationError`` after the shutdown
+    ///   of the resolver or its client; then nothing has changed.
     @discardableResult
     public func apply(_ change: (inout HTTPDNSMappings.Draft) throws -> Void) throws -> UInt64 {
         while true {
-            if live.isClosed { throw ResolverConfigurationError.shutDown }
+            if live.isClosed { throw HTTPDNSResolver.ConfigurationError.shutDown }
             let present = live.current
             var draft = HTTPDNSMappings.Draft(present.mappings)
             try change(&draft)
@@ -41,12 +41,13 @@ public final class HTTPDNSMappingStore: Sendable {
     /// Puts another base in place of the present one; the overlay stays on it.
     /// - Parameter base: The new base. Its rules are arranged already, so this costs little, whatever their number.
     /// - Returns: The generation from which on it holds, one more than the one before.
-    /// - Throws: ``MappingError`` when base and overlay together have `via` rules in a circle or in a chain of more than 8;
-    ///   ``ResolverConfigurationError`` after the shutdown of the resolver or its client. Then nothing has changed.
+    /// - Throws: ``HTTPDNSMapping/Error`` when base and overlay together have `via` rules in a circle or in a chain of more
+    ///   than 8; ``HTTPDNSResolver/ConfigurationError`` after the shutdown of the resolver or its client. Then nothing has
+    ///   changed.
     @discardableResult
     public func replaceBase(with base: HTTPDNSMappings) throws -> UInt64 {
         while true {
-            if live.isClosed { throw ResolverConfigurationError.shutDown }
+            if live.isClosed { throw HTTPDNSResolver.ConfigurationError.shutDown }
             let present = live.current
             let changed = try present.mappings.rebased(on: base)
             if let generation = install(changed, after: present) { return generation }

@@ -16,17 +16,17 @@ public struct HTTPDNSMappings: Sendable {
     let index: RuleIndex
 
     /// A set of rules without an overlay. The generations are set by the store that holds it.
-    /// - Throws: ``MappingError`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no address,
-    ///   one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or in a
-    ///   chain of more than 8. Of several bad rules the first by key is named.
-    public init(_ rules: [MappingKey: HTTPDNSMapping] = [:]) throws(MappingError) {
+    /// - Throws: ``HTTPDNSMapping/Error`` for a rule that holds text which could not be read, `*` as a pattern, port 0, no
+    ///   address, one address twice, a weight outside 1 to 1,000,000, a negative time to live, or `via` rules in a circle or
+    ///   in a chain of more than 8. Of several bad rules the first by key is named.
+    public init(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]) throws(HTTPDNSMapping.Error) {
         index = RuleIndex(base: RuleLayer(rules, .base))
         try HTTPDNSMappings.check(rules.lazy.map { ($0.key, $0.value) }, in: index)
     }
 
     /// Whether ``init(_:)`` takes the rules, without arranging them where no rule leads to another.
     /// - Throws: As ``init(_:)``.
-    package static func check(_ rules: [MappingKey: HTTPDNSMapping]) throws(MappingError) {
+    package static func check(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) throws(HTTPDNSMapping.Error) {
         let leadsElsewhere = rules.values.contains { rule in
             if case .via = rule.action { return true }
             return false
@@ -37,16 +37,16 @@ public struct HTTPDNSMappings: Sendable {
 
     /// The rules that count: those of the overlay, and those of the base that it neither replaces nor hides. Both layers are
     /// put together anew at each call, once there is an overlay.
-    public var rules: [MappingKey: HTTPDNSMapping] { index.rules }
+    public var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] { index.rules }
 
     /// The rule for a name on a port: exact with port, exact, then the longest suffix (with port before without).
-    public func rule(for host: HTTPDNSName, port: UInt16) -> (key: MappingKey, mapping: HTTPDNSMapping)? {
+    public func rule(for host: HTTPDNSName, port: UInt16) -> (key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)? {
         index.rule(for: host, port: port).map { ($0.key, $0.mapping) }
     }
 
     /// The same overlay on another base.
-    /// - Throws: ``MappingError`` when both together have `via` rules in a circle or in too long a chain.
-    func rebased(on other: HTTPDNSMappings) throws(MappingError) -> HTTPDNSMappings {
+    /// - Throws: ``HTTPDNSMapping/Error`` when both together have `via` rules in a circle or in too long a chain.
+    func rebased(on other: HTTPDNSMappings) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {
         let base = other.index.overlay.isEmpty ? other.index.base : RuleLayer(other.rules, .base)
         var set = HTTPDNSMappings(generations: self, RuleIndex(base: base, overlay: index.overlay))
         set.baseGeneration += 1
@@ -56,7 +56,7 @@ public struct HTTPDNSMappings: Sendable {
 
     /// The same base under another overlay.
     /// - Throws: As ``init(_:)``.
-    func overlaid(with draft: Draft) throws(MappingError) -> HTTPDNSMappings {
+    func overlaid(with draft: Draft) throws(HTTPDNSMapping.Error) -> HTTPDNSMappings {
         let overlay = RuleLayer(draft.overlay, .overlay, hiding: draft.hidden)
         var set = HTTPDNSMappings(generations: self, RuleIndex(base: index.base, overlay: overlay))
         set.overlayGeneration += 1
@@ -72,25 +72,25 @@ public struct HTTPDNSMappings: Sendable {
     }
 
     /// The base was checked by itself: only its `via` rules can be broken by an overlay.
-    private func checkComposition() throws(MappingError) {
+    private func checkComposition() throws(HTTPDNSMapping.Error) {
         try HTTPDNSMappings.check(index.overlay.rules.lazy.map { ($0.key, $0.value) }, in: index)
         try HTTPDNSMappings.check(index.base.viaKeys.lazy.compactMap { key in index[key].map { (key, $0) } }, in: index)
     }
 
     private static func check(
-        _ rules: some Sequence<(MappingKey, HTTPDNSMapping)>,
+        _ rules: some Sequence<(HTTPDNSMapping.Key, HTTPDNSMapping)>,
         in index: RuleIndex
-    ) throws(MappingError) {
+    ) throws(HTTPDNSMapping.Error) {
         let errors = rules.compactMap { key, mapping in
             HTTPDNSMappings.fault(of: key, mapping, in: index).map {
-                MappingError(key: key.description, reason: $0, location: mapping.location)
+                HTTPDNSMapping.Error(key: key.description, reason: $0, location: mapping.location)
             }
         }
         if let first = errors.min(by: { $0.key < $1.key }) { throw first }
     }
 
-    private static func fault(of key: MappingKey, _ mapping: HTTPDNSMapping, in index: RuleIndex) -> String? {
-        if key.pattern == .any { return MappingKey.anyRefusal }
+    private static func fault(of key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, in index: RuleIndex) -> String? {
+        if key.pattern == .any { return HTTPDNSMapping.Key.anyRefusal }
         if let refusal = key.pattern.zone?.refusalOfRules { return refusal }
         if key.port == 0 { return "port 0 cannot be dialled; ports are 1 to 65535" }
         if let life = mapping.timeToLive, life < .zero { return "its time to live is negative" }

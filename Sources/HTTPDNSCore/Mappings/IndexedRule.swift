@@ -2,20 +2,20 @@ internal import HTTPDNSPrimitives
 
 /// A rule in the index: itself, and its answers where they can be made beforehand.
 final class IndexedRule: Sendable {
-    let key: MappingKey
+    let key: HTTPDNSMapping.Key
     let mapping: HTTPDNSMapping
     /// Which set it is in.
-    let origin: MappingOrigin
+    let origin: HTTPDNSMapping.Origin
     /// One answer for each order of the targets; empty for rules without addresses, and for more than two targets with
     /// weights, which have too many orders.
     private let answers: [MappedAddresses]
     private let weights: [UInt64]
     /// The families among its addresses.
-    let families: AddressFamilies
+    let families: HTTPDNSAddress.Families
     /// The most private scope among its addresses.
-    let widestScope: AddressScope
+    let widestScope: HTTPDNSAddressPolicy.Scope
 
-    init(_ key: MappingKey, _ mapping: HTTPDNSMapping, _ origin: MappingOrigin) {
+    init(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ origin: HTTPDNSMapping.Origin) {
         self.key = key
         self.mapping = mapping
         self.origin = origin
@@ -24,8 +24,13 @@ final class IndexedRule: Sendable {
             return
         }
         families = targets.reduce(into: []) { $0.insert($1.address.family == .v4 ? .v4 : .v6) }
-        widestScope = targets.map { AddressScope(of: $0.address) }.max() ?? .special
-        let rule = AppliedRule(key: key, origin: origin, location: mapping.location, targets: targets)
+        widestScope = targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .special
+        let rule = HTTPDNSResolver.AppliedMapping(
+            key: key,
+            origin: origin,
+            location: mapping.location,
+            targets: targets
+        )
         let details = ResolutionDetails(ResolutionDetails.Fields(rule: rule))
         let orders: [[HTTPDNSMapping.Target]]
         if targets.count == 1 || !targets.areWeighted {

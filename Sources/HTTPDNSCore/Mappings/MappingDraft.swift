@@ -3,9 +3,9 @@ extension HTTPDNSMappings {
     /// rules that count.
     public struct Draft: Sendable {
         private let base: RuleLayer
-        private(set) var overlay: [MappingKey: HTTPDNSMapping]
-        private(set) var hidden: Set<MappingKey>
-        private(set) var errors: [MappingError] = []
+        private(set) var overlay: [HTTPDNSMapping.Key: HTTPDNSMapping]
+        private(set) var hidden: Set<HTTPDNSMapping.Key>
+        private(set) var errors: [HTTPDNSMapping.Error] = []
 
         init(_ mappings: HTTPDNSMappings) {
             base = mappings.index.base
@@ -20,12 +20,12 @@ extension HTTPDNSMappings {
         /// same rule. A key that cannot be read gives nil here, and setting it makes ``HTTPDNSMappingStore/apply(_:)`` throw.
         public subscript(key: String) -> HTTPDNSMapping? {
             get {
-                guard let key = try? MappingKey(key) else { return nil }
+                guard let key = try? HTTPDNSMapping.Key(key) else { return nil }
                 return self[key]
             }
             set {
                 do {
-                    self[try MappingKey(key)] = newValue
+                    self[try HTTPDNSMapping.Key(key)] = newValue
                 } catch {
                     errors.append(error)
                 }
@@ -33,7 +33,7 @@ extension HTTPDNSMappings {
         }
 
         /// The rule for a key that is already read; setting nil takes away what the overlay says about it.
-        public subscript(key: MappingKey) -> HTTPDNSMapping? {
+        public subscript(key: HTTPDNSMapping.Key) -> HTTPDNSMapping? {
             get { overlay[key] ?? (hidden.contains(key) ? nil : base.rules[key]) }
             set {
                 overlay[key] = newValue
@@ -45,14 +45,14 @@ extension HTTPDNSMappings {
         /// comes later is hidden as well.
         public mutating func hide(_ key: String) {
             do {
-                hide(try MappingKey(key))
+                hide(try HTTPDNSMapping.Key(key))
             } catch {
                 errors.append(error)
             }
         }
 
         /// As ``hide(_:)-(String)``, for a key that is already read.
-        public mutating func hide(_ key: MappingKey) {
+        public mutating func hide(_ key: HTTPDNSMapping.Key) {
             overlay[key] = nil
             hidden.insert(key)
         }

@@ -15,18 +15,18 @@ struct RuleIndex: Sendable {
     var isEmpty: Bool { base.rules.isEmpty && overlay.rules.isEmpty }
 
     /// The rule for a key itself.
-    subscript(key: MappingKey) -> HTTPDNSMapping? {
+    subscript(key: HTTPDNSMapping.Key) -> HTTPDNSMapping? {
         overlay.rules[key] ?? (overlay.hidden.contains(key) ? nil : base.rules[key])
     }
 
     /// The keys of `via` rules. One of the base may be hidden or replaced by the overlay.
-    var viaKeys: [MappingKey] { base.viaKeys + overlay.viaKeys }
+    var viaKeys: [HTTPDNSMapping.Key] { base.viaKeys + overlay.viaKeys }
 
     /// Whether a rule may lead from one name to another.
     var hasVia: Bool { !base.viaKeys.isEmpty || !overlay.viaKeys.isEmpty }
 
     /// The rules by their keys.
-    var rules: [MappingKey: HTTPDNSMapping] {
+    var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] {
         if overlay.isEmpty { return base.rules }
         var rules = base.rules
         for key in overlay.hidden { rules[key] = nil }

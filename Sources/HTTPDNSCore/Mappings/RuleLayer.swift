@@ -17,23 +17,27 @@ final class RuleLayer: Sendable {
 
     static let empty = RuleLayer([:], .overlay)
 
-    let rules: [MappingKey: HTTPDNSMapping]
+    let rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
     /// Keys whose rules in the set below do not count.
-    let hidden: Set<MappingKey>
+    let hidden: Set<HTTPDNSMapping.Key>
     /// The keys whose rules lead to other names: what a change elsewhere can break.
-    let viaKeys: [MappingKey]
+    let viaKeys: [HTTPDNSMapping.Key]
     private let exact: [HTTPDNSName: PortRules]
     /// Keyed by the text after `*.`, as a slice, so that a look-up need not copy the rest of a name.
     private let suffixes: [Substring: PortRules]
 
-    init(_ rules: [MappingKey: HTTPDNSMapping], _ origin: MappingOrigin, hiding hidden: Set<MappingKey> = []) {
+    init(
+        _ rules: [HTTPDNSMapping.Key: HTTPDNSMapping],
+        _ origin: HTTPDNSMapping.Origin,
+        hiding hidden: Set<HTTPDNSMapping.Key> = []
+    ) {
         self.rules = rules
         self.hidden = hidden
         var exact: [HTTPDNSName: PortRules] = [:]
         var suffixes: [Substring: PortRules] = [:]
-        var viaKeys: [MappingKey] = []
+        var viaKeys: [HTTPDNSMapping.Key] = []
         exact.reserveCapacity(rules.count)
-        func add(_ key: MappingKey, _ entry: Entry) {
+        func add(_ key: HTTPDNSMapping.Key, _ entry: Entry) {
             switch key.pattern {
             case .exact(let name): exact[name, default: PortRules()].add(entry, port: key.port)
             case .suffix(let name): suffixes[name.description[...], default: PortRules()].add(entry, port: key.port)

@@ -38,7 +38,7 @@ struct ViaChain: Sendable {
     }
 
     /// What is wrong with the chain that begins at a `via` rule; nil when it ends within the bound on every port.
-    static func fault(from key: MappingKey, to target: HTTPDNSName, in rules: RuleIndex) -> String? {
+    static func fault(from key: HTTPDNSMapping.Key, to target: HTTPDNSName, in rules: RuleIndex) -> String? {
         var seen: Set<Place> = []
         if case .exact(let host) = key.pattern { seen.insert(Place(name: host, port: key.port)) }
         return fault(at: Place(name: target, port: key.port), after: [key.pattern.description], seen: seen, in: rules)

@@ -2,7 +2,7 @@
 package enum DNSServiceOutcome: Hashable, Sendable {
     /// Usable records in service mode, by rising priority: at least one, at most ``DNSResponse/maximumServices``. The time
     /// to live, in seconds, is the least of all records of the chain.
-    case bindings([ServiceBinding], timeToLive: UInt32)
+    case bindings([HTTPDNSProviderAnswer.HTTPSRecord], timeToLive: UInt32)
     /// The targets of the records in alias mode. One of them is to be picked at random (RFC 9460 section 2.4.2).
     case aliases([HTTPDNSName], timeToLive: UInt32)
     /// Alias mode with the target `.`: the service is not available (RFC 9460 section 2.5.1).
@@ -40,7 +40,9 @@ extension DNSResponse {
         guard aliases.isEmpty else { return Self.outcome(ofAliases: aliases, timeToLive: chain.timeToLive) }
 
         // Nobody tries more; what is kept is what is preferred.
-        let usable = records.sorted { $0.priority < $1.priority }.lazy.compactMap { ServiceBinding($0, of: chain) }
+        let usable = records.sorted { $0.priority < $1.priority }.lazy.compactMap {
+            HTTPDNSProviderAnswer.HTTPSRecord($0, of: chain)
+        }
         let bindings = Array(usable.prefix(Self.maximumServices))
         return bindings.isEmpty
             ? .none(timeToLive: chain.timeToLive) : .bindings(bindings, timeToLive: chain.timeToLive)
@@ -54,7 +56,7 @@ extension DNSResponse {
     }
 }
 
-extension ServiceBinding {
+extension HTTPDNSProviderAnswer.HTTPSRecord {
     /// A record in service mode at the end of `chain`; nil when it is void.
     fileprivate init?(_ record: ServiceRecord, of chain: AliasChain) {
         let parameters = record.parameters

@@ -1,32 +1,34 @@
 public import HTTPDNSPrimitives
 
-/// Which families of addresses are asked for and used.
-public struct AddressFamilies: OptionSet, Hashable, Sendable, CustomStringConvertible {
-    /// Bit 0 is IPv4, bit 1 is IPv6.
-    public let rawValue: UInt8
+extension HTTPDNSAddress {
+    /// Which families of addresses are asked for and used.
+    public struct Families: OptionSet, Hashable, Sendable, CustomStringConvertible {
+        /// Bit 0 is IPv4, bit 1 is IPv6.
+        public let rawValue: UInt8
 
-    /// Creates a set from its bits.
-    public init(rawValue: UInt8) { self.rawValue = rawValue }
+        /// Creates a set from its bits.
+        public init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// IPv4 addresses (A).
-    public static let v4 = AddressFamilies(rawValue: 1)
-    /// IPv6 addresses (AAAA).
-    public static let v6 = AddressFamilies(rawValue: 2)
-    /// Both families.
-    public static let both: AddressFamilies = [.v4, .v6]
+        /// IPv4 addresses (A).
+        public static let v4 = HTTPDNSAddress.Families(rawValue: 1)
+        /// IPv6 addresses (AAAA).
+        public static let v6 = HTTPDNSAddress.Families(rawValue: 2)
+        /// Both families.
+        public static let both: HTTPDNSAddress.Families = [.v4, .v6]
 
-    /// Whether addresses of `family` are in the set.
-    public func contains(_ family: HTTPDNSAddress.Family) -> Bool {
-        isSuperset(of: family == .v4 ? AddressFamilies.v4 : AddressFamilies.v6)
-    }
+        /// Whether addresses of `family` are in the set.
+        public func contains(_ family: HTTPDNSAddress.Family) -> Bool {
+            isSuperset(of: family == .v4 ? HTTPDNSAddress.Families.v4 : HTTPDNSAddress.Families.v6)
+        }
 
-    /// `IPv4`, `IPv6`, `IPv4 or IPv6`, or `no family`.
-    public var description: String {
-        switch intersection(.both) {
-        case .v4: "IPv4"
-        case .v6: "IPv6"
-        case .both: "IPv4 or IPv6"
-        default: "no family"
+        /// `IPv4`, `IPv6`, `IPv4 or IPv6`, or `no family`.
+        public var description: String {
+            switch intersection(.both) {
+            case .v4: "IPv4"
+            case .v6: "IPv6"
+            case .both: "IPv4 or IPv6"
+            default: "no family"
+            }
         }
     }
 }

@@ -17,14 +17,14 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     /// Labels have letters, digits, hyphens inside, and underscores, as service names use them. Labels that begin with
     /// `xn--` are kept as they are, in lower case. A name that programs could read as an address is refused, also when it
     /// becomes one only through the mapping of full-width digits and dots.
-    /// - Throws: ``HostNameError`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
+    /// - Throws: ``HTTPDNSName/Error`` for empty labels, labels over 63 bytes, names over 253, all-numeric last labels,
     ///   forbidden characters.
-    public init(_ text: String) throws(HostNameError) {
+    public init(_ text: String) throws(HTTPDNSName.Error) {
         try self.init(text, toASCII: InternationalName.toASCII)
     }
 
     /// As ``init(_:)``, with the mapping of letters outside ASCII given.
-    package init(_ text: String, toASCII: (String) -> String?) throws(HostNameError) {
+    package init(_ text: String, toASCII: (String) -> String?) throws(HTTPDNSName.Error) {
         var contiguous = text
         let (scan, hash) = contiguous.withUTF8 { (HostNameScan($0), NameHash.hash($0)) }
         switch scan {
@@ -36,7 +36,7 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
                 isAbsolute: dropsDot
             )
         case .fault(let reason):
-            throw HostNameError(text: text, reason: reason)
+            throw HTTPDNSName.Error(text: text, reason: reason)
         case .international:
             let (mapped, isAbsolute) = try HTTPDNSName.mapped(contiguous, toASCII: toASCII)
             self.init(canonical: mapped, isAbsolute: isAbsolute)
@@ -47,10 +47,10 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
     private static func mapped(
         _ text: String,
         toASCII: (String) -> String?
-    ) throws(HostNameError) -> (String, isAbsolute: Bool) {
+    ) throws(HTTPDNSName.Error) -> (String, isAbsolute: Bool) {
         let hasDot = text.utf8.last == UInt8(ascii: ".")
         guard var ascii = toASCII(hasDot ? String(text.unicodeScalars.dropLast()) : text) else {
-            throw HostNameError(
+            throw HTTPDNSName.Error(
                 text: text,
                 reason: "it has characters that no internationalized name may have (RFC 5891)"
             )
@@ -61,14 +61,17 @@ public struct HTTPDNSName: Hashable, Comparable, Sendable, CustomStringConvertib
         case .normalizable(let dropsDot) where !(dropsDot && hasDot):
             return ((dropsDot ? ascii.dropLast() : ascii[...]).lowercased(), hasDot || dropsDot)
         case .normalizable:
-            throw HostNameError(text: text, reason: "it ends with two dots, and one is allowed")
+            throw HTTPDNSName.Error(text: text, reason: "it ends with two dots, and one is allowed")
         case .international:
-            throw HostNameError(
+            throw HTTPDNSName.Error(
                 text: text,
                 reason: "it has characters that no internationalized name may have (RFC 5891)"
             )
         case .fault(let reason):
-            throw HostNameError(text: text, reason: "as A-labels it is \"\(ascii.escaped(limit: 80))\", and \(reason)")
+            throw HTTPDNSName.Error(
+                text: text,
+                reason: "as A-labels it is \"\(ascii.escaped(limit: 80))\", and \(reason)"
+            )
         }
     }
 

@@ -56,7 +56,7 @@ package enum AnswerCount: Int, CaseIterable, Sendable {
     }
 
     /// What needed neither cache nor flight; nil for a source that always does.
-    package static func immediate(_ source: Resolution.Source) -> AnswerCount? {
+    package static func immediate(_ source: HTTPDNSResolver.Resolution.Source) -> AnswerCount? {
         switch source {
         case .request: .pinned
         case .mapping: .mapped

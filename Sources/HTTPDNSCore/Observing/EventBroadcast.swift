@@ -3,7 +3,7 @@ internal import Synchronization
 
 /// Hands events to any number of listeners, to each in the same order. Without listeners an event costs one atomic load.
 package final class EventBroadcast: Sendable {
-    typealias Buffer = EventBuffer<ResolverEvent, OneShot<ResolverEvent?>>
+    typealias Buffer = EventBuffer<HTTPDNSResolver.Event, OneShot<HTTPDNSResolver.Event?>>
     typealias ListenerID = UInt64
 
     private struct State: Sendable {
@@ -24,10 +24,10 @@ package final class EventBroadcast: Sendable {
     package var listenerCount: Int { listeners.load(ordering: .relaxed) }
 
     /// Hands an event to everyone who listens. Never under a lock: it wakes tasks.
-    package func send(_ event: ResolverEvent) {
+    package func send(_ event: HTTPDNSResolver.Event) {
         guard hasListeners else { return }
-        let awaited: [(OneShot<ResolverEvent?>, Buffer.Delivery)] = state.withLock { state in
-            var awaited: [(OneShot<ResolverEvent?>, Buffer.Delivery)] = []
+        let awaited: [(OneShot<HTTPDNSResolver.Event?>, Buffer.Delivery)] = state.withLock { state in
+            var awaited: [(OneShot<HTTPDNSResolver.Event?>, Buffer.Delivery)] = []
             for id in state.buffers.keys {
                 if let delivery = state.buffers[id]?.offer(event) { awaited.append(delivery) }
             }
@@ -38,9 +38,9 @@ package final class EventBroadcast: Sendable {
 
     /// Ends all iterations, once the listeners have taken what they have. Idempotent.
     package func end() {
-        let waiters: [OneShot<ResolverEvent?>] = state.withLock { state in
+        let waiters: [OneShot<HTTPDNSResolver.Event?>] = state.withLock { state in
             state.isEnded = true
-            var waiters: [OneShot<ResolverEvent?>] = []
+            var waiters: [OneShot<HTTPDNSResolver.Event?>] = []
             for id in state.buffers.keys { waiters += state.buffers[id]?.end() ?? [] }
             return waiters
         }
@@ -62,7 +62,7 @@ package final class EventBroadcast: Sendable {
 
     /// Forgets a listener; whoever waits as it gets nil. Idempotent.
     func removeListener(_ id: ListenerID) {
-        let waiters: [OneShot<ResolverEvent?>] = state.withLock { state in
+        let waiters: [OneShot<HTTPDNSResolver.Event?>] = state.withLock { state in
             guard var buffer = state.buffers.removeValue(forKey: id) else { return [] }
             listeners.wrappingSubtract(1, ordering: .relaxed)
             return buffer.end()
@@ -71,9 +71,9 @@ package final class EventBroadcast: Sendable {
     }
 
     /// The listener's next event; nil after the end, when it was forgotten, or when the task is cancelled.
-    func next(for id: ListenerID) async -> ResolverEvent? {
+    func next(for id: ListenerID) async -> HTTPDNSResolver.Event? {
         if Task.isCancelled { return nil }
-        let waiter = OneShot<ResolverEvent?>()
+        let waiter = OneShot<HTTPDNSResolver.Event?>()
         let taking = state.withLock { $0.buffers[id]?.take(orWaitAs: waiter) }
         switch taking {
         case .ended, nil: return nil
@@ -88,7 +88,7 @@ package final class EventBroadcast: Sendable {
         }
     }
 
-    private static func event(of delivery: Buffer.Delivery) -> ResolverEvent {
+    private static func event(of delivery: Buffer.Delivery) -> HTTPDNSResolver.Event {
         var event = delivery.event
         event.missedBefore = delivery.missed
         return event

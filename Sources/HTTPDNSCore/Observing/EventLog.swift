@@ -12,12 +12,12 @@ struct EventLog: Sendable {
     init(_ logger: Logger) { self.logger = logger }
 
     /// Whether an event of this kind has to be written: it could be told, or it ends what was told.
-    func wants(_ kind: ResolverEvent.Kind) -> Bool {
+    func wants(_ kind: HTTPDNSResolver.Event.Kind) -> Bool {
         logger.logLevel <= EventLog.level(of: kind) || kind == .snapshotSaved
     }
 
     /// Writes an event. Never under a lock: what a logger does is a user's code.
-    func write(_ event: ResolverEvent) {
+    func write(_ event: HTTPDNSResolver.Event) {
         var level = EventLog.level(of: event.kind)
         if event.kind == .storeFailed, !warnedStoreFailures.insert(event.code ?? "") { level = .debug }
         if event.kind == .snapshotSaved { warnedStoreFailures.removeAll() }
@@ -26,7 +26,7 @@ struct EventLog: Sendable {
     }
 
     /// The level at which a kind of event is told the first time.
-    static func level(of kind: ResolverEvent.Kind) -> Logger.Level {
+    static func level(of kind: HTTPDNSResolver.Event.Kind) -> Logger.Level {
         switch kind {
         case .providerQuarantined, .storeFailed, .switchedOff: .warning
         case .providerRecovered, .switchedOn, .reloaded: .info
@@ -37,7 +37,7 @@ struct EventLog: Sendable {
         }
     }
 
-    private static func message(for kind: ResolverEvent.Kind) -> Logger.Message {
+    private static func message(for kind: HTTPDNSResolver.Event.Kind) -> Logger.Message {
         switch kind {
         case .answered: "name resolved"
         case .failed: "name not resolved"
@@ -63,7 +63,7 @@ struct EventLog: Sendable {
         }
     }
 
-    private static func metadata(of event: ResolverEvent) -> Logger.Metadata {
+    private static func metadata(of event: HTTPDNSResolver.Event) -> Logger.Metadata {
         var metadata: Logger.Metadata = [:]
         metadata["host"] = event.host.map { .string($0.description) }
         metadata["route"] = event.route.map { .string($0) }

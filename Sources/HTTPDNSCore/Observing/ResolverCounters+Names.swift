@@ -1,6 +1,6 @@
-extension ResolverCounters {
+extension HTTPDNSResolver.Counters {
     /// The plain numbers by their names, for what is written down. A test compares them with those that there are.
-    package static let named: KeyValuePairs<String, any WritableKeyPath<ResolverCounters, Int> & Sendable> = [
+    package static let named: KeyValuePairs<String, any WritableKeyPath<HTTPDNSResolver.Counters, Int> & Sendable> = [
         "hits": \.hits, "staleHits": \.staleHits, "negativeHits": \.negativeHits, "failureHits": \.failureHits,
         "immediate": \.immediate, "misses": \.misses, "joined": \.joined, "overloaded": \.overloaded,
         "staleServedAfterWait": \.staleServedAfterWait, "policyRefusals": \.policyRefusals,
@@ -14,12 +14,12 @@ extension ResolverCounters {
 
     /// The numbers by their names.
     package var byName: [String: Int] {
-        Dictionary(ResolverCounters.named.map { ($0.key, self[keyPath: $0.value]) }, uniquingKeysWith: { $1 })
+        Dictionary(HTTPDNSResolver.Counters.named.map { ($0.key, self[keyPath: $0.value]) }, uniquingKeysWith: { $1 })
     }
 
     /// Counters with these numbers; names that there are not are passed over.
     package init(byName numbers: [String: Int]) {
         self.init()
-        for (name, field) in ResolverCounters.named { self[keyPath: field] = numbers[name] ?? 0 }
+        for (name, field) in HTTPDNSResolver.Counters.named { self[keyPath: field] = numbers[name] ?? 0 }
     }
 }

@@ -21,7 +21,7 @@ package final class ResolverCounting: Sendable {
     package static let maximumRoutes = 1000
 
     /// The counters of the route with a pattern; those of names without a route for nil.
-    package func route(_ pattern: HostPattern?) -> RouteCounting {
+    package func route(_ pattern: HTTPDNSRoute.Pattern?) -> RouteCounting {
         guard let pattern else { return unrouted }
         return routes.withLock { routes in
             if let known = routes[pattern.description] { return known }
@@ -81,15 +81,15 @@ package final class ResolverCounting: Sendable {
     /// - Parameters:
     ///   - cacheEntries: The answers in the cache now.
     ///   - cacheBytes: The bytes that the cache takes now.
-    package func snapshot(cacheEntries: Int = 0, cacheBytes: Int = 0) -> ResolverCounters {
-        var counters = ResolverCounters()
+    package func snapshot(cacheEntries: Int = 0, cacheBytes: Int = 0) -> HTTPDNSResolver.Counters {
+        var counters = HTTPDNSResolver.Counters()
         let routes = routes.withLock { $0 }
         let all = [unrouted, otherRoutes] + routes.values
         let answer = AnswerCount.allCases.map { count in all.reduce(0) { $0 + $1.answers.sum(count.rawValue) } }
         for (pattern, route) in routes { counters.routes[pattern] = route.snapshot }
-        counters.routes[ResolverCounters.unrouted] = unrouted.snapshot
+        counters.routes[HTTPDNSResolver.Counters.unrouted] = unrouted.snapshot
         let others = otherRoutes.snapshot
-        if others.questions > 0 { counters.routes[ResolverCounters.otherRoutes] = others }
+        if others.questions > 0 { counters.routes[HTTPDNSResolver.Counters.otherRoutes] = others }
         func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answer[$1.rawValue] } }
         counters.hits = sum(.hitFromProvider, .hitFromSystem)
         counters.staleHits = sum(.staleHitFromProvider, .staleHitFromSystem)
@@ -100,7 +100,7 @@ package final class ResolverCounting: Sendable {
         counters.joined = sum(.joined)
         counters.staleServedAfterWait = sum(.staleAfterWaitFromProvider, .staleAfterWaitFromSystem)
         counters.policyRefusals = sum(.policyRefusal)
-        let sources: [Resolution.Source: Int] = [
+        let sources: [HTTPDNSResolver.Resolution.Source: Int] = [
             .request: sum(.pinned), .mapping: sum(.mapped), .literal: sum(.literal),
             .provider: sum(
                 .hitFromProvider,
@@ -136,8 +136,8 @@ package final class ResolverCounting: Sendable {
         return counters
     }
 
-    private static func snapshot(of row: CounterRow) -> ProviderCounters {
-        var counters = ProviderCounters()
+    private static func snapshot(of row: CounterRow) -> HTTPDNSResolver.Counters.Provider {
+        var counters = HTTPDNSResolver.Counters.Provider()
         // The ends first: a query that ends meanwhile is then seen as one under way, and never as a negative number.
         counters.answers = row[ProviderCount.answer.rawValue]
         counters.negatives = row[ProviderCount.negative.rawValue]

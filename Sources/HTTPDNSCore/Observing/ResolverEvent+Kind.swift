@@ -1,4 +1,4 @@
-extension ResolverEvent {
+extension HTTPDNSResolver.Event {
     /// What kinds of events there are. More may come.
     public struct Kind: Hashable, Sendable, CustomStringConvertible {
         /// A short word for logs and metric labels.
@@ -34,13 +34,15 @@ extension ResolverEvent {
         public static let storeFailed = Kind(description: "store-failed")
         /// Other settings are in use.
         public static let reloaded = Kind(description: "reloaded")
-        /// Something was switched off: the names in ``ResolverEvent/message``, by whom in ``ResolverEvent/code``.
+        /// Something was switched off: the names in ``HTTPDNSResolver/Event/message``, by whom in
+        /// ``HTTPDNSResolver/Event/code``.
         public static let switchedOff = Kind(description: "switched-off")
-        /// Something was switched on again: the names in ``ResolverEvent/message``, by whom in ``ResolverEvent/code``.
+        /// Something was switched on again: the names in ``HTTPDNSResolver/Event/message``, by whom in
+        /// ``HTTPDNSResolver/Event/code``.
         public static let switchedOn = Kind(description: "switched-on")
         /// Providers and system resolver have different addresses for a name of a route in shadow mode:
-        /// ``ResolverEvent/addresses`` are the providers', ``ResolverEvent/previousAddresses`` the system's. Each difference
-        /// once, until others came between.
+        /// ``HTTPDNSResolver/Event/addresses`` are the providers', ``HTTPDNSResolver/Event/previousAddresses`` the system's.
+        /// Each difference once, until others came between.
         public static let shadowDiffered = Kind(description: "shadow-differed")
         /// All sources failed for a name, and addresses of last resort serve.
         public static let lastResort = Kind(description: "last-resort")

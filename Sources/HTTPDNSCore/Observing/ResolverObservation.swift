@@ -21,19 +21,19 @@ package final class ResolverObservation: Sendable {
     }
 
     /// What a user listens to.
-    package var events: ResolverEvents { ResolverEvents(broadcast) }
+    package var events: HTTPDNSResolver.Events { HTTPDNSResolver.Events(broadcast) }
 
     /// Whether somebody would be told about such an event.
-    package func wants(_ kind: ResolverEvent.Kind) -> Bool {
+    package func wants(_ kind: HTTPDNSResolver.Event.Kind) -> Bool {
         broadcast.hasListeners || log?.wants(kind) == true
     }
 
     /// Tells listeners and log of an event; it is made only when one of them wants it. Never under a lock: what a logger
     /// does is a user's code.
     /// - Parameter fill: Adds what is known about it.
-    package func tell(_ kind: ResolverEvent.Kind, _ fill: (inout ResolverEvent) -> Void = { _ in }) {
+    package func tell(_ kind: HTTPDNSResolver.Event.Kind, _ fill: (inout HTTPDNSResolver.Event) -> Void = { _ in }) {
         guard wants(kind) else { return }
-        var event = ResolverEvent(kind, at: timeSource.now())
+        var event = HTTPDNSResolver.Event(kind, at: timeSource.now())
         fill(&event)
         broadcast.send(event)
         log?.write(event)

@@ -6,7 +6,7 @@ package final class RouteCounting: Sendable {
         count: AnswerCount.allCases.count,
         stripes: min(StripedCounters.defaultStripes, RouteCounting.maximumStripes)
     )
-    private let failures = CounterRow(ResolutionError.Code.all.count)
+    private let failures = CounterRow(HTTPDNSResolver.Error.Code.all.count)
 
     /// 2 KiB for each route: many routes and all of their traffic at once on many threads do not meet.
     private static let maximumStripes = 16
@@ -14,15 +14,15 @@ package final class RouteCounting: Sendable {
     package init() {}
 
     /// Counts a question that got no addresses.
-    package func countFailure(_ code: ResolutionError.Code) {
-        guard let number = ResolutionError.Code.all.firstIndex(of: code) else { return }
+    package func countFailure(_ code: HTTPDNSResolver.Error.Code) {
+        guard let number = HTTPDNSResolver.Error.Code.all.firstIndex(of: code) else { return }
         failures.add(1, to: number)
     }
 
     /// What was counted up to now.
-    var snapshot: RouteCounters {
+    var snapshot: HTTPDNSResolver.Counters.Route {
         func sum(_ kinds: AnswerCount...) -> Int { kinds.reduce(0) { $0 + answers.sum($1.rawValue) } }
-        var counters = RouteCounters()
+        var counters = HTTPDNSResolver.Counters.Route()
         counters.fresh = sum(.hitFromProvider, .awaitedProvider)
         counters.stale = sum(
             .staleHitFromProvider,
@@ -31,7 +31,7 @@ package final class RouteCounting: Sendable {
             .staleAfterWaitFromSystem
         )
         counters.system = sum(.hitFromSystem, .awaitedSystem)
-        for (number, code) in ResolutionError.Code.all.enumerated() where failures[number] != 0 {
+        for (number, code) in HTTPDNSResolver.Error.Code.all.enumerated() where failures[number] != 0 {
             counters.failures[code] = failures[number]
         }
         return counters

@@ -43,8 +43,8 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     ///   - provider: The name of the provider, for the text.
     public func refusal(
         of address: HTTPDNSAddress,
-        from source: Resolution.Source,
-        providerScope scope: AddressScope?,
+        from source: HTTPDNSResolver.Resolution.Source,
+        providerScope scope: HTTPDNSAddressPolicy.Scope?,
         route: HTTPDNSRoute? = nil,
         provider: String? = nil
     ) -> String? {
@@ -71,9 +71,9 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     ///   - providerScope: As for ``refusal(of:from:providerScope:route:provider:)``.
     ///   - route: As for ``refusal(of:from:providerScope:route:provider:)``.
     public func admits(
-        everythingOfScope scope: AddressScope,
-        from source: Resolution.Source,
-        providerScope: AddressScope?,
+        everythingOfScope scope: HTTPDNSAddressPolicy.Scope,
+        from source: HTTPDNSResolver.Resolution.Source,
+        providerScope: HTTPDNSAddressPolicy.Scope?,
         route: HTTPDNSRoute? = nil
     ) -> Bool {
         denied.isEmpty && scope <= limit(for: source, providerScope: providerScope)
@@ -89,15 +89,15 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
             + "allow it by removing the block there"
     }
 
-    private static func isBound(_ source: Resolution.Source, by route: HTTPDNSRoute) -> Bool {
+    private static func isBound(_ source: HTTPDNSResolver.Resolution.Source, by route: HTTPDNSRoute) -> Bool {
         !route.only.isEmpty && source != .request && source != .literal
     }
 
     private func refusal(
         of address: HTTPDNSAddress,
         _ purpose: SpecialPurpose,
-        from source: Resolution.Source,
-        providerScope scope: AddressScope?,
+        from source: HTTPDNSResolver.Resolution.Source,
+        providerScope scope: HTTPDNSAddressPolicy.Scope?,
         provider: String?
     ) -> String {
         let what = "\(address) is \(purpose.text)"
@@ -122,7 +122,9 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
     }
 
     /// The most private scope that a source may name.
-    private func limit(for source: Resolution.Source, providerScope: AddressScope?) -> AddressScope {
+    private func limit(for source: HTTPDNSResolver.Resolution.Source, providerScope: HTTPDNSAddressPolicy.Scope?)
+        -> HTTPDNSAddressPolicy.Scope
+    {
         switch source {
         case .provider: min(providerScope ?? .public, .loopback)
         // The system resolver without a scope does not stand in for any provider.
@@ -134,8 +136,12 @@ public struct HTTPDNSAddressPolicy: Hashable, Sendable {
 
 extension HTTPDNSAddressPolicy {
     /// The most private scope whose addresses may all be dialed; nil when each must be looked at.
-    func admittedScope(from source: Resolution.Source, providerScope: AddressScope?, route: HTTPDNSRoute?)
-        -> AddressScope?
+    func admittedScope(
+        from source: HTTPDNSResolver.Resolution.Source,
+        providerScope: HTTPDNSAddressPolicy.Scope?,
+        route: HTTPDNSRoute?
+    )
+        -> HTTPDNSAddressPolicy.Scope?
     {
         [.special, .loopback, .private, .public].first {
             admits(everythingOfScope: $0, from: source, providerScope: providerScope, route: route)

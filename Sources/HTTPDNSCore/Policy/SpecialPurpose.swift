@@ -12,12 +12,12 @@ internal import HTTPDNSPrimitives
 /// It is decided by code and not by a table, because every answer is checked on every use: a public address takes a few
 /// comparisons.
 struct SpecialPurpose {
-    var scope: AddressScope
+    var scope: HTTPDNSAddressPolicy.Scope
     var name: StaticString
     /// How the IPv4 address is carried that decided; nil when the address itself did.
     var form: StaticString?
 
-    private init(_ scope: AddressScope, _ name: StaticString) {
+    private init(_ scope: HTTPDNSAddressPolicy.Scope, _ name: StaticString) {
         self.scope = scope
         self.name = name
     }

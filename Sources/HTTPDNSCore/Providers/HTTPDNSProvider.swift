@@ -9,10 +9,10 @@ public protocol HTTPDNSProvider: Sendable {
     var name: String { get }
 
     /// The most private scope of addresses that its answers may have; all others are refused (``HTTPDNSAddressPolicy``).
-    /// ``AddressScope/special`` means no more than ``AddressScope/loopback``. The default is ``AddressScope/public``,
-    /// wherever the service itself is: a stub on loopback that forwards to public DNS says nothing about the names it
-    /// forwards.
-    var answerScope: AddressScope { get }
+    /// ``HTTPDNSAddressPolicy/Scope/special`` means no more than ``HTTPDNSAddressPolicy/Scope/loopback``. The default is
+    /// ``HTTPDNSAddressPolicy/Scope/public``, wherever the service itself is: a stub on loopback that forwards to public DNS
+    /// says nothing about the names it forwards.
+    var answerScope: HTTPDNSAddressPolicy.Scope { get }
 
     /// Answers for all families of the query, each with its own outcome: a failed AAAA does not fail the A.
     ///
@@ -53,7 +53,7 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
     /// The name asked for.
     public var host: HTTPDNSName
     /// The families asked for, at least one.
-    public var families: AddressFamilies
+    public var families: HTTPDNSAddress.Families
     /// How long the answer may take.
     public var timeLimit: Duration
     /// The network on whose behalf is asked, for answers close to it (RFC 7871); nil says nothing about anyone. A provider
@@ -64,7 +64,7 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
     public var wantsServices = false
 
     /// Creates a question.
-    public init(host: HTTPDNSName, families: AddressFamilies, timeLimit: Duration) {
+    public init(host: HTTPDNSName, families: HTTPDNSAddress.Families, timeLimit: Duration) {
         self.host = host
         self.families = families
         self.timeLimit = timeLimit
@@ -73,7 +73,7 @@ public struct HTTPDNSProviderQuery: Hashable, Sendable {
 
 extension HTTPDNSProvider {
     /// Public addresses alone.
-    public var answerScope: AddressScope { .public }
+    public var answerScope: HTTPDNSAddressPolicy.Scope { .public }
 
     /// Whether both are one object.
     public func isEquivalent(to other: any HTTPDNSProvider) -> Bool {

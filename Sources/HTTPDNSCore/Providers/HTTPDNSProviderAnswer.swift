@@ -3,17 +3,17 @@ public import HTTPDNSPrimitives
 /// What a provider said, one outcome for each family that was asked for.
 public struct HTTPDNSProviderAnswer: Hashable, Sendable {
     /// The outcome for IPv4; nil when it was not asked for.
-    public var v4: FamilyAnswer?
+    public var v4: HTTPDNSProviderAnswer.Family?
     /// The outcome for IPv6; nil when it was not asked for.
-    public var v6: FamilyAnswer?
+    public var v6: HTTPDNSProviderAnswer.Family?
     /// The outcome for records of type HTTPS; nil when they were not asked for, or the provider cannot ask for them.
-    public var services: ServiceAnswer?
+    public var services: HTTPDNSProviderAnswer.HTTPSRecords?
     /// Whether the service said of every family that its answer holds for all clients (a scope prefix length of 0, RFC 7871
     /// section 7.3.1). Then questions with other client subnets share it.
     public var holdsForAllClients = false
 
     /// Creates an answer.
-    public init(v4: FamilyAnswer? = nil, v6: FamilyAnswer? = nil) {
+    public init(v4: HTTPDNSProviderAnswer.Family? = nil, v6: HTTPDNSProviderAnswer.Family? = nil) {
         self.v4 = v4
         self.v6 = v6
     }
@@ -25,7 +25,7 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
     ///   - timeToLive: How long the answer holds, also where there is nothing.
     ///   - query: The query; families that it does not ask for are left out.
     public init(_ addresses: [HTTPDNSAddress]?, timeToLive: Duration, to query: HTTPDNSProviderQuery) {
-        func outcome(_ family: HTTPDNSAddress.Family) -> FamilyAnswer {
+        func outcome(_ family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family {
             guard let addresses else { return .nameError(timeToLive: timeToLive) }
             let own = addresses.filter { $0.family == family }
             return own.isEmpty
@@ -36,15 +36,17 @@ public struct HTTPDNSProviderAnswer: Hashable, Sendable {
     }
 }
 
-/// The outcome for one family.
-public enum FamilyAnswer: Hashable, Sendable {
-    /// At least one address, owned by the end of one loop-free alias chain from the name asked. The time to live is the
-    /// least of the whole chain, with the HTTP response's Age taken off, before the resolver's own limits.
-    case addresses([HTTPDNSAddress], timeToLive: Duration, canonicalName: HTTPDNSName?)
-    /// The name exists without addresses of this family. A nil time to live means that the provider gave none.
-    case noData(timeToLive: Duration?)
-    /// The name does not exist (NXDOMAIN).
-    case nameError(timeToLive: Duration?)
-    /// This family failed; the other may be good. Never cached as "no such name".
-    case failed(HTTPDNSProviderError)
+extension HTTPDNSProviderAnswer {
+    /// The outcome for one family.
+    public enum Family: Hashable, Sendable {
+        /// At least one address, owned by the end of one loop-free alias chain from the name asked. The time to live is the
+        /// least of the whole chain, with the HTTP response's Age taken off, before the resolver's own limits.
+        case addresses([HTTPDNSAddress], timeToLive: Duration, canonicalName: HTTPDNSName?)
+        /// The name exists without addresses of this family. A nil time to live means that the provider gave none.
+        case noData(timeToLive: Duration?)
+        /// The name does not exist (NXDOMAIN).
+        case nameError(timeToLive: Duration?)
+        /// This family failed; the other may be good. Never cached as "no such name".
+        case failed(HTTPDNSProviderError)
+    }
 }

@@ -15,7 +15,7 @@ enum AnswerReading: Equatable, Sendable {
     static let maximumAddressesPerFamily = 16
 
     /// The addresses of the families asked for, each once, no more of a family than are used, IPv4 first.
-    static func usable(_ addresses: [HTTPDNSAddress], families: AddressFamilies) -> [HTTPDNSAddress] {
+    static func usable(_ addresses: [HTTPDNSAddress], families: HTTPDNSAddress.Families) -> [HTTPDNSAddress] {
         HTTPDNSAddress.Family.allCases.filter { families.contains($0) }.flatMap { family in
             var unique: [HTTPDNSAddress] = []
             for address in addresses where address.family == family && !unique.contains(address) {
@@ -26,11 +26,13 @@ enum AnswerReading: Equatable, Sendable {
         }
     }
 
-    /// The families that were asked for, and failed or broke the contract of ``FamilyAnswer``.
-    static func failedFamilies(of answer: HTTPDNSProviderAnswer, families: AddressFamilies) -> AddressFamilies {
-        var failed: AddressFamilies = []
+    /// The families that were asked for, and failed or broke the contract of ``HTTPDNSProviderAnswer/Family``.
+    static func failedFamilies(of answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families)
+        -> HTTPDNSAddress.Families
+    {
+        var failed: HTTPDNSAddress.Families = []
         for (family, member, outcome) in [
-            (HTTPDNSAddress.Family.v4, AddressFamilies.v4, answer.v4), (.v6, .v6, answer.v6),
+            (HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4, answer.v4), (.v6, .v6, answer.v6),
         ]
         where families.contains(family) {
             if case .failed = Outcome(outcome, family: family).answer { failed.insert(member) }
@@ -44,7 +46,7 @@ enum AnswerReading: Equatable, Sendable {
     /// - Addresses of one family suffice. When the other family failed, `missing` says how.
     /// - Without an address, a failed family leaves the question open, unless the other said that the name does not exist:
     ///   that holds for all families (RFC 8020). A family that says "no data" proves that the name exists.
-    init(_ answer: HTTPDNSProviderAnswer, families: AddressFamilies) {
+    init(_ answer: HTTPDNSProviderAnswer, families: HTTPDNSAddress.Families) {
         let outcomes = [(HTTPDNSAddress.Family.v4, answer.v4), (.v6, answer.v6)]
             .filter { families.contains($0.0) }
             .map { Outcome($0.1, family: $0.0) }
@@ -85,12 +87,12 @@ enum AnswerReading: Equatable, Sendable {
         }
     }
 
-    /// One family's outcome, with what breaks the contract of ``FamilyAnswer`` put right.
+    /// One family's outcome, with what breaks the contract of ``HTTPDNSProviderAnswer/Family`` put right.
     private struct Outcome {
         var family: HTTPDNSAddress.Family
-        var answer: FamilyAnswer
+        var answer: HTTPDNSProviderAnswer.Family
 
-        init(_ answer: FamilyAnswer?, family: HTTPDNSAddress.Family) {
+        init(_ answer: HTTPDNSProviderAnswer.Family?, family: HTTPDNSAddress.Family) {
             self.family = family
             guard let answer else {
                 let message = "no outcome for \(family.recordType), which was asked for"

@@ -1,7 +1,7 @@
 /// What someone who waits for a flight is given.
 enum Delivery: Sendable {
     case answer(CachedAnswer)
-    case failed(ResolutionError)
+    case failed(HTTPDNSResolver.Error)
     case timedOut
     case cancelled
     case shutDown

@@ -5,12 +5,12 @@ enum FlightResult: Sendable {
     /// A definite answer.
     case answer(KnownAnswer)
     /// The system's answer after all providers failed as the error says.
-    case fallback(KnownAnswer, ResolutionError)
+    case fallback(KnownAnswer, HTTPDNSResolver.Error)
     /// Nobody had a definite answer. `spared` says that the system resolver was not asked, because a stale answer serves.
-    case failure(ResolutionError, sentAt: MonotonicTime, spared: Bool)
+    case failure(HTTPDNSResolver.Error, sentAt: MonotonicTime, spared: Bool)
     /// Nobody was asked, because the machine had no thread for the lookup or no provider could send a query: nothing is known
     /// about the name, and nothing is remembered.
-    case busy(ResolutionError, sentAt: MonotonicTime)
+    case busy(HTTPDNSResolver.Error, sentAt: MonotonicTime)
 }
 
 /// The work of a flight.

@@ -12,12 +12,12 @@ extension HTTPDNSResolver {
     /// - Throws: `SwitchedOffMeanwhile` too.
     func answer(
         _ name: NameQuestion,
-        to question: ResolutionQuestion,
+        to question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         since started: MonotonicTime,
         turns: UInt64,
         isRepeated: Bool
-    ) async throws -> Resolution? {
+    ) async throws -> HTTPDNSResolver.Resolution? {
         do {
             let resolution = try await lookUp(
                 name,
@@ -28,7 +28,7 @@ extension HTTPDNSResolver {
                 isRepeated: isRepeated
             )
             return resolution.map { concluded($0, name, by: settings) }
-        } catch let error as ResolutionError {
+        } catch let error as HTTPDNSResolver.Error {
             let resolution = try lastResort(after: error, name, question, by: settings)
             observation.tell(.lastResort) { event in
                 event.host = name.host
@@ -43,18 +43,18 @@ extension HTTPDNSResolver {
 
     private func lookUp(
         _ name: NameQuestion,
-        for question: ResolutionQuestion,
+        for question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         since started: MonotonicTime,
         turns: UInt64,
         isRepeated: Bool
-    ) async throws -> Resolution? {
+    ) async throws -> HTTPDNSResolver.Resolution? {
         let configuration = settings.resolving.configuration
         let limit = min(question.timeLimit ?? configuration.timeLimit, configuration.timeLimit)
         let staleAfter = configuration.cache.staleAfter
         let inquiry = inquiry(for: name, by: settings)
         if inquiry.route == nil, name.host.isOutsideDNS {
-            throw ResolutionError.outsideDNS(name.host).seen(from: question, through: name.passage)
+            throw HTTPDNSResolver.Error.outsideDNS(name.host).seen(from: question, through: name.passage)
         }
         let mayAsk = mayAsk(inquiry)
         let waiter = OneShot<Delivery>()
@@ -106,7 +106,7 @@ extension HTTPDNSResolver {
         guard limit > .zero else { throw timedOut(question, name, limit) }
         guard let place = step.place else {
             counting.count(.overload)
-            throw ResolutionError.overloaded(question.host.description)
+            throw HTTPDNSResolver.Error.overloaded(question.host.description)
         }
         if !isRepeated { counting.count(place.starts ? AnswerCount.miss : .joined) }
         if place.starts { start(inquiry, place.seat.flight) }
@@ -177,8 +177,8 @@ extension HTTPDNSResolver {
     private func settle(
         _ delivery: Delivery,
         _ wait: Wait,
-        _ question: ResolutionQuestion
-    ) throws -> Resolution {
+        _ question: HTTPDNSResolver.Query
+    ) throws -> HTTPDNSResolver.Resolution {
         let now = fixed.timeSource.now()
         switch delivery {
         case .answer(let answer):
@@ -207,15 +207,15 @@ extension HTTPDNSResolver {
             throw SwitchedOffMeanwhile()
         case .shutDown:
             leave(wait.seat, wait.name.key)
-            throw ResolutionError.shutDown(host: question.host.description)
+            throw HTTPDNSResolver.Error.shutDown(host: question.host.description)
         }
     }
 
     private func useStale(
         _ wait: Wait,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         at now: MonotonicTime
-    ) throws -> Resolution? {
+    ) throws -> HTTPDNSResolver.Resolution? {
         guard let stale = wait.stale, stale.mayServe(at: now) else { return nil }
         var resolution = try use(stale, for: wait.name, question, by: wait.settings, at: now)
         resolution.elapsed = now - wait.started
@@ -225,7 +225,7 @@ extension HTTPDNSResolver {
     }
 
     /// Tells that an answer serves past its life: once, however many questions it serves until there is a newer one.
-    private func tellStale(_ resolution: Resolution, of answer: CachedAnswer) {
+    private func tellStale(_ resolution: HTTPDNSResolver.Resolution, of answer: CachedAnswer) {
         if answer.isToldStale { return }
         // What is cached may be the same answer with a later failure.
         let key = answer.key
@@ -299,11 +299,11 @@ extension HTTPDNSResolver {
     func use(
         _ finding: CachedAnswer.Finding,
         for name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime,
         isCounted: Bool = true
-    ) throws(ResolutionError) -> Resolution? {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution? {
         switch finding {
         case .fresh(let answer), .stale(let answer, _):
             guard isCounted else { return try use(answer, for: name, question, by: settings, at: now) }
@@ -324,11 +324,11 @@ extension HTTPDNSResolver {
     func hit(
         _ answer: CachedAnswer,
         for name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime
-    ) throws(ResolutionError) -> Resolution {
-        do throws(ResolutionError) {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
+        do throws(HTTPDNSResolver.Error) {
             let resolution = try use(answer, for: name, question, by: settings, at: now)
             count(.hit(fromSystem: resolution.source == .system, isStale: resolution.isStale), of: answer)
             if resolution.isStale { tellStale(resolution, of: answer) }
@@ -348,10 +348,10 @@ extension HTTPDNSResolver {
     private func use(
         _ answer: CachedAnswer,
         for name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings,
         at now: MonotonicTime
-    ) throws(ResolutionError) -> Resolution {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         guard let origin = answer.origin, answer.kind == .addresses else {
             throw negative(answer, name, by: settings).seen(from: question, through: name.passage)
         }
@@ -359,7 +359,7 @@ extension HTTPDNSResolver {
         var left = max(life, 0)
         let passage = name.passage.flatMap { $0.isSilent ? nil : $0 }
         if let ruleLife = passage?.timeToLive { left = min(left, ruleLife.wholeNanoseconds) }
-        var resolution = Resolution(
+        var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: question.port),
             source: origin.source,
             details: passage.map { details(of: answer, origin, $0, port: question.port) },
@@ -375,17 +375,17 @@ extension HTTPDNSResolver {
 
     /// Lets only allowed addresses through. What may be dialled whoever of them is meant needs no look at each.
     private func applyPolicy(
-        to resolution: inout Resolution,
+        to resolution: inout HTTPDNSResolver.Resolution,
         of answer: CachedAnswer,
         _ origin: AnswerOrigin,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) throws(ResolutionError) {
+    ) throws(HTTPDNSResolver.Error) {
         let routes = settings.resolving.routes
         if question.port == ServiceRoute.port, let services = answer.services {
             if let reason = services.unavailable {
                 let host = question.host.description
-                throw ResolutionError(code: .noAddresses, host: host, message: reason)
+                throw HTTPDNSResolver.Error(code: .noAddresses, host: host, message: reason)
             }
         } else {
             guard answer.addressCount > 0 else {
@@ -409,7 +409,7 @@ extension HTTPDNSResolver {
     }
 
     /// The route whose rules about addresses hold for a question: that of its own name, wherever `via` rules led.
-    private func policyRoute(_ origin: AnswerOrigin, _ question: ResolutionQuestion, _ routes: RouteTable)
+    private func policyRoute(_ origin: AnswerOrigin, _ question: HTTPDNSResolver.Query, _ routes: RouteTable)
         -> HTTPDNSRoute?
     {
         guard routes.hasAddressRules, case .name(let name) = question.host else { return origin.route }
@@ -436,7 +436,9 @@ extension HTTPDNSResolver {
         )
     }
 
-    private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings) -> ResolutionError {
+    private func negative(_ answer: CachedAnswer, _ name: NameQuestion, by settings: LiveSettings)
+        -> HTTPDNSResolver.Error
+    {
         let error =
             answer.header.details?.negative
             ?? .noAddresses(answer.host, settings.resolving.configuration.usableFamilies, says: "the cache")
@@ -445,8 +447,10 @@ extension HTTPDNSResolver {
         return .unknownToSystem(inquiry(for: name, by: settings))
     }
 
-    private func timedOut(_ question: ResolutionQuestion, _ name: NameQuestion, _ limit: Duration) -> ResolutionError {
-        ResolutionError.timedOut(host: name.host, limit: limit, attempts: []).seen(
+    private func timedOut(_ question: HTTPDNSResolver.Query, _ name: NameQuestion, _ limit: Duration)
+        -> HTTPDNSResolver.Error
+    {
+        HTTPDNSResolver.Error.timedOut(host: name.host, limit: limit, attempts: []).seen(
             from: question,
             through: name.passage
         )
@@ -465,7 +469,7 @@ extension CachedAnswer.Finding {
 
 extension CachedAnswer {
     /// Whether the question wants a newer answer, and asking for one has not just failed.
-    func isTooOld(for question: ResolutionQuestion) -> Bool {
+    func isTooOld(for question: HTTPDNSResolver.Query) -> Bool {
         guard let moment = question.freshAfter, sentAt < moment else { return false }
         return header.details?.failure.map { $0.retryAt <= moment } ?? true
     }

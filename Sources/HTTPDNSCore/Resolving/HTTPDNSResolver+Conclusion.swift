@@ -3,7 +3,9 @@ internal import HTTPDNSPrimitives
 /// What is done once a question about a name has its answer, whichever way it came.
 extension HTTPDNSResolver {
     /// Counts the way, compares in shadow mode, and notes why no provider was asked.
-    func concluded(_ resolution: Resolution, _ name: NameQuestion, by settings: LiveSettings) -> Resolution {
+    func concluded(_ resolution: HTTPDNSResolver.Resolution, _ name: NameQuestion, by settings: LiveSettings)
+        -> HTTPDNSResolver.Resolution
+    {
         for count in name.counts { counting.count(count) }
         if let key = name.shadow {
             compare(key, withSystem: .addresses(Set(resolution.endpoints.map(\.address))), by: settings)
@@ -18,11 +20,11 @@ extension HTTPDNSResolver {
     /// Addresses of last resort, where a rule has some, after every source failed.
     /// - Throws: The failure, when there are none.
     func lastResort(
-        after error: ResolutionError,
+        after error: HTTPDNSResolver.Error,
         _ name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) throws(ResolutionError) -> Resolution {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         if error.code == .shutDown { throw error }
         for count in name.counts { counting.count(count) }
         if let key = name.shadow {

@@ -3,15 +3,15 @@ internal import HTTPDNSPrimitives
 extension HTTPDNSResolver {
     /// What can be said about a question without cache or network.
     enum Decision {
-        case settled(Resolution)
+        case settled(HTTPDNSResolver.Resolution)
         case lookFor(NameQuestion)
     }
 
     /// Goes through what needs neither cache nor network: the request, literals, the switch, mappings, rollouts.
     func decide(
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) throws(ResolutionError) -> Decision {
+    ) throws(HTTPDNSResolver.Error) -> Decision {
         try requireRunning(question)
         if let families = question.families, families.intersection(.both).isEmpty {
             throw .noFamily(host: question.host.description)
@@ -58,25 +58,25 @@ extension HTTPDNSResolver {
     /// What was prepared for a rule, where neither families nor policy could take an address out of it.
     private func prepared(
         _ rule: IndexedRule,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) -> Resolution? {
+    ) -> HTTPDNSResolver.Resolution? {
         let configuration = settings.resolving.configuration
         guard rule.isPrepared, !settings.resolving.routes.hasAddressRules,
             (question.families ?? configuration.usableFamilies).isSuperset(of: rule.families),
             configuration.policy.admits(everythingOfScope: rule.widestScope, from: .mapping, providerScope: nil),
             let answer = rule.answer(random: random)
         else { return nil }
-        return Resolution(answer, port: question.port, generation: settings.mappings.generation)
+        return HTTPDNSResolver.Resolution(answer, port: question.port, generation: settings.mappings.generation)
     }
 
     private func decide(
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by first: IndexedRule,
         _ chain: ViaChain,
         _ settings: LiveSettings
-    ) throws(ResolutionError) -> Decision {
-        var rule = AppliedRule(
+    ) throws(HTTPDNSResolver.Error) -> Decision {
+        var rule = HTTPDNSResolver.AppliedMapping(
             key: first.key,
             origin: first.origin,
             location: first.mapping.location,
@@ -105,8 +105,8 @@ extension HTTPDNSResolver {
 
     /// The question at the end of the rules, when these have no addresses, or for the last resort only.
     private func lookFor(
-        _ question: ResolutionQuestion,
-        _ rule: AppliedRule,
+        _ question: HTTPDNSResolver.Query,
+        _ rule: HTTPDNSResolver.AppliedMapping,
         _ chain: ViaChain,
         _ settings: LiveSettings
     ) -> NameQuestion {
@@ -141,7 +141,7 @@ extension HTTPDNSResolver {
         return roll(name, question, by: settings)
     }
 
-    private func off(for name: HTTPDNSName, by settings: LiveSettings) -> KillSwitch.Off? {
+    private func off(for name: HTTPDNSName, by settings: LiveSettings) -> HTTPDNSResolver.KillSwitch.Off? {
         if killSwitch.isFullyOn { return nil }
         return killSwitch.off(for: name, decidedBy: settings.resolving.routes.entry(for: name)?.route.pattern)
     }
@@ -149,7 +149,7 @@ extension HTTPDNSResolver {
     /// Sends a question to the system resolver that is outside its route's rollout, or whose route is in shadow mode.
     private func roll(
         _ name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) -> NameQuestion {
         var name = rolled(name, question, by: settings)
@@ -169,7 +169,7 @@ extension HTTPDNSResolver {
 
     private func rolled(
         _ name: NameQuestion,
-        _ question: ResolutionQuestion,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
     ) -> NameQuestion {
         guard settings.resolving.routes.hasModes,
@@ -198,7 +198,7 @@ extension HTTPDNSResolver {
     }
 
     /// Both loopbacks, whatever the system thinks of `localhost` (RFC 6761 section 6.3).
-    private func loopbacks(_ question: ResolutionQuestion) -> [HTTPDNSEndpoint] {
+    private func loopbacks(_ question: HTTPDNSResolver.Query) -> [HTTPDNSEndpoint] {
         [HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(family: .v6, high: 0, low: 1)].map {
             HTTPDNSEndpoint(address: $0, port: question.port)
         }
@@ -235,10 +235,10 @@ extension HTTPDNSResolver {
     /// A resolution of addresses that the request, the URL or a mapping names.
     func settle(
         _ endpoints: [HTTPDNSEndpoint],
-        _ source: Resolution.Source,
-        _ question: ResolutionQuestion,
+        _ source: HTTPDNSResolver.Resolution.Source,
+        _ question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) throws(ResolutionError) -> Resolution {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution {
         let families = question.families ?? settings.resolving.configuration.usableFamilies
         let host = question.host.description
         let wanted = endpoints.filter { families.contains($0.address.family) }
@@ -246,7 +246,7 @@ extension HTTPDNSResolver {
         let routes = settings.resolving.routes
         var route: HTTPDNSRoute?
         if routes.hasAddressRules, case .name(let name) = question.host { route = routes.entry(for: name)?.route }
-        var resolution = Resolution(
+        var resolution = HTTPDNSResolver.Resolution(
             endpoints: try allowed(wanted, source, providerScope: nil, route: route, host: host, by: settings),
             source: source
         )
@@ -255,16 +255,16 @@ extension HTTPDNSResolver {
     }
 
     /// Those of the endpoints that the policy lets through, in their order.
-    /// - Throws: ``ResolutionError`` with code `policyRefused` when none is left.
+    /// - Throws: ``HTTPDNSResolver/Error`` with code `policyRefused` when none is left.
     func allowed(
         _ endpoints: [HTTPDNSEndpoint],
-        _ source: Resolution.Source,
-        providerScope: AddressScope?,
+        _ source: HTTPDNSResolver.Resolution.Source,
+        providerScope: HTTPDNSAddressPolicy.Scope?,
         route: HTTPDNSRoute?,
         provider: String? = nil,
         host: String,
         by settings: LiveSettings
-    ) throws(ResolutionError) -> [HTTPDNSEndpoint] {
+    ) throws(HTTPDNSResolver.Error) -> [HTTPDNSEndpoint] {
         let policy = settings.resolving.configuration.policy
         var refusals: [String] = []
         var refused: [HTTPDNSEndpoint] = []

@@ -48,7 +48,7 @@ extension HTTPDNSResolver {
                 share: share
             ).run(hurry)
         }
-        var attempts: [ProviderAttempt] = []
+        var attempts: [HTTPDNSResolver.ProviderAttempt] = []
         var isTimeout = false
         if !names.isEmpty {
             var assignment = assignment(inquiry, route, names, until: deadline)
@@ -72,7 +72,9 @@ extension HTTPDNSResolver {
     func systemShare(of limit: Duration, beside providers: [String]) -> Duration { limit / (providers.count + 1) }
 
     /// Why providers gave no answer.
-    func failure(of inquiry: Inquiry, _ attempts: [ProviderAttempt], isTimeout: Bool) -> ResolutionError {
+    func failure(of inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt], isTimeout: Bool)
+        -> HTTPDNSResolver.Error
+    {
         guard isTimeout else { return .allFailed(inquiry, attempts) }
         let limit = inquiry.settings.configuration.timeLimit
         return .timedOut(host: inquiry.host, limit: limit, attempts: attempts)
@@ -102,7 +104,7 @@ extension HTTPDNSResolver {
 
     /// Whether addresses of a source are cached that may serve, within their life or past it.
     /// - Parameter source: Nil means any.
-    func hasAnswer(_ inquiry: Inquiry, of source: Resolution.Source?, at now: MonotonicTime) -> Bool {
+    func hasAnswer(_ inquiry: Inquiry, of source: HTTPDNSResolver.Resolution.Source?, at now: MonotonicTime) -> Bool {
         let key = inquiry.key
         guard let known = cache.shard(for: key).state.withLock({ $0.table.find(key) }), known.kind == .addresses,
             inquiry.settings.keeps(known), source == nil || known.origin?.source == source
@@ -115,7 +117,7 @@ extension HTTPDNSResolver {
     func fallBack(
         to answer: KnownAnswer,
         _ inquiry: Inquiry,
-        _ attempts: [ProviderAttempt]
+        _ attempts: [HTTPDNSResolver.ProviderAttempt]
     ) -> FlightResult {
         var answer = answer
         answer.failedAttempts = attempts
@@ -124,8 +126,8 @@ extension HTTPDNSResolver {
             let life = fixed.timeSource.now() - answer.sentAt + Lifetimes.backoff(afterFailures: 1)
             return .fallback(answer.living(min(life, answer.life)), .allFailed(inquiry, attempts))
         case .nothing(let error):
-            let system = ProviderAttempt(
-                provider: ProviderAttempt.systemName,
+            let system = HTTPDNSResolver.ProviderAttempt(
+                provider: HTTPDNSResolver.ProviderAttempt.systemName,
                 failure: error.code == .nameNotFound ? "does not know the name" : "no addresses",
                 elapsed: fixed.timeSource.now() - answer.sentAt
             )
@@ -150,7 +152,7 @@ extension HTTPDNSResolver {
                 answer.refreshAt = min(answer.refreshAt, answer.sentAt + Lifetimes.partial)
             }
         case .noAddresses(let timeToLive):
-            let error = ResolutionError.noAddresses(
+            let error = HTTPDNSResolver.Error.noAddresses(
                 inquiry.host,
                 inquiry.queried,
                 says: "provider \(reply.provider.name)"
@@ -162,7 +164,7 @@ extension HTTPDNSResolver {
                 life: negativeLife(of: reply, timeToLive)
             )
         case .noSuchName(let timeToLive):
-            let error = ResolutionError.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
+            let error = HTTPDNSResolver.Error.noSuchName(inquiry.host, says: "provider \(reply.provider.name)")
             answer = KnownAnswer(
                 .nothing(error),
                 origin: origin,
@@ -171,7 +173,7 @@ extension HTTPDNSResolver {
             )
         case .failed(let failure):
             // The team hands over definite answers alone; a failure would be remembered as nothing at all.
-            let error = ResolutionError(code: .providersFailed, host: inquiry.host.description, message: failure)
+            let error = HTTPDNSResolver.Error(code: .providersFailed, host: inquiry.host.description, message: failure)
             answer = KnownAnswer(.nothing(error), origin: origin, sentAt: reply.sentAt, life: .zero)
         }
         answer.failedAttempts = reply.failedAttempts

@@ -4,8 +4,10 @@ internal import Synchronization
 extension HTTPDNSResolver {
     /// The answer when it needs no waiting: pinned, literal, mapped to addresses, fresh in the cache, or stale while asking
     /// is of no use; else nil. A use shortly before the end of an answer's life starts asking anew in the background.
-    /// - Throws: ``ResolutionError`` for an address that the policy refuses, or a cached negative answer or failure.
-    package func immediateResolution(for question: ResolutionQuestion) throws(ResolutionError) -> Resolution? {
+    /// - Throws: ``HTTPDNSResolver/Error`` for an address that the policy refuses, or a cached negative answer or failure.
+    package func immediateResolution(for question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error)
+        -> HTTPDNSResolver.Resolution?
+    {
         if let resolution = plainHit(question) { return resolution }
         let settings = live.current
         switch try decide(question, by: settings) {
@@ -21,7 +23,7 @@ extension HTTPDNSResolver {
     /// number of the settings, once, and not the settings: the answer is known to be usable under that number, and there are
     /// no mappings, rollouts and rules about addresses under it that would have to be looked at.
     /// - Returns: Nil when there is more to it, whatever that is.
-    private func plainHit(_ question: ResolutionQuestion) -> Resolution? {
+    private func plainHit(_ question: HTTPDNSResolver.Query) -> HTTPDNSResolver.Resolution? {
         let word = live.word
         guard word.isPlain, killSwitch.isFullyOn, case .name(let host) = question.host,
             question.freshAfter == nil, question.pinnedTo?.isEmpty ?? true,
@@ -40,7 +42,7 @@ extension HTTPDNSResolver {
         guard answer.isFresh(at: now), answer.kind == .addresses, now < answer.refreshAt, answer.services == nil,
             let origin = answer.origin, let admitted = origin.admittedScope, answer.widestScope <= admitted
         else { return nil }
-        var resolution = Resolution(
+        var resolution = HTTPDNSResolver.Resolution(
             .cached(answer, port: question.port),
             source: origin.source,
             details: nil,
@@ -56,9 +58,9 @@ extension HTTPDNSResolver {
 
     private func immediateAnswer(
         _ name: NameQuestion,
-        to question: ResolutionQuestion,
+        to question: HTTPDNSResolver.Query,
         by settings: LiveSettings
-    ) throws(ResolutionError) -> Resolution? {
+    ) throws(HTTPDNSResolver.Error) -> HTTPDNSResolver.Resolution? {
         let now = fixed.timeSource.coarseNow()
         let known = cache.shard(for: name.key).state.withLock { $0.known(name.key, by: settings.resolving, at: now) }
         let shared = answerForAllClients(name.key, by: settings.resolving, at: now)
@@ -75,7 +77,7 @@ extension HTTPDNSResolver {
         case .nothing: return nil
         case .stale, .backingOff: break
         }
-        do throws(ResolutionError) {
+        do throws(HTTPDNSResolver.Error) {
             guard let resolution = try use(finding, for: name, question, by: settings, at: now) else { return nil }
             return concluded(resolution, name, by: settings)
         } catch {

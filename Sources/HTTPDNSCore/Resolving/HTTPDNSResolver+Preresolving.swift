@@ -6,13 +6,13 @@ extension HTTPDNSResolver {
     /// Names that are known already cost nothing; those that are asked for at the same moment share the answer.
     /// - Returns: The names that could not be resolved, with the reason; empty when all could.
     @discardableResult
-    public func preresolve(_ hosts: [HTTPDNSName]) async -> [HTTPDNSName: ResolutionError] {
+    public func preresolve(_ hosts: [HTTPDNSName]) async -> [HTTPDNSName: HTTPDNSResolver.Error] {
         let settings = live.current
         var batches: [Batch.Key: Batch] = [:]
         for host in Set(hosts).sorted() {
             guard
                 case .lookFor(let name)? = try? decide(
-                    ResolutionQuestion(.name(host), port: ServiceRoute.port),
+                    HTTPDNSResolver.Query(.name(host), port: ServiceRoute.port),
                     by: settings
                 )
             else { continue }
@@ -30,11 +30,11 @@ extension HTTPDNSResolver {
                 group.addTask { await self.ask(batch) }
             }
         }
-        return await withTaskGroup(of: (HTTPDNSName, ResolutionError?).self) { group in
+        return await withTaskGroup(of: (HTTPDNSName, HTTPDNSResolver.Error?).self) { group in
             for host in Set(hosts) {
                 group.addTask { (host, await self.failure(of: host)) }
             }
-            var failures: [HTTPDNSName: ResolutionError] = [:]
+            var failures: [HTTPDNSName: HTTPDNSResolver.Error] = [:]
             for await (host, failure) in group { failures[host] = failure }
             return failures
         }
@@ -43,8 +43,8 @@ extension HTTPDNSResolver {
     /// Names of one route that are asked for together.
     private struct Batch: Sendable {
         struct Key: Hashable {
-            var pattern: HostPattern
-            var families: AddressFamilies
+            var pattern: HTTPDNSRoute.Pattern
+            var families: HTTPDNSAddress.Families
         }
 
         var route: HTTPDNSRoute
@@ -53,14 +53,14 @@ extension HTTPDNSResolver {
     }
 
     /// What resolving a name comes to; after the batches it finds most answers in the cache.
-    private func failure(of host: HTTPDNSName) async -> ResolutionError? {
+    private func failure(of host: HTTPDNSName) async -> HTTPDNSResolver.Error? {
         do {
-            _ = try await resolve(ResolutionQuestion(.name(host), port: ServiceRoute.port))
+            _ = try await resolve(HTTPDNSResolver.Query(.name(host), port: ServiceRoute.port))
             return nil
-        } catch let error as ResolutionError {
+        } catch let error as HTTPDNSResolver.Error {
             return error
         } catch {
-            return ResolutionError(
+            return HTTPDNSResolver.Error(
                 code: .timedOut,
                 host: host.description,
                 message: "\(host) was not resolved: \(error)"

@@ -14,7 +14,7 @@ extension HTTPDNSResolver {
             observation.tell(.evicted) { $0.count = landed.change.evictions }
         }
         if isRefresh { counting.count(result.failed ? .refreshFailed : .refreshSucceeded) }
-        var kind: ResolverEvent.Kind = result.failed ? .failed : .answered
+        var kind: HTTPDNSResolver.Event.Kind = result.failed ? .failed : .answered
         if isRefresh { kind = result.failed ? .refreshFailed : .refreshed }
         observation.tell(kind) { event in
             self.describe(inquiry, landed.known, &event)
@@ -38,7 +38,7 @@ extension HTTPDNSResolver {
         }
     }
 
-    private func describe(_ inquiry: Inquiry, _ answer: KnownAnswer?, _ event: inout ResolverEvent) {
+    private func describe(_ inquiry: Inquiry, _ answer: KnownAnswer?, _ event: inout HTTPDNSResolver.Event) {
         event.host = inquiry.host
         event.route = inquiry.route?.pattern.description
         guard let answer else { return }
@@ -49,15 +49,15 @@ extension HTTPDNSResolver {
     }
 }
 
-extension ResolverEvent {
-    fileprivate mutating func fill(with error: ResolutionError) {
+extension HTTPDNSResolver.Event {
+    fileprivate mutating func fill(with error: HTTPDNSResolver.Error) {
         code = error.code.description
         message = error.message
     }
 }
 
 extension FlightResult {
-    fileprivate var error: ResolutionError? {
+    fileprivate var error: HTTPDNSResolver.Error? {
         switch self {
         case .failure(let error, _, _), .busy(let error, _): error
         case .answer, .fallback: nil

@@ -67,8 +67,8 @@ extension HTTPDNSResolver {
         -> FlightResult
     {
         guard case .addresses = plain.content else {
-            let attempt = ProviderAttempt(
-                provider: plain.origin.provider ?? ProviderAttempt.systemName,
+            let attempt = HTTPDNSResolver.ProviderAttempt(
+                provider: plain.origin.provider ?? HTTPDNSResolver.ProviderAttempt.systemName,
                 failure: "HTTPS records: \(error.message)",
                 elapsed: fixed.timeSource.now() - plain.sentAt
             )

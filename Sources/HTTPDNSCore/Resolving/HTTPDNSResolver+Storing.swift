@@ -195,7 +195,7 @@ extension HTTPDNSResolver {
         saver.withLock { $0 = task }
     }
 
-    private func tellFailure(of what: String, _ error: any Error) {
+    private func tellFailure(of what: String, _ error: any Swift.Error) {
         observation.tell(.storeFailed) { event in
             event.code = (error as? HTTPDNSResolutionStoreError)?.code.description ?? "other"
             event.message = "\(what) failed: \(error)"

@@ -25,7 +25,7 @@ extension HTTPDNSResolver {
     }
 
     /// Whether a question would be passed to the system resolver by the switch as it stands now.
-    func isSwitchedOff(_ question: ResolutionQuestion) -> Bool {
+    func isSwitchedOff(_ question: HTTPDNSResolver.Query) -> Bool {
         guard !killSwitch.isFullyOn, case .lookFor(let name)? = try? decide(question, by: live.current) else {
             return false
         }

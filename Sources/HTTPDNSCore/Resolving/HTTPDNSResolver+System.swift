@@ -48,8 +48,8 @@ extension HTTPDNSResolver {
 
     private func failure(_ message: String, _ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
         counting.count(.systemFailure)
-        let attempt = ProviderAttempt(
-            provider: ProviderAttempt.systemName,
+        let attempt = HTTPDNSResolver.ProviderAttempt(
+            provider: HTTPDNSResolver.ProviderAttempt.systemName,
             failure: message,
             elapsed: fixed.timeSource.now() - sentAt
         )
@@ -58,12 +58,12 @@ extension HTTPDNSResolver {
 
     private func timedOut(_ inquiry: Inquiry, sentAt: MonotonicTime) -> FlightResult {
         counting.count(.systemFailure)
-        let attempt = ProviderAttempt(
-            provider: ProviderAttempt.systemName,
+        let attempt = HTTPDNSResolver.ProviderAttempt(
+            provider: HTTPDNSResolver.ProviderAttempt.systemName,
             failure: "no answer",
             elapsed: fixed.timeSource.now() - sentAt
         )
-        let error = ResolutionError.timedOut(
+        let error = HTTPDNSResolver.Error.timedOut(
             host: inquiry.host,
             limit: inquiry.settings.configuration.timeLimit,
             attempts: [attempt]
@@ -72,9 +72,9 @@ extension HTTPDNSResolver {
     }
 }
 
-extension ResolutionError {
+extension HTTPDNSResolver.Error {
     /// The same failure of the system resolver, when providers had failed before it.
-    func after(_ attempts: [ProviderAttempt], _ inquiry: Inquiry) -> ResolutionError {
+    func after(_ attempts: [HTTPDNSResolver.ProviderAttempt], _ inquiry: Inquiry) -> HTTPDNSResolver.Error {
         guard !attempts.isEmpty else { return self }
         if code == .timedOut, let limit {
             return .timedOut(host: inquiry.host, limit: limit, attempts: attempts + self.attempts)

@@ -9,12 +9,12 @@ public final class HTTPDNSResolver: Sendable {
     /// The mappings in use.
     public let mappings: HTTPDNSMappingStore
     /// Turns it off and on.
-    public let killSwitch: KillSwitch
+    public let killSwitch: HTTPDNSResolver.KillSwitch
     /// What is known of its providers by their names.
     package let directory = ProviderDirectory()
 
     /// What cannot change while it runs. What can is in ``live``.
-    let fixed: ResolverConfiguration
+    let fixed: HTTPDNSResolver.Configuration
     let live: LiveCell
     let retired = RetiredProviders()
     let attemptObserver: AttemptObserver
@@ -51,9 +51,9 @@ public final class HTTPDNSResolver: Sendable {
     package static let maximumFlights = 16_384
 
     /// Creates a resolver. Nothing is asked until ``start()`` or the first question.
-    /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, two providers have one name, two
-    ///   routes have one pattern, a mapping is bad, or a limit is out of its range.
-    public convenience init(_ configuration: ResolverConfiguration) throws(ResolverConfigurationError) {
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, two providers have one name,
+    ///   two routes have one pattern, a mapping is bad, or a limit is out of its range.
+    public convenience init(_ configuration: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError) {
         try self.init(configuration, isEnabled: true)
     }
 
@@ -64,12 +64,12 @@ public final class HTTPDNSResolver: Sendable {
     ///   - maximumFlights: How many names may be asked for at the same time.
     ///   - random: A number below its argument, each with the same chance.
     package init(
-        _ configuration: ResolverConfiguration,
+        _ configuration: HTTPDNSResolver.Configuration,
         isEnabled: Bool = true,
         systemResolver: (any SystemResolving)? = nil,
         maximumFlights: Int = HTTPDNSResolver.maximumFlights,
         random: @escaping @Sendable (UInt64) -> UInt64 = { UInt64.random(in: 0..<$0) }
-    ) throws(ResolverConfigurationError) {
+    ) throws(HTTPDNSResolver.ConfigurationError) {
         let timeSource = configuration.timeSource
         let observation = ResolverObservation(
             providers: configuration.providers.map(\.name),
@@ -88,13 +88,13 @@ public final class HTTPDNSResolver: Sendable {
         let mappings = try HTTPDNSMappings(settings: configuration)
         live = LiveCell(LiveSettings(mappings: mappings, resolving: settings))
         self.mappings = HTTPDNSMappingStore(live)
-        killSwitch = KillSwitch(timeSource: timeSource)
+        killSwitch = HTTPDNSResolver.KillSwitch(timeSource: timeSource)
         fixed = configuration
         self.systemResolver = systemResolver ?? SystemResolver(threads: configuration.systemThreads)
         self.random = random
         self.observation = observation
         attemptObserver = observer
-        rolloutPlace = random(Rollout.places)
+        rolloutPlace = random(HTTPDNSRoute.Rollout.places)
         shadows = ShadowComparisons(observation)
         ipv6 = IPv6Route(configuration.hasIPv6Route)
         store =
@@ -118,9 +118,9 @@ public final class HTTPDNSResolver: Sendable {
     ///
     /// Addresses of one family suffice; the policy is applied to the very list that is returned. Many questions for one
     /// name make one query.
-    /// - Throws: ``ResolutionError``; `CancellationError` when the task is cancelled, without harm to others that wait for
-    ///   the same name.
-    public func resolve(_ question: ResolutionQuestion) async throws -> Resolution {
+    /// - Throws: ``HTTPDNSResolver/Error``; `CancellationError` when the task is cancelled, without harm to others that wait
+    ///   for the same name.
+    public func resolve(_ question: HTTPDNSResolver.Query) async throws -> HTTPDNSResolver.Resolution {
         if let resolution = try immediateResolution(for: question) { return resolution }
         let started = fixed.timeSource.now()
         if !isStarted.load(ordering: .acquiring) { await startFirst(limit: question.timeLimit) }
@@ -148,7 +148,7 @@ public final class HTTPDNSResolver: Sendable {
                     guard answer.source == .provider, killSwitch.generation != turns, isSwitchedOff(question) else {
                         return answer
                     }
-                } catch let error as ResolutionError {
+                } catch let error as HTTPDNSResolver.Error {
                     guard error.code != .shutDown, name.bypass == nil, killSwitch.generation != turns,
                         isSwitchedOff(question)
                     else { throw error }
@@ -168,7 +168,7 @@ public final class HTTPDNSResolver: Sendable {
     package var liveGeneration: LiveGeneration { live.generation }
 
     /// Who has a name switched off; nil when it is on.
-    package func off(for host: HTTPDNSName) -> KillSwitch.Off? {
+    package func off(for host: HTTPDNSName) -> HTTPDNSResolver.KillSwitch.Off? {
         if killSwitch.isFullyOn { return nil }
         return killSwitch.off(for: host, decidedBy: route(for: host)?.pattern)
     }
@@ -182,7 +182,8 @@ public final class HTTPDNSResolver: Sendable {
         observation.tell(.cleared)
     }
 
-    /// Ends the providers. Those who wait, and questions after it, get ``ResolutionError`` with code `shutDown`. Idempotent.
+    /// Ends the providers. Those who wait, and questions after it, get ``HTTPDNSResolver/Error`` with code `shutDown`.
+    /// Idempotent.
     public func shutdown() async {
         live.close()
         for shard in cache.shards {
@@ -203,10 +204,10 @@ public final class HTTPDNSResolver: Sendable {
     }
 
     /// How each provider does, in the order of the settings.
-    public var providerHealth: [ProviderHealth] { live.current.resolving.team.health }
+    public var providerHealth: [HTTPDNSResolver.Status.Provider] { live.current.resolving.team.health }
 
-    /// - Throws: ``ResolutionError`` after ``shutdown()``.
-    func requireRunning(_ question: ResolutionQuestion) throws(ResolutionError) {
+    /// - Throws: ``HTTPDNSResolver/Error`` after ``shutdown()``.
+    func requireRunning(_ question: HTTPDNSResolver.Query) throws(HTTPDNSResolver.Error) {
         if live.isClosed { throw .shutDown(host: question.host.description) }
     }
 }
@@ -214,7 +215,7 @@ public final class HTTPDNSResolver: Sendable {
 extension HTTPDNSResolver {
     static func team(
         _ leases: [ProviderLease],
-        _ configuration: ResolverConfiguration,
+        _ configuration: HTTPDNSResolver.Configuration,
         replacing previous: ProviderTeam?,
         observer: AttemptObserver,
         random: @escaping @Sendable (UInt64) -> UInt64
@@ -235,17 +236,17 @@ extension HTTPDNSResolver {
 
 extension HTTPDNSMappings {
     /// The mappings of settings.
-    init(settings: ResolverConfiguration) throws(ResolverConfigurationError) {
+    init(settings: HTTPDNSResolver.Configuration) throws(HTTPDNSResolver.ConfigurationError) {
         do {
             try self.init(settings.mappings)
         } catch {
-            throw ResolverConfigurationError(error)
+            throw HTTPDNSResolver.ConfigurationError(error)
         }
     }
 }
 
-extension ResolverConfigurationError {
-    init(_ error: MappingError) {
+extension HTTPDNSResolver.ConfigurationError {
+    init(_ error: HTTPDNSMapping.Error) {
         self.init(message: "mapping \"\(error.key)\": \(error.reason)", location: error.location)
     }
 }
@@ -253,10 +254,10 @@ extension ResolverConfigurationError {
 extension HTTPDNSResolver: ObservedResolver {
     /// What it did up to now. Reading them sums over all threads' counters; it is meant for every second, not for every
     /// request.
-    public var counters: ResolverCounters {
+    public var counters: HTTPDNSResolver.Counters {
         counting.snapshot(cacheEntries: cache.count, cacheBytes: cache.byteCount)
     }
 
     /// What happens to it from now on. Each iteration has a buffer of its own.
-    public var events: ResolverEvents { observation.events }
+    public var events: HTTPDNSResolver.Events { observation.events }
 }

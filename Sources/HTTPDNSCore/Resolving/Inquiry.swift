@@ -6,9 +6,9 @@ struct Inquiry: Sendable {
     var settings: ResolvingSettings
     var key: AnswerKey
     /// The families that an answer may have.
-    var families: AddressFamilies
+    var families: HTTPDNSAddress.Families
     /// The families that providers are asked for: without IPv6 on a machine that has no route for it and no setting about it.
-    var queried: AddressFamilies
+    var queried: HTTPDNSAddress.Families
     /// Whether the lookup only adds families to an answer within its life.
     var completesAnswer = false
     /// The route that decides; nil means the system resolver, because no route or a bypass said so.

@@ -12,7 +12,7 @@ struct NameQuestion: Sendable {
     /// What is counted of it.
     var counts: [OccurrenceCount] = []
     /// Who has it switched off, for ``BypassReason/switchedOff``.
-    var off: KillSwitch.Off?
+    var off: HTTPDNSResolver.KillSwitch.Off?
     /// What the providers would be asked, to be compared with the answer.
     var shadow: AnswerKey?
 
@@ -21,7 +21,7 @@ struct NameQuestion: Sendable {
 
 /// What the mapping rules on the way to a name say about the result.
 final class RulePassage: Sendable {
-    let rule: AppliedRule
+    let rule: HTTPDNSResolver.AppliedMapping
     let identity: HTTPDNSName?
     /// The least time to live of the rules.
     let timeToLive: Duration?
@@ -31,7 +31,7 @@ final class RulePassage: Sendable {
     var isSilent: Bool { !lastResort.isEmpty && rule.via.isEmpty }
 
     init(
-        rule: AppliedRule,
+        rule: HTTPDNSResolver.AppliedMapping,
         identity: HTTPDNSName?,
         timeToLive: Duration?,
         lastResort: [HTTPDNSMapping.Target] = []

@@ -1,11 +1,11 @@
-extension Resolution {
+extension HTTPDNSResolver.Resolution {
     /// Why mappings or providers were passed over, and the system resolver was asked.
     public struct Bypass: Hashable, Sendable, CustomStringConvertible {
         private let reason: BypassReason
 
         init(_ reason: BypassReason) { self.reason = reason == .internalName ? .noRoute : reason }
 
-        /// The request asked for it (``ResolutionQuestion/bypass``).
+        /// The request asked for it (``HTTPDNSResolver/Query/bypass``).
         public static var request: Bypass { Bypass(.request) }
         /// A rule of the mappings says so.
         public static var mapping: Bypass { Bypass(.mapping) }
@@ -13,9 +13,9 @@ extension Resolution {
         public static var route: Bypass { Bypass(.route) }
         /// No route covers the name.
         public static var noRoute: Bypass { Bypass(.noRoute) }
-        /// The ``KillSwitch`` has the name off.
+        /// The ``HTTPDNSResolver/KillSwitch`` has the name off.
         public static var switchedOff: Bypass { Bypass(.switchedOff) }
-        /// The question is outside its route's ``Rollout``.
+        /// The question is outside its route's ``HTTPDNSRoute/Rollout``.
         public static var heldBack: Bypass { Bypass(.heldBack) }
         /// The route is in ``HTTPDNSRoute/Mode/shadow`` mode.
         public static var shadow: Bypass { Bypass(.shadow) }

@@ -1,237 +1,239 @@
 public import HTTPDNSPrimitives
 
-/// The addresses of a host, and where they came from.
-///
-/// One that comes out of the cache or from a mapping refers to what is kept there; its lists and texts are made when they
-/// are asked for.
-public struct Resolution: Sendable {
-    /// Where the addresses came from.
-    public struct Source: Hashable, Sendable, CustomStringConvertible {
-        private enum Word: UInt8, CaseIterable {
-            case request, mapping, provider, system, literal, lastResort, proxy, unixSocket
-        }
+extension HTTPDNSResolver {
+    /// The addresses of a host, and where they came from.
+    ///
+    /// One that comes out of the cache or from a mapping refers to what is kept there; its lists and texts are made when they
+    /// are asked for.
+    public struct Resolution: Sendable {
+        /// Where the addresses came from.
+        public struct Source: Hashable, Sendable, CustomStringConvertible {
+            private enum Word: UInt8, CaseIterable {
+                case request, mapping, provider, system, literal, lastResort, proxy, unixSocket
+            }
 
-        private let word: Word
+            private let word: Word
 
-        /// The request named them itself (`pinnedTo`).
-        public static var request: Source { Source(word: .request) }
-        /// A rule of the mappings.
-        public static var mapping: Source { Source(word: .mapping) }
-        /// An HTTP-DNS provider, now or through the cache.
-        public static var provider: Source { Source(word: .provider) }
-        /// The system resolver.
-        public static var system: Source { Source(word: .system) }
-        /// The URL had an address, or `localhost`.
-        public static var literal: Source { Source(word: .literal) }
-        /// A rule of the mappings that is asked last, after all other sources had no address.
-        public static var lastResort: Source { Source(word: .lastResort) }
-        /// Nobody: the proxy is told the name, and looks it up. There are no addresses.
-        public static var proxy: Source { Source(word: .proxy) }
-        /// Nobody: the request goes to a Unix socket. There are no addresses.
-        public static var unixSocket: Source { Source(word: .unixSocket) }
+            /// The request named them itself (`pinnedTo`).
+            public static var request: Source { Source(word: .request) }
+            /// A rule of the mappings.
+            public static var mapping: Source { Source(word: .mapping) }
+            /// An HTTP-DNS provider, now or through the cache.
+            public static var provider: Source { Source(word: .provider) }
+            /// The system resolver.
+            public static var system: Source { Source(word: .system) }
+            /// The URL had an address, or `localhost`.
+            public static var literal: Source { Source(word: .literal) }
+            /// A rule of the mappings that is asked last, after all other sources had no address.
+            public static var lastResort: Source { Source(word: .lastResort) }
+            /// Nobody: the proxy is told the name, and looks it up. There are no addresses.
+            public static var proxy: Source { Source(word: .proxy) }
+            /// Nobody: the request goes to a Unix socket. There are no addresses.
+            public static var unixSocket: Source { Source(word: .unixSocket) }
 
-        /// All sources that there are.
-        package static let all = Word.allCases.map(Source.init(word:))
+            /// All sources that there are.
+            package static let all = Word.allCases.map(Source.init(word:))
 
-        /// The word for it in JSON and logs.
-        public var description: String {
-            switch word {
-            case .request: "request"
-            case .mapping: "mapping"
-            case .provider: "provider"
-            case .system: "system"
-            case .literal: "literal"
-            case .lastResort: "last-resort"
-            case .proxy: "proxy"
-            case .unixSocket: "unix-socket"
+            /// The word for it in JSON and logs.
+            public var description: String {
+                switch word {
+                case .request: "request"
+                case .mapping: "mapping"
+                case .provider: "provider"
+                case .system: "system"
+                case .literal: "literal"
+                case .lastResort: "last-resort"
+                case .proxy: "proxy"
+                case .unixSocket: "unix-socket"
+                }
             }
         }
-    }
 
-    enum Content: Sendable {
-        case cached(CachedAnswer, port: UInt16)
-        case mapped(MappedAddresses, port: UInt16)
-        case given([HTTPDNSEndpoint])
-    }
+        enum Content: Sendable {
+            case cached(CachedAnswer, port: UInt16)
+            case mapped(MappedAddresses, port: UInt16)
+            case given([HTTPDNSEndpoint])
+        }
 
-    var content: Content
-    private var details: ResolutionDetails?
-    /// Nanoseconds; `Int64.max` means no expiry.
-    private var life: Int64 = .max
-    private var ageNanoseconds: Int64 = 0
-    private var elapsedNanoseconds: Int64 = 0
-    /// The generation of the mappings at the time.
-    public var generation: UInt64 = 0
-    /// Why the system resolver was asked, where it was not the name's route that said so.
-    var reason: BypassReason?
-    /// Where they came from.
-    public var source: Source
-    /// Whether they came out of the cache.
-    public var isCached = false
-    /// Whether they are past their time to live.
-    public var isStale = false
+        var content: Content
+        private var details: ResolutionDetails?
+        /// Nanoseconds; `Int64.max` means no expiry.
+        private var life: Int64 = .max
+        private var ageNanoseconds: Int64 = 0
+        private var elapsedNanoseconds: Int64 = 0
+        /// The generation of the mappings at the time.
+        public var generation: UInt64 = 0
+        /// Why the system resolver was asked, where it was not the name's route that said so.
+        var reason: BypassReason?
+        /// Where they came from.
+        public var source: Source
+        /// Whether they came out of the cache.
+        public var isCached = false
+        /// Whether they are past their time to live.
+        public var isStale = false
 
-    /// Creates a resolution.
-    public init(endpoints: [HTTPDNSEndpoint], source: Source) {
-        content = .given(endpoints)
-        self.source = source
-    }
+        /// Creates a resolution.
+        public init(endpoints: [HTTPDNSEndpoint], source: Source) {
+            content = .given(endpoints)
+            self.source = source
+        }
 
-    init(_ content: Content, source: Source, details: ResolutionDetails?, life: Int64, age: Int64) {
-        self.content = content
-        self.source = source
-        self.details = details
-        self.life = life
-        ageNanoseconds = age
-    }
+        init(_ content: Content, source: Source, details: ResolutionDetails?, life: Int64, age: Int64) {
+            self.content = content
+            self.source = source
+            self.details = details
+            self.life = life
+            ageNanoseconds = age
+        }
 
-    /// The prepared answer of a mapping rule.
-    init(_ answer: MappedAddresses, port: UInt16, generation: UInt64) {
-        content = .mapped(answer, port: port)
-        source = .mapping
-        details = answer.details
-        life = answer.life
-        self.generation = generation
-    }
+        /// The prepared answer of a mapping rule.
+        init(_ answer: MappedAddresses, port: UInt16, generation: UInt64) {
+            content = .mapped(answer, port: port)
+            source = .mapping
+            details = answer.details
+            life = answer.life
+            self.generation = generation
+        }
 
-    /// Where to connect, in the order in which they are tried, allowed by the address policy. Empty only for
-    /// ``Source/proxy`` and ``Source/unixSocket``.
-    public var endpoints: [HTTPDNSEndpoint] {
-        get {
-            switch content {
-            case .given(let endpoints): endpoints
-            case .cached(let answer, let port): answer.endpoints(port: port)
-            case .mapped(let answer, let port): answer.endpoints(port: port)
+        /// Where to connect, in the order in which they are tried, allowed by the address policy. Empty only for
+        /// ``Source/proxy`` and ``Source/unixSocket``.
+        public var endpoints: [HTTPDNSEndpoint] {
+            get {
+                switch content {
+                case .given(let endpoints): endpoints
+                case .cached(let answer, let port): answer.endpoints(port: port)
+                case .mapped(let answer, let port): answer.endpoints(port: port)
+                }
+            }
+            set {
+                details = ResolutionDetails(fields)
+                content = .given(newValue)
             }
         }
-        set {
-            details = ResolutionDetails(fields)
-            content = .given(newValue)
+
+        /// How long ago they were asked for.
+        public var age: Duration {
+            get { .nanoseconds(ageNanoseconds) }
+            set { ageNanoseconds = newValue.wholeNanoseconds }
         }
-    }
 
-    /// How long ago they were asked for.
-    public var age: Duration {
-        get { .nanoseconds(ageNanoseconds) }
-        set { ageNanoseconds = newValue.wholeNanoseconds }
-    }
-
-    /// How long they may still be used; nil means no expiry.
-    public var timeToLive: Duration? {
-        get { life == .max ? nil : .nanoseconds(life) }
-        set { life = newValue?.wholeNanoseconds ?? .max }
-    }
-
-    /// ``timeToLive`` in nanoseconds; `Int64.max` means no expiry.
-    package var nanosecondsLeft: Int64 { life }
-
-    /// How long the resolving took.
-    public var elapsed: Duration {
-        get { .nanoseconds(elapsedNanoseconds) }
-        set { elapsedNanoseconds = newValue.wholeNanoseconds }
-    }
-
-    /// The provider's name, for ``Source/provider``.
-    public var provider: String? {
-        get { details.map(\.fields.provider) ?? cached?.origin?.provider }
-        set { change { $0.provider = newValue } }
-    }
-
-    /// The name at the end of the alias chain, when it differs from the name asked.
-    public var canonicalName: HTTPDNSName? {
-        get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
-        set { change { $0.canonicalName = newValue } }
-    }
-
-    /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
-    public var identity: HTTPDNSName? {
-        get { details?.fields.identity }
-        set { change { $0.identity = newValue } }
-    }
-
-    /// The mapping rule that decided, and the chain of `via` names behind it.
-    public var rule: AppliedRule? {
-        get { details?.fields.rule }
-        set { change { $0.rule = newValue } }
-    }
-
-    /// The route that decided.
-    public var route: HTTPDNSRoute? {
-        get { details.map(\.fields.route) ?? cached?.origin?.route }
-        set { change { $0.route = newValue } }
-    }
-
-    /// Providers that were asked before the one that answered, and how they failed.
-    public var failedAttempts: [ProviderAttempt] {
-        get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
-        set { change { $0.failedAttempts = newValue } }
-    }
-
-    /// The protocols that the HTTPS record behind the first endpoint offers (RFC 9460), as ALPN identifiers; empty when
-    /// no such record decided.
-    public var applicationProtocols: [String] {
-        get {
-            if let details { return details.fields.applicationProtocols }
-            guard case .cached(let answer, ServiceRoute.port) = content else { return [] }
-            return answer.services?.applicationProtocols ?? []
+        /// How long they may still be used; nil means no expiry.
+        public var timeToLive: Duration? {
+            get { life == .max ? nil : .nanoseconds(life) }
+            set { life = newValue?.wholeNanoseconds ?? .max }
         }
-        set { change { $0.applicationProtocols = newValue } }
-    }
 
-    /// Why mappings or providers were passed over; nil when they were not.
-    public var bypass: Bypass? {
-        if let reason { return Bypass(reason) }
-        guard source == .system else { return nil }
-        guard let route else { return Bypass(.noRoute) }
-        return route.action == .bypass ? Bypass(.route) : nil
-    }
+        /// ``timeToLive`` in nanoseconds; `Int64.max` means no expiry.
+        package var nanosecondsLeft: Int64 { life }
 
-    /// Whether the system resolver answered in place of the providers of ``route``.
-    package var isFallback: Bool {
-        guard source == .system, reason == nil, case .providers? = route?.action else { return false }
-        return true
-    }
+        /// How long the resolving took.
+        public var elapsed: Duration {
+            get { .nanoseconds(elapsedNanoseconds) }
+            set { elapsedNanoseconds = newValue.wholeNanoseconds }
+        }
 
-    /// An answer of the system resolver as one in place of the providers of a route.
-    package func inPlaceOfProviders(of route: HTTPDNSRoute) -> Resolution {
-        var resolution = self
-        resolution.route = route
-        resolution.reason = nil
-        return resolution
-    }
+        /// The provider's name, for ``Source/provider``.
+        public var provider: String? {
+            get { details.map(\.fields.provider) ?? cached?.origin?.provider }
+            set { change { $0.provider = newValue } }
+        }
 
-    /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
-    public internal(set) var switchedOff: KillSwitch.Off? {
-        get { details?.fields.switchedOff }
-        set { change { $0.switchedOff = newValue } }
-    }
+        /// The name at the end of the alias chain, when it differs from the name asked.
+        public var canonicalName: HTTPDNSName? {
+            get { details.map(\.fields.canonicalName) ?? cached?.header.details?.canonicalName }
+            set { change { $0.canonicalName = newValue } }
+        }
 
-    private var cached: CachedAnswer? {
-        if case .cached(let answer, _) = content { answer } else { nil }
-    }
+        /// The name that URL, SNI and certificate take over from a `via` rule with `keep: [host]`; nil in all other cases.
+        public var identity: HTTPDNSName? {
+            get { details?.fields.identity }
+            set { change { $0.identity = newValue } }
+        }
 
-    /// The details as they read now, wherever they are.
-    private var fields: ResolutionDetails.Fields {
-        details?.fields
-            ?? ResolutionDetails.Fields(
-                provider: provider,
-                canonicalName: canonicalName,
-                route: route,
-                failedAttempts: failedAttempts,
-                applicationProtocols: applicationProtocols
-            )
-    }
+        /// The mapping rule that decided, and the chain of `via` names behind it.
+        public var rule: HTTPDNSResolver.AppliedMapping? {
+            get { details?.fields.rule }
+            set { change { $0.rule = newValue } }
+        }
 
-    private mutating func change(_ body: (inout ResolutionDetails.Fields) -> Void) {
-        var changed = fields
-        body(&changed)
-        details = ResolutionDetails(changed)
+        /// The route that decided.
+        public var route: HTTPDNSRoute? {
+            get { details.map(\.fields.route) ?? cached?.origin?.route }
+            set { change { $0.route = newValue } }
+        }
+
+        /// Providers that were asked before the one that answered, and how they failed.
+        public var failedAttempts: [HTTPDNSResolver.ProviderAttempt] {
+            get { details.map(\.fields.failedAttempts) ?? cached?.header.details?.failedAttempts ?? [] }
+            set { change { $0.failedAttempts = newValue } }
+        }
+
+        /// The protocols that the HTTPS record behind the first endpoint offers (RFC 9460), as ALPN identifiers; empty when
+        /// no such record decided.
+        public var applicationProtocols: [String] {
+            get {
+                if let details { return details.fields.applicationProtocols }
+                guard case .cached(let answer, ServiceRoute.port) = content else { return [] }
+                return answer.services?.applicationProtocols ?? []
+            }
+            set { change { $0.applicationProtocols = newValue } }
+        }
+
+        /// Why mappings or providers were passed over; nil when they were not.
+        public var bypass: Bypass? {
+            if let reason { return Bypass(reason) }
+            guard source == .system else { return nil }
+            guard let route else { return Bypass(.noRoute) }
+            return route.action == .bypass ? Bypass(.route) : nil
+        }
+
+        /// Whether the system resolver answered in place of the providers of ``route``.
+        package var isFallback: Bool {
+            guard source == .system, reason == nil, case .providers? = route?.action else { return false }
+            return true
+        }
+
+        /// An answer of the system resolver as one in place of the providers of a route.
+        package func inPlaceOfProviders(of route: HTTPDNSRoute) -> HTTPDNSResolver.Resolution {
+            var resolution = self
+            resolution.route = route
+            resolution.reason = nil
+            return resolution
+        }
+
+        /// Who has the name switched off, where ``bypass`` is ``Bypass/switchedOff``.
+        public internal(set) var switchedOff: HTTPDNSResolver.KillSwitch.Off? {
+            get { details?.fields.switchedOff }
+            set { change { $0.switchedOff = newValue } }
+        }
+
+        private var cached: CachedAnswer? {
+            if case .cached(let answer, _) = content { answer } else { nil }
+        }
+
+        /// The details as they read now, wherever they are.
+        private var fields: ResolutionDetails.Fields {
+            details?.fields
+                ?? ResolutionDetails.Fields(
+                    provider: provider,
+                    canonicalName: canonicalName,
+                    route: route,
+                    failedAttempts: failedAttempts,
+                    applicationProtocols: applicationProtocols
+                )
+        }
+
+        private mutating func change(_ body: (inout ResolutionDetails.Fields) -> Void) {
+            var changed = fields
+            body(&changed)
+            details = ResolutionDetails(changed)
+        }
     }
 }
 
-extension Resolution: Hashable {
+extension HTTPDNSResolver.Resolution: Hashable {
     /// Whether both say the same, wherever they keep it.
-    public static func == (left: Resolution, right: Resolution) -> Bool {
+    public static func == (left: HTTPDNSResolver.Resolution, right: HTTPDNSResolver.Resolution) -> Bool {
         left.endpoints == right.endpoints && left.source == right.source && left.isCached == right.isCached
             && left.isStale == right.isStale && left.generation == right.generation && left.life == right.life
             && left.ageNanoseconds == right.ageNanoseconds && left.elapsedNanoseconds == right.elapsedNanoseconds

@@ -6,11 +6,11 @@ final class ResolutionDetails: Sendable {
         var provider: String?
         var canonicalName: HTTPDNSName?
         var identity: HTTPDNSName?
-        var rule: AppliedRule?
+        var rule: HTTPDNSResolver.AppliedMapping?
         var route: HTTPDNSRoute?
-        var failedAttempts: [ProviderAttempt] = []
+        var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
         var applicationProtocols: [String] = []
-        var switchedOff: KillSwitch.Off?
+        var switchedOff: HTTPDNSResolver.KillSwitch.Off?
     }
 
     let fields: Fields

@@ -1,13 +1,17 @@
 internal import HTTPDNSPrimitives
 
-extension ResolutionError {
-    static func shutDown(host: String) -> ResolutionError {
-        ResolutionError(code: .shutDown, host: host, message: "the resolver is shut down, so \(host) was not resolved")
+extension HTTPDNSResolver.Error {
+    static func shutDown(host: String) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
+            code: .shutDown,
+            host: host,
+            message: "the resolver is shut down, so \(host) was not resolved"
+        )
     }
 
     /// The question itself forbids both families.
-    static func noFamily(host: String) -> ResolutionError {
-        ResolutionError(
+    static func noFamily(host: String) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
             code: .noAddresses,
             host: host,
             message: "\(host) was asked for without a family of addresses",
@@ -15,8 +19,8 @@ extension ResolutionError {
         )
     }
 
-    static func overloaded(_ host: String) -> ResolutionError {
-        ResolutionError(
+    static func overloaded(_ host: String) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
             code: .overloaded,
             host: host,
             message: "too many names are asked for already, \(host) would be one more",
@@ -25,8 +29,8 @@ extension ResolutionError {
     }
 
     /// `source` names the provider or the system resolver.
-    static func noSuchName(_ host: HTTPDNSName, says source: String) -> ResolutionError {
-        ResolutionError(
+    static func noSuchName(_ host: HTTPDNSName, says source: String) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
             code: .nameNotFound,
             host: host.description,
             message: "\(host) does not exist, says \(source)",
@@ -35,8 +39,8 @@ extension ResolutionError {
     }
 
     /// Not even the system resolver is asked.
-    static func outsideDNS(_ host: HTTPDNSName) -> ResolutionError {
-        ResolutionError(
+    static func outsideDNS(_ host: HTTPDNSName) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
             code: .nameNotFound,
             host: host.description,
             message: "\(host) was not looked up: .onion, .invalid and .alt do not exist in DNS",
@@ -44,8 +48,10 @@ extension ResolutionError {
         )
     }
 
-    static func noAddresses(_ host: HTTPDNSName, _ families: AddressFamilies, says source: String) -> ResolutionError {
-        ResolutionError(
+    static func noAddresses(_ host: HTTPDNSName, _ families: HTTPDNSAddress.Families, says source: String)
+        -> HTTPDNSResolver.Error
+    {
+        HTTPDNSResolver.Error(
             code: .noAddresses,
             host: host.description,
             message: "\(host) has no \(families) address, says \(source)",
@@ -55,13 +61,13 @@ extension ResolutionError {
 
     /// The request, the URL or a mapping names addresses of the wrong family only.
     static func noneOfFamily(
-        _ families: AddressFamilies,
+        _ families: HTTPDNSAddress.Families,
         among endpoints: [HTTPDNSEndpoint],
-        _ source: Resolution.Source,
+        _ source: HTTPDNSResolver.Resolution.Source,
         host: String
-    ) -> ResolutionError {
+    ) -> HTTPDNSResolver.Error {
         let given = endpoints.map(\.address.description).joined(separator: ", ")
-        return ResolutionError(
+        return HTTPDNSResolver.Error(
             code: .noAddresses,
             host: host,
             message: "\(host) has no \(families) address: the \(source) names \(given)",
@@ -69,17 +75,19 @@ extension ResolutionError {
         )
     }
 
-    static func policyRefused(_ refusals: [String], host: String) -> ResolutionError {
-        ResolutionError(
+    static func policyRefused(_ refusals: [String], host: String) -> HTTPDNSResolver.Error {
+        HTTPDNSResolver.Error(
             code: .policyRefused,
             host: host,
             message: "the address policy refused every address of \(host): \(refusals.joined(separator: "; "))"
         )
     }
 
-    static func timedOut(host: HTTPDNSName, limit: Duration, attempts: [ProviderAttempt]) -> ResolutionError {
+    static func timedOut(host: HTTPDNSName, limit: Duration, attempts: [HTTPDNSResolver.ProviderAttempt])
+        -> HTTPDNSResolver.Error
+    {
         let asked = attempts.isEmpty ? "" : ": \(list(attempts))"
-        var error = ResolutionError(
+        var error = HTTPDNSResolver.Error(
             code: .timedOut,
             host: host.description,
             message: "no answer about \(host) within \(limit.shortText)\(asked)",
@@ -90,7 +98,7 @@ extension ResolutionError {
     }
 
     /// The system resolver, which is the only one to be asked, does not know the name.
-    static func unknownToSystem(_ inquiry: Inquiry) -> ResolutionError {
+    static func unknownToSystem(_ inquiry: Inquiry) -> HTTPDNSResolver.Error {
         let host = inquiry.host
         let unknown = "the system resolver does not know \(host)"
         let (message, hint): (String, String) =
@@ -116,23 +124,23 @@ extension ResolutionError {
             case nil:
                 (unknown, "check the spelling, or add a mapping")
             }
-        return ResolutionError(code: .nameNotFound, host: host.description, message: message, hint: hint)
+        return HTTPDNSResolver.Error(code: .nameNotFound, host: host.description, message: message, hint: hint)
     }
 
     /// Every source that was asked failed.
-    static func allFailed(_ inquiry: Inquiry, _ attempts: [ProviderAttempt]) -> ResolutionError {
+    static func allFailed(_ inquiry: Inquiry, _ attempts: [HTTPDNSResolver.ProviderAttempt]) -> HTTPDNSResolver.Error {
         let host = inquiry.host
-        if attempts.allSatisfy({ $0.provider == ProviderAttempt.systemName }) {
+        if attempts.allSatisfy({ $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }) {
             let failure = attempts.last?.failure ?? "no answer"
-            return ResolutionError(
+            return HTTPDNSResolver.Error(
                 code: .systemFailed,
                 host: host.description,
                 message: "the system resolver failed for \(host): \(failure)",
                 attempts: attempts
             )
         }
-        let hasFallback = attempts.contains { $0.provider == ProviderAttempt.systemName }
-        return ResolutionError(
+        let hasFallback = attempts.contains { $0.provider == HTTPDNSResolver.ProviderAttempt.systemName }
+        return HTTPDNSResolver.Error(
             code: .providersFailed,
             host: host.description,
             message: "no provider answered about \(host): \(list(attempts))",
@@ -141,12 +149,12 @@ extension ResolutionError {
         )
     }
 
-    private static func list(_ attempts: [ProviderAttempt]) -> String {
+    private static func list(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> String {
         attempts.map(\.description).joined(separator: "; ")
     }
 
     /// The error for someone who asked about another name, from which `via` rules led here.
-    func seen(from question: ResolutionQuestion, through passage: RulePassage?) -> ResolutionError {
+    func seen(from question: HTTPDNSResolver.Query, through passage: RulePassage?) -> HTTPDNSResolver.Error {
         guard let rule = passage?.rule, !rule.via.isEmpty else { return self }
         var error = self
         error.host = question.host.description

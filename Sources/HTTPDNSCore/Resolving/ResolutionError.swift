@@ -1,58 +1,66 @@
-/// Why a host has no address to connect to.
-public struct ResolutionError: Error, Sendable, CustomStringConvertible {
-    /// What kind of failure it was.
-    public struct Code: Hashable, Sendable, CustomStringConvertible {
-        /// A short word for logs and metric labels.
-        public let description: String
+extension HTTPDNSResolver {
+    /// Why a host has no address to connect to.
+    public struct Error: Swift.Error, Sendable, CustomStringConvertible {
+        /// What kind of failure it was.
+        public struct Code: Hashable, Sendable, CustomStringConvertible {
+            /// A short word for logs and metric labels.
+            public let description: String
 
-        /// The name does not exist.
-        public static let nameNotFound = Code(description: "name-not-found")
-        /// The name exists, without an address of an allowed family.
-        public static let noAddresses = Code(description: "no-addresses")
-        /// No address passed the address policy.
-        public static let policyRefused = Code(description: "policy-refused")
-        /// All providers of the route failed, and there is no fallback.
-        public static let providersFailed = Code(description: "providers-failed")
-        /// The system resolver failed.
-        public static let systemFailed = Code(description: "system-failed")
-        /// No answer within the time limit.
-        public static let timedOut = Code(description: "timed-out")
-        /// Too many names are asked for at the same time.
-        public static let overloaded = Code(description: "overloaded")
-        /// The text is no host name.
-        public static let invalidName = Code(description: "invalid-name")
-        /// The resolver is shut down.
-        public static let shutDown = Code(description: "shut-down")
+            /// The name does not exist.
+            public static let nameNotFound = Code(description: "name-not-found")
+            /// The name exists, without an address of an allowed family.
+            public static let noAddresses = Code(description: "no-addresses")
+            /// No address passed the address policy.
+            public static let policyRefused = Code(description: "policy-refused")
+            /// All providers of the route failed, and there is no fallback.
+            public static let providersFailed = Code(description: "providers-failed")
+            /// The system resolver failed.
+            public static let systemFailed = Code(description: "system-failed")
+            /// No answer within the time limit.
+            public static let timedOut = Code(description: "timed-out")
+            /// Too many names are asked for at the same time.
+            public static let overloaded = Code(description: "overloaded")
+            /// The text is no host name.
+            public static let invalidName = Code(description: "invalid-name")
+            /// The resolver is shut down.
+            public static let shutDown = Code(description: "shut-down")
 
-        /// All codes that there are.
-        package static let all: [Code] = [
-            .nameNotFound, .noAddresses, .policyRefused, .providersFailed, .systemFailed, .timedOut, .overloaded,
-            .invalidName, .shutDown,
-        ]
+            /// All codes that there are.
+            package static let all: [Code] = [
+                .nameNotFound, .noAddresses, .policyRefused, .providersFailed, .systemFailed, .timedOut, .overloaded,
+                .invalidName, .shutDown,
+            ]
+        }
+
+        /// The kind of failure.
+        public var code: Code
+        /// The host asked for.
+        public var host: String
+        /// One line for people.
+        public var message: String
+        /// What to do about it.
+        public var hint: String?
+        /// The providers that were asked.
+        public var attempts: [HTTPDNSResolver.ProviderAttempt]
+        /// The time limit that passed, for ``Code/timedOut``.
+        public var limit: Duration?
+
+        /// Creates an error.
+        public init(
+            code: Code,
+            host: String,
+            message: String,
+            hint: String? = nil,
+            attempts: [HTTPDNSResolver.ProviderAttempt] = []
+        ) {
+            self.code = code
+            self.host = host
+            self.message = message
+            self.hint = hint
+            self.attempts = attempts
+        }
+
+        /// Message and hint on one line.
+        public var description: String { hint.map { "\(message) (\($0))" } ?? message }
     }
-
-    /// The kind of failure.
-    public var code: Code
-    /// The host asked for.
-    public var host: String
-    /// One line for people.
-    public var message: String
-    /// What to do about it.
-    public var hint: String?
-    /// The providers that were asked.
-    public var attempts: [ProviderAttempt]
-    /// The time limit that passed, for ``Code/timedOut``.
-    public var limit: Duration?
-
-    /// Creates an error.
-    public init(code: Code, host: String, message: String, hint: String? = nil, attempts: [ProviderAttempt] = []) {
-        self.code = code
-        self.host = host
-        self.message = message
-        self.hint = hint
-        self.attempts = attempts
-    }
-
-    /// Message and hint on one line.
-    public var description: String { hint.map { "\(message) (\($0))" } ?? message }
 }

@@ -8,7 +8,7 @@ enum ShadowWord: Hashable, Sendable {
     case failed
 
     /// The same without the addresses of other families.
-    func limited(to families: AddressFamilies) -> ShadowWord {
+    func limited(to families: HTTPDNSAddress.Families) -> ShadowWord {
         guard case .addresses(let addresses) = self else { return self }
         let left = addresses.filter { families.contains($0.family) }
         return left.isEmpty ? .nothing : .addresses(left)

@@ -35,7 +35,7 @@ struct SystemFallback: Sendable {
         var asking: Task<Void, Never>?
         var lookingUp: Task<Void, Never>?
         /// The providers' failures.
-        var attempts: [ProviderAttempt]?
+        var attempts: [HTTPDNSResolver.ProviderAttempt]?
         var isTimeout = false
         /// The system resolver's result, when it is no address.
         var system: FlightResult?
@@ -136,7 +136,7 @@ struct SystemFallback: Sendable {
     /// The system's own answer, past its life, is worth no more than a new one.
     private var mustSpareSystem: Bool { resolver.hasAnswer(inquiry, of: .provider, at: clock.now()) }
 
-    private func spared(_ attempts: [ProviderAttempt]) -> FlightResult {
+    private func spared(_ attempts: [HTTPDNSResolver.ProviderAttempt]) -> FlightResult {
         .failure(.allFailed(inquiry, attempts), sentAt: started, spared: true)
     }
 

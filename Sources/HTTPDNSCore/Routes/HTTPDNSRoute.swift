@@ -31,18 +31,18 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     public enum Mode: String, Hashable, Sendable, CaseIterable {
         /// They are used.
         case use
-        /// They are compared with what the system resolver says, which is used: ``ResolverCounters/shadowAgreed``,
-        /// ``ResolverCounters/shadowDiffered``, ``ResolverCounters/shadowFailed``. No request waits for them, and none
-        /// goes to an address of theirs.
+        /// They are compared with what the system resolver says, which is used: ``HTTPDNSResolver/Counters/shadowAgreed``,
+        /// ``HTTPDNSResolver/Counters/shadowDiffered``, ``HTTPDNSResolver/Counters/shadowFailed``. No request waits for them,
+        /// and none goes to an address of theirs.
         case shadow
     }
 
     /// The names that it is about.
-    public var pattern: HostPattern
+    public var pattern: HTTPDNSRoute.Pattern
     /// What it says.
     public var action: Action
     /// The families asked for; nil means the resolver's own setting.
-    public var families: AddressFamilies?
+    public var families: HTTPDNSAddress.Families?
     /// In which order its providers are asked.
     public var order: Order = .given
     /// How long past its time to live an answer may serve while nothing newer is to be had; nil means the cache's setting,
@@ -63,10 +63,10 @@ public struct HTTPDNSRoute: Hashable, Sendable {
     /// If not empty, the only blocks of addresses that its names may have; all other addresses are refused.
     public var only: [HTTPDNSAddressBlock] = []
     /// Whether its names are resolved by it at all. If not, they take the system path, past mappings too: the resolver's
-    /// ``KillSwitch`` has the route off, as said by ``KillSwitch/Origin/file``.
+    /// ``HTTPDNSResolver/KillSwitch`` has the route off, as said by ``HTTPDNSResolver/KillSwitch/Origin/file``.
     public var isEnabled = true
     /// Which share of the questions it is for; nil means all.
-    public var rollout: Rollout?
+    public var rollout: HTTPDNSRoute.Rollout?
     /// What becomes of the providers' answers.
     public var mode: Mode = .use
     /// Whether a client may connect to the addresses of the system resolver when none of those it was given can be
@@ -77,9 +77,9 @@ public struct HTTPDNSRoute: Hashable, Sendable {
 
     /// Creates a route.
     public init(
-        _ pattern: HostPattern,
+        _ pattern: HTTPDNSRoute.Pattern,
         _ action: Action,
-        families: AddressFamilies? = nil,
+        families: HTTPDNSAddress.Families? = nil,
         location: HTTPDNSSourceLocation? = nil
     ) {
         self.pattern = pattern
@@ -94,7 +94,7 @@ extension HTTPDNSRoute {
     /// theirs. Otherwise an attacker who makes a name's answers fail at the providers alone could lead it into the network.
     /// Nil for a route without providers.
     /// - Parameter scope: The scope of a provider by its name; an unknown one counts as public.
-    package func fallbackScope(_ scope: (String) -> AddressScope?) -> AddressScope? {
+    package func fallbackScope(_ scope: (String) -> HTTPDNSAddressPolicy.Scope?) -> HTTPDNSAddressPolicy.Scope? {
         guard case .providers(let names, _) = action else { return nil }
         return names.map { scope($0) ?? .public }.min()
     }

@@ -1,53 +1,55 @@
-/// Which names a route or a mapping is about.
-public enum HostPattern: Hashable, Sendable, CustomStringConvertible {
-    /// This name and no other.
-    case exact(HTTPDNSName)
-    /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
-    case suffix(HTTPDNSName)
-    /// Every name but the internal ones: `*`. For routes only.
-    case any
+extension HTTPDNSRoute {
+    /// Which names a route or a mapping is about.
+    public enum Pattern: Hashable, Sendable, CustomStringConvertible {
+        /// This name and no other.
+        case exact(HTTPDNSName)
+        /// Every name below this one, at any depth, but not the name itself: `*.shop.example`.
+        case suffix(HTTPDNSName)
+        /// Every name but the internal ones: `*`. For routes only.
+        case any
 
-    /// Reads `name`, `*.suffix` or `*`.
-    /// - Throws: ``HostNameError``.
-    public init(_ text: String) throws(HostNameError) {
-        if text == "*" {
-            self = .any
-            return
+        /// Reads `name`, `*.suffix` or `*`.
+        /// - Throws: ``HTTPDNSName/Error``.
+        public init(_ text: String) throws(HTTPDNSName.Error) {
+            if text == "*" {
+                self = .any
+                return
+            }
+            guard text.hasPrefix("*.") else {
+                self = .exact(try HTTPDNSName(text))
+                return
+            }
+            do {
+                self = .suffix(try HTTPDNSName(String(text.dropFirst(2))))
+            } catch {
+                throw HTTPDNSName.Error(text: text, reason: error.reason)
+            }
         }
-        guard text.hasPrefix("*.") else {
-            self = .exact(try HTTPDNSName(text))
-            return
-        }
-        do {
-            self = .suffix(try HTTPDNSName(String(text.dropFirst(2))))
-        } catch {
-            throw HostNameError(text: text, reason: error.reason)
-        }
-    }
 
-    /// The name, or the one that all names of the pattern are below.
-    package var zone: HTTPDNSName? {
-        switch self {
-        case .exact(let name), .suffix(let name): name
-        case .any: nil
+        /// The name, or the one that all names of the pattern are below.
+        package var zone: HTTPDNSName? {
+            switch self {
+            case .exact(let name), .suffix(let name): name
+            case .any: nil
+            }
         }
-    }
 
-    /// Whether it is about a name, internal or not.
-    package func contains(_ host: HTTPDNSName) -> Bool {
-        switch self {
-        case .exact(let name): name == host
-        case .suffix(let zone): host.isBelow(zone)
-        case .any: true
+        /// Whether it is about a name, internal or not.
+        package func contains(_ host: HTTPDNSName) -> Bool {
+            switch self {
+            case .exact(let name): name == host
+            case .suffix(let zone): host.isBelow(zone)
+            case .any: true
+            }
         }
-    }
 
-    /// The text form.
-    public var description: String {
-        switch self {
-        case .exact(let name): name.description
-        case .suffix(let name): "*.\(name)"
-        case .any: "*"
+        /// The text form.
+        public var description: String {
+            switch self {
+            case .exact(let name): name.description
+            case .suffix(let name): "*.\(name)"
+            case .any: "*"
+            }
         }
     }
 }

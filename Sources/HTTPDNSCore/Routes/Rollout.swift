@@ -1,32 +1,34 @@
-/// Which share of the questions a route is for, while it is being introduced.
-///
-/// Those within it go the route's way; all others go to the system resolver, as if the route said bypass. A mapping stands
-/// before every route, and is for all.
-///
-/// It sticks: who is within stays within while the percentage grows, in this process and in every other one.
-public struct Rollout: Hashable, Sendable {
-    /// What a place in the order of the rollout belongs to.
-    public enum Stickiness: String, Hashable, Sendable, CaseIterable {
-        /// The process: one draw for each resolver, for all of its routes.
-        case process
-        /// The key that the question gives (``ResolutionQuestion/rolloutKey``), such as a user's number. A question without
-        /// one is placed by its host name: all requests to a host then go the same way, in every process.
-        case key
-    }
+extension HTTPDNSRoute {
+    /// Which share of the questions a route is for, while it is being introduced.
+    ///
+    /// Those within it go the route's way; all others go to the system resolver, as if the route said bypass. A mapping
+    /// stands before every route, and is for all.
+    ///
+    /// It sticks: who is within stays within while the percentage grows, in this process and in every other one.
+    public struct Rollout: Hashable, Sendable {
+        /// What a place in the order of the rollout belongs to.
+        public enum Stickiness: String, Hashable, Sendable, CaseIterable {
+            /// The process: one draw for each resolver, for all of its routes.
+            case process
+            /// The key that the question gives (``HTTPDNSResolver/Query/rolloutKey``), such as a user's number. A question
+            /// without one is placed by its host name: all requests to a host then go the same way, in every process.
+            case key
+        }
 
-    /// The share in percent, 0 to 100, to two decimals.
-    public var percent: Double
-    /// What is placed.
-    public var by: Stickiness
+        /// The share in percent, 0 to 100, to two decimals.
+        public var percent: Double
+        /// What is placed.
+        public var by: Stickiness
 
-    /// Creates a rollout. A resolver refuses a percentage outside 0 to 100, or with more than two decimals.
-    public init(percent: Double, by stickiness: Stickiness = .process) {
-        self.percent = percent
-        by = stickiness
+        /// Creates a rollout. A resolver refuses a percentage outside 0 to 100, or with more than two decimals.
+        public init(percent: Double, by stickiness: Stickiness = .process) {
+            self.percent = percent
+            by = stickiness
+        }
     }
 }
 
-extension Rollout {
+extension HTTPDNSRoute.Rollout {
     /// Places in the order of a rollout: hundredths of a percent.
     static let places: UInt64 = 10_000
 
@@ -51,7 +53,7 @@ extension Rollout {
 /// key's text in UTF-8, mixed by the finalizer of MurmurHash3 (FNV's own low bits depend too little on the last bytes),
 /// modulo 10,000. The pattern takes part, so that it is not the same keys that go first everywhere.
 enum RolloutPlace {
-    static func of(_ key: String, in pattern: HostPattern) -> UInt64 {
+    static func of(_ key: String, in pattern: HTTPDNSRoute.Pattern) -> UInt64 {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
         func add(_ text: String) {
             for byte in text.utf8 { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
@@ -61,6 +63,6 @@ enum RolloutPlace {
         add(key)
         hash = (hash ^ hash >> 33) &* 0xff51_afd7_ed55_8ccd
         hash = (hash ^ hash >> 33) &* 0xc4ce_b9fe_1a85_ec53
-        return (hash ^ hash >> 33) % Rollout.places
+        return (hash ^ hash >> 33) % HTTPDNSRoute.Rollout.places
     }
 }

@@ -22,19 +22,19 @@ package struct RouteTable: Sendable {
     let none: RouteBasis
 
     /// - Parameter basis: The basis of a route; nil stands for names without one.
-    /// - Throws: ``ResolverConfigurationError`` when a route names an unknown provider, or one twice, or none without a
-    ///   fallback, when two routes have one pattern, or when a route could never apply.
+    /// - Throws: ``HTTPDNSResolver/ConfigurationError`` when a route names an unknown provider, or one twice, or none without
+    ///   a fallback, when two routes have one pattern, or when a route could never apply.
     package init(
         _ routes: [HTTPDNSRoute],
         providerNames: [String],
         internalZones: [HTTPDNSName] = [],
         basis: (HTTPDNSRoute?) -> RouteBasis = { RouteBasis($0) }
-    ) throws(ResolverConfigurationError) {
+    ) throws(HTTPDNSResolver.ConfigurationError) {
         none = basis(nil)
         self.internalZones = Set(internalZones.map { $0.description[...] })
         for route in routes {
             if let message = RouteTable.fault(of: route, providerNames: providerNames) {
-                throw ResolverConfigurationError(
+                throw HTTPDNSResolver.ConfigurationError(
                     message: "route \"\(route.pattern)\": \(message)",
                     location: route.location
                 )
@@ -50,7 +50,7 @@ package struct RouteTable: Sendable {
             }
             if let earlier {
                 let place = earlier.route.location.map { ", first at \($0)" } ?? ""
-                throw ResolverConfigurationError(
+                throw HTTPDNSResolver.ConfigurationError(
                     message: "route \"\(route.pattern)\" stands there twice\(place); keep one",
                     location: route.location
                 )
@@ -85,7 +85,7 @@ package struct RouteTable: Sendable {
     func basis(for host: HTTPDNSName) -> RouteBasis { entry(for: host)?.basis ?? none }
 
     /// The basis of the route with a pattern; that of names without a route for nil.
-    func basis(of pattern: HostPattern?) -> RouteBasis? {
+    func basis(of pattern: HTTPDNSRoute.Pattern?) -> RouteBasis? {
         switch pattern {
         case .exact(let name): exact[name]?.basis
         case .suffix(let name): suffixes[name.description[...]]?.basis

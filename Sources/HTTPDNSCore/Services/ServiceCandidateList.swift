@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 /// Collects endpoints in the order to try.
 struct ServiceCandidateList {
-    let families: AddressFamilies
+    let families: HTTPDNSAddress.Families
     private(set) var endpoints: [ServiceEndpoint] = []
     /// The lives of the answers whose addresses are in the list.
     private(set) var lives: [Duration] = []
@@ -11,11 +11,11 @@ struct ServiceCandidateList {
     private var known: Set<ServiceEndpoint> = []
     private var counts: [HTTPDNSAddress.Family: Int] = [:]
 
-    init(families: AddressFamilies) { self.families = families }
+    init(families: HTTPDNSAddress.Families) { self.families = families }
 
     /// Appends what `answer` says about a family; the hints only where there is no answer (RFC 9460 section 7.3).
     mutating func append(
-        _ answer: FamilyAnswer?,
+        _ answer: HTTPDNSProviderAnswer.Family?,
         family: HTTPDNSAddress.Family,
         port: UInt16?,
         hints: [HTTPDNSAddress] = []

@@ -15,7 +15,7 @@ internal import HTTPDNSPrimitives
 package struct ServiceSelection: Sendable {
     package enum Action: Hashable, Sendable {
         /// Ask about this name.
-        case ask(HTTPDNSName, families: AddressFamilies, services: Bool)
+        case ask(HTTPDNSName, families: HTTPDNSAddress.Families, services: Bool)
         /// The end: connect like this.
         case done(ServiceChoice)
         /// The end: do not connect.
@@ -32,12 +32,12 @@ package struct ServiceSelection: Sendable {
     package static let usableProtocols: Set<String> = ["h2", "http/1.1"]
 
     private let host: HTTPDNSName
-    private let families: AddressFamilies
+    private let families: HTTPDNSAddress.Families
     /// The end of the aliases so far ($QNAME in RFC 9460 section 3).
     private var service: HTTPDNSName
     private var visited: Set<HTTPDNSName>
     /// The records to use, in order.
-    private var bindings: [ServiceBinding] = []
+    private var bindings: [HTTPDNSProviderAnswer.HTTPSRecord] = []
     private var answers: [HTTPDNSName: HTTPDNSProviderAnswer] = [:]
     private var awaited: Set<HTTPDNSName>
     /// The lives of the records followed.
@@ -48,7 +48,7 @@ package struct ServiceSelection: Sendable {
     /// - Parameters:
     ///   - host: The name asked, about which the first answer is to come.
     ///   - families: The families asked for, at least one.
-    package init(host: HTTPDNSName, families: AddressFamilies) {
+    package init(host: HTTPDNSName, families: HTTPDNSAddress.Families) {
         self.host = host
         self.families = families
         service = host
@@ -95,7 +95,7 @@ package struct ServiceSelection: Sendable {
     }
 
     private mutating func follow(
-        _ services: ServiceAnswer?,
+        _ services: HTTPDNSProviderAnswer.HTTPSRecords?,
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
         switch services {
@@ -126,7 +126,7 @@ package struct ServiceSelection: Sendable {
 
     /// Keeps the records that can be used, and asks for the addresses of their targets.
     private mutating func use(
-        _ records: [ServiceBinding],
+        _ records: [HTTPDNSProviderAnswer.HTTPSRecord],
         using generator: inout some RandomNumberGenerator
     ) -> [Action] {
         let usable = records.filter { !Self.usableProtocols.isDisjoint(with: $0.applicationProtocols) }
@@ -185,15 +185,15 @@ package struct ServiceSelection: Sendable {
         }
     }
 
-    private func unknownFamilies(of target: HTTPDNSName) -> AddressFamilies {
-        var unknown: AddressFamilies = []
+    private func unknownFamilies(of target: HTTPDNSName) -> HTTPDNSAddress.Families {
+        var unknown: HTTPDNSAddress.Families = []
         if families.contains(.v4), answer(.v4, of: target) == nil { unknown.insert(.v4) }
         if families.contains(.v6), answer(.v6, of: target) == nil { unknown.insert(.v6) }
         return unknown
     }
 
     /// What is known about one family of `target`, also from an answer about an alias of it.
-    private func answer(_ family: HTTPDNSAddress.Family, of target: HTTPDNSName) -> FamilyAnswer? {
+    private func answer(_ family: HTTPDNSAddress.Family, of target: HTTPDNSName) -> HTTPDNSProviderAnswer.Family? {
         if let known = answers[target]?[family] { return known }
         guard let known = answers[service]?[family], case .addresses(_, _, target) = known else { return nil }
         return known
@@ -201,9 +201,9 @@ package struct ServiceSelection: Sendable {
 }
 
 extension HTTPDNSProviderAnswer {
-    fileprivate subscript(family: HTTPDNSAddress.Family) -> FamilyAnswer? { family == .v4 ? v4 : v6 }
+    fileprivate subscript(family: HTTPDNSAddress.Family) -> HTTPDNSProviderAnswer.Family? { family == .v4 ? v4 : v6 }
 }
 
-extension ServiceBinding {
+extension HTTPDNSProviderAnswer.HTTPSRecord {
     fileprivate func hints(_ family: HTTPDNSAddress.Family) -> [HTTPDNSAddress] { family == .v4 ? v4Hints : v6Hints }
 }

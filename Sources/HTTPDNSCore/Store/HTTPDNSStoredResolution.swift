@@ -5,7 +5,7 @@ public struct HTTPDNSStoredResolution: Hashable, Sendable {
     /// The name that was asked for.
     public var host: HTTPDNSName
     /// The families that were asked for; all ``addresses`` are of these.
-    public var families: AddressFamilies
+    public var families: HTTPDNSAddress.Families
     /// A text that tells what answered: the route's pattern and its providers. An answer whose route the settings no longer
     /// have is not used.
     public var route: String
@@ -16,7 +16,7 @@ public struct HTTPDNSStoredResolution: Hashable, Sendable {
     /// The name of the provider that answered.
     public var provider: String
     /// The most private scope that the provider might answer then; nil when that is not known.
-    public var providerScope: AddressScope?
+    public var providerScope: HTTPDNSAddressPolicy.Scope?
     /// The name at the end of the alias chain; nil when the answer had no alias.
     public var canonicalName: HTTPDNSName?
     /// When the answer was sent for, in milliseconds since 1970-01-01 00:00 UTC.
@@ -27,12 +27,12 @@ public struct HTTPDNSStoredResolution: Hashable, Sendable {
     /// Creates a stored answer. Nothing is checked; what makes no sense is left out by stores.
     public init(
         host: HTTPDNSName,
-        families: AddressFamilies,
+        families: HTTPDNSAddress.Families,
         route: String,
         clientSubnet: HTTPDNSAddressBlock? = nil,
         addresses: [HTTPDNSAddress],
         provider: String,
-        providerScope: AddressScope? = nil,
+        providerScope: HTTPDNSAddressPolicy.Scope? = nil,
         canonicalName: HTTPDNSName? = nil,
         receivedAt: Int64,
         timeToLive: Duration
@@ -54,7 +54,7 @@ extension HTTPDNSStoredResolution {
     /// What there can be one answer for.
     struct Key: Hashable {
         let host: HTTPDNSName
-        let families: AddressFamilies
+        let families: HTTPDNSAddress.Families
         let route: String
         let clientSubnet: HTTPDNSAddressBlock?
     }

@@ -51,8 +51,8 @@ struct SnapshotDecoder {
     private mutating func readEntry() throws(SnapshotFault) -> HTTPDNSStoredResolution {
         let receivedAt = try read(Int64.self)
         let timeToLive = Duration.nanoseconds(try read(Int64.self))
-        let families = AddressFamilies(rawValue: try read(UInt8.self))
-        guard !families.isEmpty, AddressFamilies.both.isSuperset(of: families) else {
+        let families = HTTPDNSAddress.Families(rawValue: try read(UInt8.self))
+        guard !families.isEmpty, HTTPDNSAddress.Families.both.isSuperset(of: families) else {
             throw fault("\(families.rawValue) is no set of address families")
         }
         let scope = try readScope()
@@ -84,10 +84,12 @@ struct SnapshotDecoder {
         )
     }
 
-    private mutating func readScope() throws(SnapshotFault) -> AddressScope? {
+    private mutating func readScope() throws(SnapshotFault) -> HTTPDNSAddressPolicy.Scope? {
         let octet = try read(UInt8.self)
         guard octet > 0 else { return nil }
-        guard let scope = AddressScope(rawValue: Int(octet) - 1) else { throw fault("\(octet) is no address scope") }
+        guard let scope = HTTPDNSAddressPolicy.Scope(rawValue: Int(octet) - 1) else {
+            throw fault("\(octet) is no address scope")
+        }
         return scope
     }
 

@@ -48,7 +48,7 @@ struct SnapshotEncoder {
 
     /// What ``SnapshotDecoder`` would refuse must not be written.
     private func isStorable(_ resolution: HTTPDNSStoredResolution) -> Bool {
-        !resolution.families.isEmpty && AddressFamilies.both.isSuperset(of: resolution.families)
+        !resolution.families.isEmpty && HTTPDNSAddress.Families.both.isSuperset(of: resolution.families)
             && (1...Int(UInt16.max)).contains(resolution.addresses.count)
             && resolution.addresses.allSatisfy { resolution.families.contains($0.family) }
             && resolution.route.utf8.count <= UInt16.max && resolution.provider.utf8.count <= UInt16.max

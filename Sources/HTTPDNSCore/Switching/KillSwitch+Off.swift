@@ -1,13 +1,13 @@
 public import HTTPDNSPrimitives
 
-extension KillSwitch {
+extension HTTPDNSResolver.KillSwitch {
     /// What is turned off.
     public enum Scope: Hashable, Sendable, CustomStringConvertible {
         /// All names.
         case everything
         /// The names that the route with this pattern decides about; without such a route, those that it would decide
         /// about if it were there.
-        case route(HostPattern)
+        case route(HTTPDNSRoute.Pattern)
 
         /// `everything`, or the pattern.
         public var description: String {
@@ -24,7 +24,7 @@ extension KillSwitch {
         case file
         /// The environment variable `HTTPDNS_DISABLED` at start.
         case environment
-        /// A call of ``KillSwitch/turnOff(_:by:)`` in the program.
+        /// A call of ``HTTPDNSResolver/KillSwitch/turnOff(_:by:)`` in the program.
         case api
         /// An operator, through the program's socket.
         case socket

@@ -1,101 +1,105 @@
 package import HTTPDNSPrimitives
 internal import Synchronization
 
-/// Turns the resolver off and on while it runs, whole or for the names of one route.
-///
-/// Off means that the next request takes the system path, as with ``ResolutionQuestion/bypass``: mappings, providers and
-/// what is cached of them are passed over. Literals and `pinnedTo` are as always. What is off is a set: each ``Origin``
-/// turns off and on by its own word, and something is on when nobody has it off.
-///
-/// Asking whether all is on is one atomic read.
-public final class KillSwitch: Sendable {
-    private let state = Lock(SwitchState())
-    /// Twice the generation, and one more while something is off; written under the lock and read without.
-    private let published = Atomic<UInt64>(0)
-    private let observers = Lock<[@Sendable (Change) -> Void]>([])
-    private let timeSource: any TimeSource
-
-    /// What a turn of the switch did.
-    package struct Change: Sendable {
-        /// What is off now that was not, or on now that was off.
-        package var scopes: [Scope]
-        /// Whether it was turned off.
-        package var isOff: Bool
-        /// Who turned it.
-        package var origin: Origin
-    }
-
-    /// A switch that is on.
-    package init(timeSource: any TimeSource = SystemTimeSource()) { self.timeSource = timeSource }
-
-    /// Turns something off. Idempotent: who has it off already keeps the time since when.
-    public func turnOff(_ scope: Scope = .everything, by origin: Origin = .api) {
-        change(by: origin) { $0.turnOff(scope, by: origin, at: $1) }
-    }
-
-    /// Takes back what was turned off. Idempotent.
+extension HTTPDNSResolver {
+    /// Turns the resolver off and on while it runs, whole or for the names of one route.
     ///
-    /// It takes back the very scope: a route that was turned off by itself stays off when everything is turned on again,
-    /// and ``offs`` shows it. ``Origin/api`` and ``Origin/socket`` are both an operator's word, and each takes back what
-    /// the other said; file and environment take back their own.
-    public func turnOn(_ scope: Scope = .everything, by origin: Origin = .api) {
-        change(by: origin) { state, _ in state.turnOn(scope, by: origin) }
-    }
+    /// Off means that the next request takes the system path, as with ``HTTPDNSResolver/Query/bypass``: mappings, providers
+    /// and what is cached of them are passed over. Literals and `pinnedTo` are as always. What is off is a set: each
+    /// ``Origin`` turns off and on by its own word, and something is on when nobody has it off.
+    ///
+    /// Asking whether all is on is one atomic read.
+    public final class KillSwitch: Sendable {
+        private let state = Lock(SwitchState())
+        /// Twice the generation, and one more while something is off; written under the lock and read without.
+        private let published = Atomic<UInt64>(0)
+        private let observers = Lock<[@Sendable (Change) -> Void]>([])
+        private let timeSource: any TimeSource
 
-    /// Whether nobody has everything off. Single routes may be off nevertheless, see ``offs``.
-    public var isOn: Bool { isFullyOn || state.withLock { $0.everything == nil } }
-
-    /// All that is off: everything before single routes, these by their patterns; empty when all is on.
-    public var offs: [Off] { state.withLock { $0.offs } }
-
-    /// Grows with each turn that changed something; 0 before the first.
-    public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
-
-    /// Whether nothing at all is off.
-    package var isFullyOn: Bool { published.load(ordering: .acquiring) & 1 == 0 }
-
-    /// Who has a name off: everything, or the pattern that decides about it. Patterns that are off decide as those of routes
-    /// do: the exact one, else the longest suffix, else `*`. A route whose pattern is the closer one keeps its names on.
-    /// - Parameters:
-    ///   - host: The name of the request.
-    ///   - route: The pattern of the route that decides about the name; nil without one.
-    package func off(for host: HTTPDNSName, decidedBy route: HostPattern?) -> Off? {
-        isFullyOn ? nil : state.withLock { $0.off(for: host, decidedBy: route) }
-    }
-
-    /// Lets the file say what is off, in place of what it said before.
-    /// - Parameter keeping: Whether what it said before stays off as well, until the next call: while settings change over.
-    package func setFile(_ scopes: Set<Scope>, keeping: Bool = false) {
-        change(by: .file) { $0.setFile(scopes, keeping: keeping, at: $1) }
-    }
-
-    /// Calls `body` after each turn that changed something, on the thread that turned, outside of all locks, before the
-    /// turning returns.
-    package func onChange(_ body: @escaping @Sendable (Change) -> Void) {
-        observers.withLock { $0.append(body) }
-    }
-
-    private func change(by origin: Origin, _ body: (inout SwitchState, MonotonicTime) -> Void) {
-        let now = timeSource.now()
-        let changes = state.withLock { state -> [Change] in
-            let before = Set(state.offs.map(\.scope))
-            let oldOffs = state.offs
-            body(&state, now)
-            guard state.offs != oldOffs else { return [] }
-            let after = Set(state.offs.map(\.scope))
-            let generation = (published.load(ordering: .relaxed) >> 1) + 1
-            published.store(generation << 1 | (after.isEmpty ? 0 : 1), ordering: .releasing)
-            let off = SwitchState.sorted(after.subtracting(before))
-            let on = SwitchState.sorted(before.subtracting(after))
-            return [
-                off.isEmpty ? nil : Change(scopes: off, isOff: true, origin: origin),
-                on.isEmpty ? nil : Change(scopes: on, isOff: false, origin: origin),
-            ].compactMap { $0 }
+        /// What a turn of the switch did.
+        package struct Change: Sendable {
+            /// What is off now that was not, or on now that was off.
+            package var scopes: [Scope]
+            /// Whether it was turned off.
+            package var isOff: Bool
+            /// Who turned it.
+            package var origin: Origin
         }
-        guard !changes.isEmpty else { return }
-        let observers = observers.withLock { $0 }
-        for change in changes {
-            for observer in observers { observer(change) }
+
+        /// A switch that is on.
+        package init(timeSource: any TimeSource = SystemTimeSource()) { self.timeSource = timeSource }
+
+        /// Turns something off. Idempotent: who has it off already keeps the time since when.
+        public func turnOff(_ scope: Scope = .everything, by origin: Origin = .api) {
+            change(by: origin) { $0.turnOff(scope, by: origin, at: $1) }
+        }
+
+        /// Takes back what was turned off. Idempotent.
+        ///
+        /// It takes back the very scope: a route that was turned off by itself stays off when everything is turned on again,
+        /// and ``offs`` shows it. ``Origin/api`` and ``Origin/socket`` are both an operator's word, and each takes back what
+        /// the other said; file and environment take back their own.
+        public func turnOn(_ scope: Scope = .everything, by origin: Origin = .api) {
+            change(by: origin) { state, _ in state.turnOn(scope, by: origin) }
+        }
+
+        /// Whether nobody has everything off. Single routes may be off nevertheless, see ``offs``.
+        public var isOn: Bool { isFullyOn || state.withLock { $0.everything == nil } }
+
+        /// All that is off: everything before single routes, these by their patterns; empty when all is on.
+        public var offs: [Off] { state.withLock { $0.offs } }
+
+        /// Grows with each turn that changed something; 0 before the first.
+        public var generation: UInt64 { published.load(ordering: .acquiring) >> 1 }
+
+        /// Whether nothing at all is off.
+        package var isFullyOn: Bool { published.load(ordering: .acquiring) & 1 == 0 }
+
+        /// Who has a name off: everything, or the pattern that decides about it. Patterns that are off decide as those of
+        /// routes do: the exact one, else the longest suffix, else `*`. A route whose pattern is the closer one keeps its
+        /// names on.
+        /// - Parameters:
+        ///   - host: The name of the request.
+        ///   - route: The pattern of the route that decides about the name; nil without one.
+        package func off(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> Off? {
+            isFullyOn ? nil : state.withLock { $0.off(for: host, decidedBy: route) }
+        }
+
+        /// Lets the file say what is off, in place of what it said before.
+        /// - Parameter keeping: Whether what it said before stays off as well, until the next call: while settings change
+        ///   over.
+        package func setFile(_ scopes: Set<Scope>, keeping: Bool = false) {
+            change(by: .file) { $0.setFile(scopes, keeping: keeping, at: $1) }
+        }
+
+        /// Calls `body` after each turn that changed something, on the thread that turned, outside of all locks, before the
+        /// turning returns.
+        package func onChange(_ body: @escaping @Sendable (Change) -> Void) {
+            observers.withLock { $0.append(body) }
+        }
+
+        private func change(by origin: Origin, _ body: (inout SwitchState, MonotonicTime) -> Void) {
+            let now = timeSource.now()
+            let changes = state.withLock { state -> [Change] in
+                let before = Set(state.offs.map(\.scope))
+                let oldOffs = state.offs
+                body(&state, now)
+                guard state.offs != oldOffs else { return [] }
+                let after = Set(state.offs.map(\.scope))
+                let generation = (published.load(ordering: .relaxed) >> 1) + 1
+                published.store(generation << 1 | (after.isEmpty ? 0 : 1), ordering: .releasing)
+                let off = SwitchState.sorted(after.subtracting(before))
+                let on = SwitchState.sorted(before.subtracting(after))
+                return [
+                    off.isEmpty ? nil : Change(scopes: off, isOff: true, origin: origin),
+                    on.isEmpty ? nil : Change(scopes: on, isOff: false, origin: origin),
+                ].compactMap { $0 }
+            }
+            guard !changes.isEmpty else { return }
+            let observers = observers.withLock { $0 }
+            for change in changes {
+                for observer in observers { observer(change) }
+            }
         }
     }
 }

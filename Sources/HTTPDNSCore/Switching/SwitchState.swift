@@ -1,9 +1,9 @@
 internal import HTTPDNSPrimitives
 
-/// Who has what turned off, since when. A value: ``KillSwitch`` keeps it under a lock.
+/// Who has what turned off, since when. A value: ``HTTPDNSResolver/KillSwitch`` keeps it under a lock.
 struct SwitchState: Sendable {
-    typealias Scope = KillSwitch.Scope
-    typealias Origin = KillSwitch.Origin
+    typealias Scope = HTTPDNSResolver.KillSwitch.Scope
+    typealias Origin = HTTPDNSResolver.KillSwitch.Origin
 
     private var since: [Scope: [Origin: MonotonicTime]] = [:]
 
@@ -24,12 +24,12 @@ struct SwitchState: Sendable {
     }
 
     /// Who has everything off, one of them.
-    var everything: KillSwitch.Off? { first(.everything) }
+    var everything: HTTPDNSResolver.KillSwitch.Off? { first(.everything) }
 
-    var offs: [KillSwitch.Off] {
+    var offs: [HTTPDNSResolver.KillSwitch.Off] {
         SwitchState.sorted(Set(since.keys)).flatMap { scope in
             Origin.allCases.compactMap { origin in
-                since[scope]?[origin].map { KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+                since[scope]?[origin].map { HTTPDNSResolver.KillSwitch.Off(scope: scope, origin: origin, since: $0) }
             }
         }
     }
@@ -41,23 +41,23 @@ struct SwitchState: Sendable {
         }
     }
 
-    func off(for host: HTTPDNSName, decidedBy route: HostPattern?) -> KillSwitch.Off? {
+    func off(for host: HTTPDNSName, decidedBy route: HTTPDNSRoute.Pattern?) -> HTTPDNSResolver.KillSwitch.Off? {
         if let everything { return everything }
         // From the closest pattern to the widest; a route that is closer than one that is off decides, and is on.
         if let off = first(.route(.exact(host))) { return off }
         if route == .exact(host) || host.isInternal { return nil }
         for zone in host.zonesAbove {
-            let pattern = HostPattern.suffix(HTTPDNSName(canonical: String(zone)))
+            let pattern = HTTPDNSRoute.Pattern.suffix(HTTPDNSName(canonical: String(zone)))
             if let off = first(.route(pattern)) { return off }
             if route == pattern { return nil }
         }
         return first(.route(.any))
     }
 
-    private func first(_ scope: Scope) -> KillSwitch.Off? {
+    private func first(_ scope: Scope) -> HTTPDNSResolver.KillSwitch.Off? {
         guard let origins = since[scope] else { return nil }
         return Origin.allCases.lazy.compactMap { origin in
-            origins[origin].map { KillSwitch.Off(scope: scope, origin: origin, since: $0) }
+            origins[origin].map { HTTPDNSResolver.KillSwitch.Off(scope: scope, origin: origin, since: $0) }
         }.first
     }
 }

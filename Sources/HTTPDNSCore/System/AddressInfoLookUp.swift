@@ -17,7 +17,7 @@ internal import Darwin
 enum AddressInfoLookUp {
     static func addresses(
         of host: HTTPDNSName,
-        families: AddressFamilies
+        families: HTTPDNSAddress.Families
     ) -> Result<[HTTPDNSAddress], SystemResolverError> {
         var hints = addrinfo()
         hints.ai_family =

@@ -12,10 +12,10 @@ final class LookUp: Sendable {
 
     let id: LookUpPool.ID
     let host: HTTPDNSName
-    let families: AddressFamilies
+    let families: HTTPDNSAddress.Families
     private let state = Lock(State.new)
 
-    init(id: LookUpPool.ID, host: HTTPDNSName, families: AddressFamilies) {
+    init(id: LookUpPool.ID, host: HTTPDNSName, families: HTTPDNSAddress.Families) {
         self.id = id
         self.host = host
         self.families = families

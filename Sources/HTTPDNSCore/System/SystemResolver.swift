@@ -8,7 +8,7 @@ package import HTTPDNSPrimitives
 package final class SystemResolver: SystemResolving {
     /// A blocking lookup, which is called on a thread of the resolver.
     package typealias LookUpFunction =
-        @Sendable (HTTPDNSName, AddressFamilies) -> Result<[HTTPDNSAddress], SystemResolverError>
+        @Sendable (HTTPDNSName, HTTPDNSAddress.Families) -> Result<[HTTPDNSAddress], SystemResolverError>
 
     private struct State {
         var pool: LookUpPool
@@ -73,7 +73,7 @@ package final class SystemResolver: SystemResolving {
 
     package func resolve(
         _ host: HTTPDNSName,
-        families: AddressFamilies,
+        families: HTTPDNSAddress.Families,
         timeLimit: Duration
     ) async throws(SystemResolverError) -> [HTTPDNSAddress] {
         let timedOut = SystemResolverError(
@@ -119,7 +119,7 @@ package final class SystemResolver: SystemResolving {
 }
 
 extension SystemResolver {
-    private func makeLookUp(_ host: HTTPDNSName, _ families: AddressFamilies) -> LookUp {
+    private func makeLookUp(_ host: HTTPDNSName, _ families: HTTPDNSAddress.Families) -> LookUp {
         state.withLock { state in
             state.nextID += 1
             return LookUp(id: state.nextID, host: host, families: families)

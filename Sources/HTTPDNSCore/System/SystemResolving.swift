@@ -6,7 +6,7 @@ package protocol SystemResolving: Sendable {
     /// - Throws: ``SystemResolverError``, with code `timedOut` at `timeLimit` and `cancelled` when the task is cancelled.
     func resolve(
         _ host: HTTPDNSName,
-        families: AddressFamilies,
+        families: HTTPDNSAddress.Families,
         timeLimit: Duration
     ) async throws(SystemResolverError) -> [HTTPDNSAddress]
 }

@@ -34,5 +34,5 @@ struct AttemptReport: Sendable, Equatable {
     /// Whether it was sent, and did not fail before that.
     var wasSent: Bool
     /// How the provider stands after it.
-    var state: ProviderHealth.State
+    var state: HTTPDNSResolver.Status.Provider.State
 }

@@ -13,7 +13,7 @@ final class NameGathering: Sendable {
 
     /// The properties that the names of one query share.
     fileprivate struct Kind: Hashable {
-        let families: AddressFamilies
+        let families: HTTPDNSAddress.Families
         let clientSubnet: HTTPDNSAddressBlock?
         let wantsServices: Bool
         /// Whether a blocking call asks. Its names do not wait for a query on the runtime's threads, which it may have

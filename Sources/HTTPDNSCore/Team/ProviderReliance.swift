@@ -29,18 +29,22 @@ extension TeamState {
         withoutAnswerFrom providers: [String],
         since start: MonotonicTime,
         at now: MonotonicTime
-    ) -> [ProviderAttempt] {
+    ) -> [HTTPDNSResolver.ProviderAttempt] {
         providers.compactMap { numbers[$0] }.map { number in
             let member = members[number]
             if let rest = member.health.rest {
                 if now < rest.until { return unasked(number, at: now) }
                 let failure = "not waited for: it is tried again after a quarantine (\(rest.why))"
-                return ProviderAttempt(provider: member.name, failure: failure, elapsed: .zero)
+                return HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: failure, elapsed: .zero)
             }
             guard member.hasBudget(at: now) else {
-                return ProviderAttempt(provider: member.name, failure: "not asked: over its budget", elapsed: .zero)
+                return HTTPDNSResolver.ProviderAttempt(
+                    provider: member.name,
+                    failure: "not asked: over its budget",
+                    elapsed: .zero
+                )
             }
-            return ProviderAttempt(provider: member.name, failure: "no answer", elapsed: now - start)
+            return HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: "no answer", elapsed: now - start)
         }
     }
 }

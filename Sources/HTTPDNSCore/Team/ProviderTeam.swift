@@ -32,7 +32,7 @@ final class ProviderTeam: Sendable {
         /// When the query was sent.
         var sentAt: MonotonicTime
         /// Who failed before.
-        var failedAttempts: [ProviderAttempt]
+        var failedAttempts: [HTTPDNSResolver.ProviderAttempt]
         /// Whether it is negative, and nothing speaks for it but the word of one provider among several.
         var isUnconfirmed = false
     }
@@ -42,7 +42,7 @@ final class ProviderTeam: Sendable {
         /// Nobody had a definite answer.
         /// - `isTimeout`: The deadline has passed.
         /// - `retryAfter`: Until then all providers of the assignment want to be left alone.
-        case failed([ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
+        case failed([HTTPDNSResolver.ProviderAttempt], isTimeout: Bool, retryAfter: MonotonicTime?)
         /// The calling task was cancelled, or the team shut down.
         case cancelled
     }
@@ -97,7 +97,7 @@ final class ProviderTeam: Sendable {
     init(
         _ leases: [ProviderLease],
         replacing previous: ProviderTeam? = nil,
-        limits: [String: ProviderLimits] = [:],
+        limits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:],
         hedgeAfter: Duration,
         attemptLimit: Duration,
         timeSource: any TimeSource,
@@ -110,7 +110,7 @@ final class ProviderTeam: Sendable {
         let known = previous?.guarded.withLock { $0.team.members } ?? []
         let members = leases.map { lease -> TeamMember in
             let provider = lease.provider
-            let limits = limits[provider.name] ?? ProviderLimits()
+            let limits = limits[provider.name] ?? HTTPDNSResolver.Configuration.ProviderLimits()
             if let previous, previous.leases.contains(where: { $0 === lease }),
                 let member = known.first(where: { $0.name == provider.name })
             {
@@ -170,7 +170,9 @@ final class ProviderTeam: Sendable {
     }
 
     /// Why each of these providers has no answer, where they are not waited for.
-    func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [ProviderAttempt] {
+    func attempts(withoutAnswerFrom providers: [String], since start: MonotonicTime) -> [HTTPDNSResolver
+        .ProviderAttempt]
+    {
         let now = timeSource.now()
         return guarded.withLock { $0.team.attempts(withoutAnswerFrom: providers, since: start, at: now) }
     }
@@ -186,7 +188,7 @@ final class ProviderTeam: Sendable {
     }
 
     /// How each provider does, in the order in which they were given.
-    var health: [ProviderHealth] {
+    var health: [HTTPDNSResolver.Status.Provider] {
         let now = timeSource.now()
         return guarded.withLock { $0.team.members.map { $0.report(at: now) } }
     }

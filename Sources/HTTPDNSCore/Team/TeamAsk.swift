@@ -18,7 +18,7 @@ struct TeamAsk: Sendable {
     var hedgeAt: MonotonicTime?
     /// How many providers were asked because the one before kept silent.
     var hedges = 0
-    var failedAttempts: [ProviderAttempt] = []
+    var failedAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// "No such name", or "no addresses", as long as another provider may overrule it.
     var tentative: ProviderTeam.Answer?
     /// The members whose answers were negative.

@@ -30,7 +30,7 @@ struct TeamMember: Sendable {
 
     init(
         _ provider: any HTTPDNSProvider,
-        limits: ProviderLimits,
+        limits: HTTPDNSResolver.Configuration.ProviderLimits,
         hedgeAfter: Duration,
         attemptLimit: Duration,
         at now: MonotonicTime
@@ -43,7 +43,7 @@ struct TeamMember: Sendable {
 
     /// The same provider in another team: with what is known of it, and without its queries under way.
     func carriedOver(
-        limits: ProviderLimits,
+        limits: HTTPDNSResolver.Configuration.ProviderLimits,
         hedgeAfter: Duration,
         attemptLimit: Duration,
         at now: MonotonicTime
@@ -118,14 +118,14 @@ struct TeamMember: Sendable {
         if success { successes += 1 } else { failures += 1 }
     }
 
-    func report(at now: MonotonicTime) -> ProviderHealth {
-        let state: ProviderHealth.State =
+    func report(at now: MonotonicTime) -> HTTPDNSResolver.Status.Provider {
+        let state: HTTPDNSResolver.Status.Provider.State =
             if let rest = health.rest {
                 .quarantined(until: rest.until, why: rest.why)
             } else {
                 health.standing(at: now) == .suspect ? .suspect : .healthy
             }
-        return ProviderHealth(
+        return HTTPDNSResolver.Status.Provider(
             name: name,
             state: state,
             latency: health.latency.mean,

@@ -148,7 +148,7 @@ extension TeamState {
         let admission = members[number].admit(query.id, at: now)
         if case .overBudget(let error) = admission {
             ask.failedAttempts.append(
-                ProviderAttempt(provider: members[number].name, failure: error.message, elapsed: .zero)
+                HTTPDNSResolver.ProviderAttempt(provider: members[number].name, failure: error.message, elapsed: .zero)
             )
             asks[id] = ask
             actions.append(.report(report(on: query, .failed(error), at: now)))

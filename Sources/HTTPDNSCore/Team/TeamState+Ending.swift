@@ -29,7 +29,9 @@ extension TeamState {
                 query.sentAt == nil
                 ? "not asked: all its \(member.maximumInFlight) places were taken by other queries" : "no answer"
             let elapsed = now - (query.sentAt ?? query.startedAt)
-            asks[id]?.failedAttempts.append(ProviderAttempt(provider: member.name, failure: failure, elapsed: elapsed))
+            asks[id]?.failedAttempts.append(
+                HTTPDNSResolver.ProviderAttempt(provider: member.name, failure: failure, elapsed: elapsed)
+            )
         }
         conclude(exhausted: id, at: now, &actions)
     }
@@ -44,8 +46,12 @@ extension TeamState {
         if let number = ask.confirms { release(number, at: now, &actions) }
     }
 
-    func unasked(_ number: Int, at now: MonotonicTime) -> ProviderAttempt {
-        ProviderAttempt(provider: members[number].name, failure: reasonNotToAsk(number, at: now), elapsed: .zero)
+    func unasked(_ number: Int, at now: MonotonicTime) -> HTTPDNSResolver.ProviderAttempt {
+        HTTPDNSResolver.ProviderAttempt(
+            provider: members[number].name,
+            failure: reasonNotToAsk(number, at: now),
+            elapsed: .zero
+        )
     }
 
     mutating func unqueue(_ id: TeamQuery.ID) {

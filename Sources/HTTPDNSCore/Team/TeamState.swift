@@ -253,11 +253,15 @@ struct TeamState: Sendable {
             guard isOpen(id, after: answer, of: query.member, at: now, &actions), let left = asks[id] else { return }
             ask = left
         case .failed(let error):
-            var attempt = ProviderAttempt(provider: member.name, failure: error.message, elapsed: now - sentAt)
+            var attempt = HTTPDNSResolver.ProviderAttempt(
+                provider: member.name,
+                failure: error.message,
+                elapsed: now - sentAt
+            )
             attempt.isLocal = error.code.isLocal
             ask.failedAttempts.append(attempt)
         case .cancelled:
-            let attempt = ProviderAttempt(
+            let attempt = HTTPDNSResolver.ProviderAttempt(
                 provider: member.name,
                 failure: "ended the query itself",
                 elapsed: now - sentAt

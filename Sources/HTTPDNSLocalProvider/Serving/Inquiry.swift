@@ -22,9 +22,11 @@ struct Inquiry {
     }
 
     /// What there is about names, unless the file wants one of them to fail.
-    mutating func answers(about hosts: [HTTPDNSName], _ families: AddressFamilies) throws(Refusal) -> [ZoneAnswer] {
+    mutating func answers(about hosts: [HTTPDNSName], _ families: HTTPDNSAddress.Families) throws(Refusal)
+        -> [ZoneAnswer]
+    {
         record.hosts = hosts.map(\.description)
-        record.families = [(AddressFamilies.v4, "v4"), (.v6, "v6")].filter { families.contains($0.0) }.map(\.1)
+        record.families = [(HTTPDNSAddress.Families.v4, "v4"), (.v6, "v6")].filter { families.contains($0.0) }.map(\.1)
             .joined(separator: ",")
         var answers: [ZoneAnswer] = []
         for host in hosts {

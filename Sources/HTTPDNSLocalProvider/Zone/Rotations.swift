@@ -12,7 +12,7 @@ final class Rotations: Sendable {
 
     private struct Key: Hashable {
         var host: HTTPDNSName
-        var families: AddressFamilies
+        var families: HTTPDNSAddress.Families
     }
 
     private let turns = Lock<[Key: Int]>([:])
@@ -22,7 +22,7 @@ final class Rotations: Sendable {
     func turned(
         _ answer: ZoneAnswer,
         _ rotation: ServeSettings.Rotation?,
-        for families: AddressFamilies
+        for families: HTTPDNSAddress.Families
     ) -> ZoneAnswer {
         guard let rotation, !families.isEmpty else { return answer }
         let key = Key(host: answer.host, families: families)

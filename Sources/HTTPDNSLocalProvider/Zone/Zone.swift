@@ -13,7 +13,7 @@ struct Zone: Sendable {
     let settings: ServeSettings
     private let mappings: HTTPDNSMappings
 
-    init(_ settings: FileSettings) throws(MappingError) {
+    init(_ settings: FileSettings) throws(HTTPDNSMapping.Error) {
         mappings = try HTTPDNSMappings(settings.mappings)
         self.settings = settings.serve
     }
@@ -22,11 +22,11 @@ struct Zone: Sendable {
     var ruleCount: Int { mappings.rules.count }
 
     /// The most private scope among the addresses.
-    var widestScope: AddressScope {
+    var widestScope: HTTPDNSAddressPolicy.Scope {
         let targets = mappings.rules.values.flatMap { mapping -> [HTTPDNSMapping.Target] in
             if case .addresses(let targets) = mapping.action { targets } else { [] }
         }
-        return targets.map { AddressScope(of: $0.address) }.max() ?? .public
+        return targets.map { HTTPDNSAddressPolicy.Scope(of: $0.address) }.max() ?? .public
     }
 
     /// What there is about `host`.

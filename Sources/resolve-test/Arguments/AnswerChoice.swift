@@ -5,7 +5,7 @@ internal import HTTPDNS
 enum AnswerChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case `public`, `private`, loopback
 
-    var scope: AddressScope {
+    var scope: HTTPDNSAddressPolicy.Scope {
         switch self {
         case .public: .public
         case .private: .private

@@ -5,7 +5,7 @@ internal import HTTPDNS
 enum FamilyChoice: String, ExpressibleByArgument, CaseIterable, Sendable {
     case v4, v6, both
 
-    var families: AddressFamilies {
+    var families: HTTPDNSAddress.Families {
         switch self {
         case .v4: .v4
         case .v6: .v6

@@ -5,7 +5,7 @@ struct MapArgument: Sendable {
     /// Where such a rule says that it was written.
     static let location = HTTPDNSSourceLocation(file: "--map")
 
-    let key: MappingKey
+    let key: HTTPDNSMapping.Key
     let mapping: HTTPDNSMapping
 
     init(_ text: String) throws(CommandFailure) {
@@ -16,7 +16,7 @@ struct MapArgument: Sendable {
         }
         let addresses = parts[1].split(separator: ",", omittingEmptySubsequences: false).map(String.init)
         do {
-            key = try MappingKey(String(parts[0]))
+            key = try HTTPDNSMapping.Key(String(parts[0]))
             var rule = HTTPDNSMapping.addresses(addresses)
             rule.location = Self.location
             mapping = rule
@@ -29,9 +29,9 @@ struct MapArgument: Sendable {
     /// The rules with those of the flags in their place. A flag without a port stands for every port of its name.
     static func apply(
         _ texts: [String],
-        to rules: [MappingKey: HTTPDNSMapping]
-    ) throws(CommandFailure) -> [MappingKey: HTTPDNSMapping] {
-        var given: [MappingKey: HTTPDNSMapping] = [:]
+        to rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
+    ) throws(CommandFailure) -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
+        var given: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
         for text in texts {
             let argument = try MapArgument(text)
             guard given.updateValue(argument.mapping, forKey: argument.key) == nil else {

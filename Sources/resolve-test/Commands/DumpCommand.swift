@@ -46,11 +46,11 @@ struct DumpCommand: Subcommand {
 /// The names on the command line, as the service is asked for them.
 enum ServiceNames {
     /// - Returns: Nil for none, which means all.
-    static func patterns(_ texts: [String]) throws(CommandFailure) -> [HostPattern]? {
+    static func patterns(_ texts: [String]) throws(CommandFailure) -> [HTTPDNSRoute.Pattern]? {
         guard !texts.isEmpty else { return nil }
         return try texts.map { text throws(CommandFailure) in
             do {
-                return try HostPattern(text)
+                return try HTTPDNSRoute.Pattern(text)
             } catch {
                 throw .usage("\(error)", hint: "give names, or suffixes such as '*.shop.example'")
             }

@@ -58,7 +58,7 @@ struct ResolveCommand: Subcommand {
         client: HTTPDNSClient,
         options: HTTPDNSClient.Request.Options
     ) async throws -> ResolveReport.Row {
-        var outcome: Result<Resolution, CommandFailure>
+        var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
         do {
             outcome = .success(
                 try await client.resolve(question.host.description, port: question.port, options: options)

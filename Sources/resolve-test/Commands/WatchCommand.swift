@@ -106,7 +106,7 @@ struct WatchCommand: Subcommand {
     /// What `resolve` would say about the last answers.
     private static func report(_ model: WatchModel, _ settings: ClientSettings) -> ResolveReport {
         let rows = model.rows.map { row in
-            let outcome: Result<Resolution, CommandFailure> =
+            let outcome: Result<HTTPDNSResolver.Resolution, CommandFailure> =
                 switch row.state {
                 case .resolved(let resolution): .success(resolution)
                 case .failed(let failure): .failure(settings.advised(failure))

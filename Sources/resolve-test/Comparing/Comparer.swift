@@ -12,7 +12,7 @@ struct Comparer: Sendable {
     let policy: HTTPDNSAddressPolicy
     let options: HTTPDNSClient.Request.Options
     /// The families asked for when neither the options nor a route say.
-    let families: AddressFamilies
+    let families: HTTPDNSAddress.Families
     /// How long the system resolver may take.
     let timeLimit: Duration
     let isProbing: Bool
@@ -67,20 +67,22 @@ struct Comparer: Sendable {
                 return .notAsked(Self.reasonNotAsked(host, resolution: nil))
             }
             switch failure.reason {
-            case "\(ResolutionError.Code.nameNotFound)", "\(ResolutionError.Code.noAddresses)":
+            case "\(HTTPDNSResolver.Error.Code.nameNotFound)", "\(HTTPDNSResolver.Error.Code.noAddresses)":
                 return .nothing((failure.reason ?? "").split(separator: "-").joined(separator: " "))
             default: return .failed(failure)
             }
         }
     }
 
-    private static func reasonNotAsked(_ host: HTTPDNSName, resolution: Resolution?) -> String {
+    private static func reasonNotAsked(_ host: HTTPDNSName, resolution: HTTPDNSResolver.Resolution?) -> String {
         if let rule = resolution?.rule { return "the mapping \"\(rule.key)\" leads past HTTP-DNS" }
         if let route = resolution?.route { return "the route \"\(route.pattern)\" leads past HTTP-DNS" }
         return "no route leads \(host) to a provider"
     }
 
-    private func systemAnswer(_ host: HTTPDNSName, families: AddressFamilies) async throws -> Comparison.SystemAnswer {
+    private func systemAnswer(_ host: HTTPDNSName, families: HTTPDNSAddress.Families) async throws
+        -> Comparison.SystemAnswer
+    {
         do {
             return .addresses(try await system.resolve(host, families: families, timeLimit: timeLimit))
         } catch {

@@ -4,7 +4,7 @@ internal import HTTPDNS
 struct Comparison: Sendable {
     /// What the requests of the client would use: HTTP-DNS, or a mapping in its place.
     enum ClientAnswer: Sendable {
-        case resolved(Resolution)
+        case resolved(HTTPDNSResolver.Resolution)
         /// A definite answer without addresses, such as `name not found`.
         case nothing(String)
         /// No provider and no mapping is asked about the name.

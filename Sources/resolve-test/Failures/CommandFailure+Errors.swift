@@ -8,11 +8,11 @@ extension CommandFailure {
         switch error {
         case let failure as CommandFailure: self = failure
         case let error as HTTPDNSClientError: self.init(error)
-        case let error as ResolutionError: self.init(error)
+        case let error as HTTPDNSResolver.Error: self.init(error)
         case let error as ConfigurationFileError: self.init(error)
-        case let error as MappingError: self = .configuration("\(error)")
+        case let error as HTTPDNSMapping.Error: self = .configuration("\(error)")
         case let error as HTTPDNSProviderConfigurationError: self = .configuration("\(error)")
-        case let error as ResolverConfigurationError: self = .configuration("\(error)")
+        case let error as HTTPDNSResolver.ConfigurationError: self = .configuration("\(error)")
         case let error as ControlCallError: self.init(error)
         case is CancellationError: self = .failed(code: "cancelled", "cancelled")
         default: self = .failed(code: "unknown", "\(error)")
@@ -45,13 +45,13 @@ extension CommandFailure {
         if error.code == .timedOut, error.isCallDeadline || error.stage == .total {
             hint = "--max-time SECONDS gives it more"
         }
-        if let cause = error.underlying as? ResolutionError {
+        if let cause = error.underlying as? HTTPDNSResolver.Error {
             providerAttempts = cause.attempts
             reason = "\(cause.code)"
         }
     }
 
-    private init(_ error: ResolutionError) {
+    private init(_ error: HTTPDNSResolver.Error) {
         self.init(
             kind: error.code == .invalidName ? .usage : .failed,
             code: "\(error.code)",

@@ -28,7 +28,7 @@ struct CommandFailure: Error, Sendable {
     /// The addresses that were tried.
     var attempts: [HTTPDNSClientError.Attempt] = []
     /// The providers that were asked.
-    var providerAttempts: [ProviderAttempt] = []
+    var providerAttempts: [HTTPDNSResolver.ProviderAttempt] = []
     /// Whether the origin may have seen the request; nil where no request is meant.
     var requestMayHaveBeenSent: Bool?
     /// The mistakes of a configuration file.

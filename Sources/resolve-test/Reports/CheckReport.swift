@@ -5,9 +5,9 @@ internal import HTTPDNSConfiguration
 struct CheckReport {
     var file: String
     /// The name of each provider, and the most private scope that it may answer.
-    var providers: [(name: String, answers: AddressScope)]
+    var providers: [(name: String, answers: HTTPDNSAddressPolicy.Scope)]
     var routes: [HTTPDNSRoute]
-    var rules: [MappingKey: HTTPDNSMapping]
+    var rules: [HTTPDNSMapping.Key: HTTPDNSMapping]
     var isEnabled: Bool
     var policy: HTTPDNSAddressPolicy
     var reachableNetworks: HTTPDNSClient.ReachableNetworks

@@ -94,7 +94,7 @@ struct ExplainReport {
 
 /// Why a request goes where it goes.
 enum RewriteReason {
-    static func text(_ resolution: Resolution, words: ResolutionText) -> String {
+    static func text(_ resolution: HTTPDNSResolver.Resolution, words: ResolutionText) -> String {
         var steps: [String] = []
         if let rule = resolution.rule { steps.append(mapping(rule)) }
         switch resolution.source {
@@ -110,14 +110,14 @@ enum RewriteReason {
         return steps.joined(separator: " > ")
     }
 
-    private static func mapping(_ rule: AppliedRule) -> String {
+    private static func mapping(_ rule: HTTPDNSResolver.AppliedMapping) -> String {
         let place = place(rule.location)
         let via = rule.via.isEmpty ? "" : " via \(rule.via.map(\.description).joined(separator: ", "))"
         let layer = rule.origin == .overlay ? " (applied)" : ""
         return "mapping \"\(rule.key)\"\(place)\(layer)\(via)"
     }
 
-    private static func system(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
+    private static func system(_ resolution: HTTPDNSResolver.Resolution, _ words: ResolutionText) -> [String] {
         let asked =
             resolution.isCached ? "system resolver, cached" : "system resolver, \(Figures.phase(resolution.elapsed))"
         if let off = resolution.switchedOff {
@@ -134,7 +134,7 @@ enum RewriteReason {
         return [text(route), asked]
     }
 
-    private static func provider(_ resolution: Resolution, _ words: ResolutionText) -> [String] {
+    private static func provider(_ resolution: HTTPDNSResolver.Resolution, _ words: ResolutionText) -> [String] {
         let asked =
             resolution.isCached
             ? "\(words.source), \(words.freshness)" : "\(words.source), \(Figures.phase(resolution.elapsed))"

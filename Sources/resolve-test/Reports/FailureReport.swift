@@ -67,7 +67,7 @@ enum FailureReport {
 
 /// A provider that failed, as JSON.
 enum ProviderAttemptReport {
-    static func json(_ attempt: ProviderAttempt) -> JSONValue {
+    static func json(_ attempt: HTTPDNSResolver.ProviderAttempt) -> JSONValue {
         .object([
             ("provider", .text(attempt.provider)),
             ("failure", .text(attempt.failure)),

@@ -2,7 +2,7 @@ internal import HTTPDNS
 
 /// Rules as other programs read them.
 struct MappingExport {
-    var rules: [(key: MappingKey, mapping: HTTPDNSMapping)]
+    var rules: [(key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)]
 
     func text(_ format: ExportFormat) -> String {
         switch format {
@@ -12,13 +12,13 @@ struct MappingExport {
         }
     }
 
-    private func lines(of format: (MappingKey, HTTPDNSMapping) -> [String]) -> String {
+    private func lines(of format: (HTTPDNSMapping.Key, HTTPDNSMapping) -> [String]) -> String {
         guard !rules.isEmpty else { return "# no mappings\n" }
         return rules.flatMap { format($0.key, $0.mapping) }.map { $0 + "\n" }.joined()
     }
 
     /// An address and a name on each line; a hosts file knows neither ports nor patterns nor weights.
-    private func hosts(_ key: MappingKey, _ mapping: HTTPDNSMapping) -> [String] {
+    private func hosts(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
         }
@@ -36,7 +36,7 @@ struct MappingExport {
     }
 
     /// `--resolve HOST:PORT:ADDRESS[,ADDRESS]`, or `--connect-to` where the port dialled is another one.
-    private func curl(_ key: MappingKey, _ mapping: HTTPDNSMapping) -> [String] {
+    private func curl(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping) -> [String] {
         guard case .addresses(let targets) = mapping.action else {
             return [comment(key, mapping, "has no addresses of its own")]
         }
@@ -57,7 +57,7 @@ struct MappingExport {
         return lines
     }
 
-    private func comment(_ key: MappingKey, _ mapping: HTTPDNSMapping, _ reason: String) -> String {
+    private func comment(_ key: HTTPDNSMapping.Key, _ mapping: HTTPDNSMapping, _ reason: String) -> String {
         "# \(key): \(MappingText.text(mapping)) (\(reason))"
     }
 

@@ -2,14 +2,16 @@ internal import HTTPDNS
 
 /// The rules of a set in the order in which they were written, those without a line last and by name.
 enum MappingOrder {
-    static func sorted(_ rules: [MappingKey: HTTPDNSMapping]) -> [(key: MappingKey, mapping: HTTPDNSMapping)] {
+    static func sorted(_ rules: [HTTPDNSMapping.Key: HTTPDNSMapping]) -> [(
+        key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping
+    )] {
         rules.map { (key: $0.key, mapping: $0.value) }.sorted { left, right in
             let (first, second) = (order(left), order(right))
             return (first.line, first.column, first.key) < (second.line, second.column, second.key)
         }
     }
 
-    private static func order(_ rule: (key: MappingKey, mapping: HTTPDNSMapping)) -> (
+    private static func order(_ rule: (key: HTTPDNSMapping.Key, mapping: HTTPDNSMapping)) -> (
         line: Int, column: Int, key: String
     ) {
         let location = rule.mapping.location

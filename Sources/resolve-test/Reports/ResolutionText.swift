@@ -2,7 +2,7 @@ internal import HTTPDNS
 
 /// A resolution in words, as all reports say it.
 struct ResolutionText {
-    var resolution: Resolution
+    var resolution: HTTPDNSResolver.Resolution
     /// The kinds of the providers by their names.
     var providerKinds: [String: String]
 

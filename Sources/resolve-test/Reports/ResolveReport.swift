@@ -9,7 +9,7 @@ struct ResolveReport {
         /// The canonical name or address.
         var host: String
         var port: UInt16
-        var outcome: Result<Resolution, CommandFailure>
+        var outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>
     }
 
     var rows: [Row]
@@ -94,7 +94,8 @@ struct ResolveReport {
 
 /// The members that `resolve`, `explain` and `fetch` share.
 enum ResolutionJSON {
-    static func members(_ resolution: Resolution, urlPort: UInt16) -> [(name: String, value: JSONValue)] {
+    static func members(_ resolution: HTTPDNSResolver.Resolution, urlPort: UInt16) -> [(name: String, value: JSONValue)]
+    {
         [
             (
                 "addresses",

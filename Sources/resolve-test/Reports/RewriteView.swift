@@ -12,7 +12,7 @@ struct RewriteView: Sendable {
     var serverName: String?
     /// The value of curl's `--resolve`; empty without addresses.
     var resolveEntry: String
-    var resolution: Resolution
+    var resolution: HTTPDNSResolver.Resolution
     var isTagged: Bool
     /// The host and port of the canonical URL.
     var urlHost: String

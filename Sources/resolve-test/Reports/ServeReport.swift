@@ -39,7 +39,7 @@ struct ServeReport: Sendable {
                 "note: there are \(scope) addresses; clients need answers: \(scope) for this provider, or --answers \(scope)\n"
             )
         }
-        if AddressScope(of: listening.address) != .loopback {
+        if HTTPDNSAddressPolicy.Scope(of: listening.address) != .loopback {
             console.standardError.say("note: \(listening.address) may be reached by other machines\n")
         }
     }

@@ -13,16 +13,16 @@ struct ServiceLook {
     }
 
     /// The health of the providers.
-    var health: [ProviderHealth] {
+    var health: [HTTPDNSResolver.Status.Provider] {
         diagnostics.providers.map { provider in
-            let state: ProviderHealth.State =
+            let state: HTTPDNSResolver.Status.Provider.State =
                 switch provider.state {
                 case "suspect": .suspect
                 case "quarantined":
                     .quarantined(until: time + .seconds(provider.restSeconds ?? 0), why: provider.reason ?? "")
                 default: .healthy
                 }
-            return ProviderHealth(
+            return HTTPDNSResolver.Status.Provider(
                 name: provider.name,
                 state: state,
                 latency: provider.latencySeconds.map { .seconds($0) },
@@ -36,12 +36,12 @@ struct ServiceLook {
         }
     }
 
-    var counters: ResolverCounters { ResolverCounters(byName: diagnostics.counters) }
+    var counters: HTTPDNSResolver.Counters { HTTPDNSResolver.Counters(byName: diagnostics.counters) }
 
     /// The addresses that a request for each name would get, by name: the rules that have addresses, and what is cached of
     /// the others.
-    var outcomes: [(name: String, outcome: Result<Resolution, CommandFailure>)] {
-        var outcomes: [String: Result<Resolution, CommandFailure>] = [:]
+    var outcomes: [(name: String, outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>)] {
+        var outcomes: [String: Result<HTTPDNSResolver.Resolution, CommandFailure>] = [:]
         for answer in diagnostics.cache.answers where outcomes[answer.host] == nil || answer.families == nil {
             outcomes[answer.host] = outcome(answer)
         }
@@ -52,17 +52,17 @@ struct ServiceLook {
         return outcomes.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
     }
 
-    private func outcome(_ answer: HTTPDNSClient.Status.Answer) -> Result<Resolution, CommandFailure> {
+    private func outcome(_ answer: HTTPDNSClient.Status.Answer) -> Result<HTTPDNSResolver.Resolution, CommandFailure> {
         let addresses = answer.addresses.compactMap { HTTPDNSAddress($0) }
         guard !addresses.isEmpty else {
             var failure = CommandFailure.failed(code: "resolve-failed", "\(answer.host) has no address")
             failure.reason = answer.negative ?? answer.failure
             return .failure(failure)
         }
-        let source: Resolution.Source = answer.provider == nil ? .system : .provider
+        let source: HTTPDNSResolver.Resolution.Source = answer.provider == nil ? .system : .provider
         // The port that is the default on the command line, so that it is not shown.
         let endpoints = addresses.map { HTTPDNSEndpoint(address: $0, port: ServiceLook.port) }
-        var resolution = Resolution(endpoints: endpoints, source: source)
+        var resolution = HTTPDNSResolver.Resolution(endpoints: endpoints, source: source)
         resolution.provider = answer.provider
         resolution.isCached = true
         resolution.isStale = answer.isStale
@@ -72,14 +72,14 @@ struct ServiceLook {
         return .success(resolution)
     }
 
-    private func resolution(_ rule: HTTPDNSClient.Status.Mappings.Rule) -> Resolution? {
-        guard let key = try? MappingKey(rule.key) else { return nil }
+    private func resolution(_ rule: HTTPDNSClient.Status.Mappings.Rule) -> HTTPDNSResolver.Resolution? {
+        guard let key = try? HTTPDNSMapping.Key(rule.key) else { return nil }
         let urlPort = key.port ?? ServiceLook.port
         let targets = rule.targets.compactMap(Self.target)
         guard !targets.isEmpty else { return nil }
         let endpoints = targets.map { HTTPDNSEndpoint(address: $0.address, port: $0.port ?? urlPort) }
-        var resolution = Resolution(endpoints: endpoints, source: .mapping)
-        resolution.rule = AppliedRule(key: key, location: nil, targets: targets)
+        var resolution = HTTPDNSResolver.Resolution(endpoints: endpoints, source: .mapping)
+        resolution.rule = HTTPDNSResolver.AppliedMapping(key: key, location: nil, targets: targets)
         resolution.generation = diagnostics.mappings.generation
         return resolution
     }

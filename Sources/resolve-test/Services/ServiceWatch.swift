@@ -15,7 +15,7 @@ struct ServiceWatch {
 
     let socket: SocketOptions
     /// Whom to watch; nil for all that the service knows.
-    let names: [HostPattern]?
+    let names: [HTTPDNSRoute.Pattern]?
     let interval: Duration
     let ending: Watch.Ending
     let isJSON: Bool

@@ -35,7 +35,7 @@ struct ClientSettings: Sendable {
 
     /// What to say about answers of the system resolver, which nobody may have meant: nothing leaks by default, and the
     /// default is said.
-    func remarks(on resolutions: [Resolution]) -> [String] {
+    func remarks(on resolutions: [HTTPDNSResolver.Resolution]) -> [String] {
         guard resolutions.contains(where: { $0.source == .system }) else { return [] }
         if !configuration.isEnabled {
             return ["the configuration says enabled: false, so the system resolver answers for every name"]

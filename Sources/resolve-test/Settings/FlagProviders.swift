@@ -51,7 +51,7 @@ struct FlagProviders {
     }
 
     /// Puts the providers behind the route `*`: every name but the internal ones that no other route is about.
-    func apply(to resolver: inout ResolverConfiguration) {
+    func apply(to resolver: inout HTTPDNSResolver.Configuration) {
         guard !isEmpty else { return }
         resolver.providers += providers
         resolver.routes.removeAll { $0.pattern == .any }

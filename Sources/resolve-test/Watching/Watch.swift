@@ -11,8 +11,8 @@ struct Watch {
         /// The resolver is listened to: from now on nothing is missed.
         case listening
         case tick
-        case answer(Int, Result<Resolution, CommandFailure>)
-        case event(ResolverEvent)
+        case answer(Int, Result<HTTPDNSResolver.Resolution, CommandFailure>)
+        case event(HTTPDNSResolver.Event)
         case key(Character)
         case timeOver
     }
@@ -107,7 +107,7 @@ struct Watch {
         _ client: HTTPDNSClient,
         _ question: HostArgument,
         _ options: HTTPDNSClient.Request.Options
-    ) async -> Result<Resolution, CommandFailure>? {
+    ) async -> Result<HTTPDNSResolver.Resolution, CommandFailure>? {
         do {
             return .success(
                 try await client.resolve(question.host.description, port: question.port, options: options)

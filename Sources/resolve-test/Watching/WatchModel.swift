@@ -10,10 +10,10 @@ struct WatchModel: Sendable {
 
     private(set) var rows: [WatchRow]
     /// How the providers do, in the order of the settings.
-    private(set) var health: [ProviderHealth] = []
+    private(set) var health: [HTTPDNSResolver.Status.Provider] = []
     /// When ``health`` was read, on the resolver's clock.
     private(set) var healthTime: MonotonicTime?
-    private(set) var counters = ResolverCounters()
+    private(set) var counters = HTTPDNSResolver.Counters()
     /// What was noticed last, the newest at the end.
     private(set) var notices: [WatchNotice] = []
 
@@ -24,7 +24,8 @@ struct WatchModel: Sendable {
 
     /// Takes an answer about the host at `index`.
     /// - Returns: What is to be told.
-    mutating func take(_ outcome: Result<Resolution, CommandFailure>, about index: Int, at date: Date) -> [WatchNotice]
+    mutating func take(_ outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>, about index: Int, at date: Date)
+        -> [WatchNotice]
     {
         guard rows[index].take(outcome, at: date) else { return [] }
         return keep(WatchNotice(date: date, content: .state(rows[index])))
@@ -32,13 +33,17 @@ struct WatchModel: Sendable {
 
     /// Takes an event of the resolver.
     /// - Returns: What is to be told.
-    mutating func take(_ event: ResolverEvent, at date: Date) -> [WatchNotice] {
+    mutating func take(_ event: HTTPDNSResolver.Event, at date: Date) -> [WatchNotice] {
         for index in rows.indices { rows[index].take(event) }
         return keep(WatchNotice(date: date, content: .event(event)))
     }
 
     /// Takes a look at the resolver.
-    mutating func take(_ health: [ProviderHealth], _ counters: ResolverCounters, at time: MonotonicTime) {
+    mutating func take(
+        _ health: [HTTPDNSResolver.Status.Provider],
+        _ counters: HTTPDNSResolver.Counters,
+        at time: MonotonicTime
+    ) {
         self.health = health
         self.counters = counters
         healthTime = time

@@ -4,7 +4,7 @@ internal import HTTPDNS
 /// Something that `watch` tells: an event of the resolver, or that a request for a host would now get something else.
 struct WatchNotice: Sendable {
     enum Content: Sendable {
-        case event(ResolverEvent)
+        case event(HTTPDNSResolver.Event)
         case state(WatchRow)
     }
 
@@ -51,7 +51,7 @@ struct WatchNotice: Sendable {
         }
     }
 
-    private func eventParts(_ event: ResolverEvent) -> [String] {
+    private func eventParts(_ event: HTTPDNSResolver.Event) -> [String] {
         var parts = [event.host?.description ?? "", event.provider ?? ""]
         let addresses = event.addresses.map(\.description).joined(separator: " ")
         if event.kind == .changed {
@@ -98,7 +98,7 @@ struct WatchNotice: Sendable {
         }
     }
 
-    private func eventMembers(_ event: ResolverEvent) -> [(name: String, value: JSONValue)] {
+    private func eventMembers(_ event: HTTPDNSResolver.Event) -> [(name: String, value: JSONValue)] {
         [
             ("host", .optional(event.host?.description)),
             ("route", .optional(event.route)),

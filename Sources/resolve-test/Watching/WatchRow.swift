@@ -7,7 +7,7 @@ struct WatchRow: Sendable {
     enum State: Sendable {
         /// Nothing was answered yet.
         case asking
-        case resolved(Resolution)
+        case resolved(HTTPDNSResolver.Resolution)
         case failed(CommandFailure)
     }
 
@@ -44,13 +44,13 @@ struct WatchRow: Sendable {
         if case .name(let name) = question.host { names = [name] }
     }
 
-    var resolution: Resolution? {
+    var resolution: HTTPDNSResolver.Resolution? {
         if case .resolved(let resolution) = state { resolution } else { nil }
     }
 
     /// Takes an answer to a question that was just asked.
     /// - Returns: Whether a request would now get something else than before, or the same from somebody else.
-    mutating func take(_ outcome: Result<Resolution, CommandFailure>, at date: Date) -> Bool {
+    mutating func take(_ outcome: Result<HTTPDNSResolver.Resolution, CommandFailure>, at date: Date) -> Bool {
         let before = state
         answers += 1
         switch outcome {
@@ -92,7 +92,7 @@ struct WatchRow: Sendable {
     }
 
     /// Takes note of a lookup that ended, where it is about this host.
-    mutating func take(_ event: ResolverEvent) {
+    mutating func take(_ event: HTTPDNSResolver.Event) {
         guard let host = event.host, names.contains(host) else { return }
         switch event.kind {
         case .answered, .refreshed: lookUpFailed = false

@@ -74,7 +74,7 @@ struct WatchTable {
         }
     }
 
-    private func addressText(_ row: WatchRow, _ resolution: Resolution) -> String {
+    private func addressText(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> String {
         if let first = listed(row, resolution).first { return first }
         guard let first = resolution.endpoints.first else { return "-" }
         let more = resolution.endpoints.count - 1
@@ -89,7 +89,7 @@ struct WatchTable {
 
     /// `203.0.113.7 weight 95, 12 requests` for each address, with details and where addresses share by weight; else empty.
     /// Those with weights are in the order of their rule, so that lines do not change places with each answer.
-    private func listed(_ row: WatchRow, _ resolution: Resolution) -> [String] {
+    private func listed(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> [String] {
         let targets = (resolution.rule?.targets ?? []).filter { $0.weight != nil }
         let port = row.question.port
         if targets.count > 1 {
@@ -102,7 +102,7 @@ struct WatchTable {
         return resolution.endpoints.map { "\(EndpointText.text($0, urlPort: port)), \(row.useText(of: $0))" }
     }
 
-    private func refreshed(_ row: WatchRow, _ resolution: Resolution) -> Cell {
+    private func refreshed(_ row: WatchRow, _ resolution: HTTPDNSResolver.Resolution) -> Cell {
         if row.lookUpFailed { return Cell("failed", .bad) }
         guard resolution.source == .provider || resolution.source == .system else { return Cell("-") }
         return Cell("\(Figures.lifetime(resolution.age)) ago")

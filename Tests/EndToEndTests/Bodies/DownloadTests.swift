@@ -10,7 +10,7 @@ import Testing
 struct DownloadTests {
     private func settings(_ address: String = "127.0.0.1") throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses([address])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses([address])
         configuration.makePatient()
         return configuration
     }

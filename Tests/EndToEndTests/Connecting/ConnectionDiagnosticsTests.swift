@@ -16,7 +16,7 @@ struct ConnectionDiagnosticsTests {
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         let host = "pools.wild.test"
         configuration.resolver.mappings = [
-            try MappingKey(host): .addresses(["127.0.0.9", "127.0.0.2"])
+            try HTTPDNSMapping.Key(host): .addresses(["127.0.0.9", "127.0.0.2"])
         ]
         try await withClient(configuration) { client in
             let before = client.diagnostics()
@@ -38,7 +38,7 @@ struct ConnectionDiagnosticsTests {
             #expect(ill.endpoint == dead && ill.state == "cooling" && ill.failuresInARow >= 1)
             #expect(ill.restSeconds != nil)
             #expect(during.endpoints.last?.state == "healthy" && (during.endpoints.last?.connectSeconds ?? 0) > 0)
-            #expect(client.diagnostics(names: [try HostPattern("other.test")]).pools.isEmpty)
+            #expect(client.diagnostics(names: [try HTTPDNSRoute.Pattern("other.test")]).pools.isEmpty)
             client.retireConnections()
             // libcurl looks at its connections once in a second; nothing tells when it has closed one.
             let (clock, deadline) = (SystemTimeSource(), SystemTimeSource().now() + .seconds(60))

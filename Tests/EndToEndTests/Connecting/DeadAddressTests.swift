@@ -16,7 +16,7 @@ struct DeadAddressTests {
 
     private func settings(_ targets: [String]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(targets)
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(targets)
         configuration.timeouts.connect = .seconds(60)
         configuration.timeouts.total = .seconds(120)
         // Else the kernel would find a dead connection too, after half a minute.
@@ -199,7 +199,7 @@ struct DeadAddressTests {
         let targets = servers.map { "\($0.address):\($0.port)" }
         var configuration = try settings(targets)
         configuration.connections.selection = .roundRobin
-        configuration.resolver.mappings[try MappingKey("weighted.test")] = .weighted([
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("weighted.test")] = .weighted([
             targets[0]: 1_000_000, targets[1]: 1,
         ])
         try await withClient(configuration) { client in
@@ -298,7 +298,7 @@ struct PreconnectingTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         try await withClient(configuration) { client in
             let endpoints = try await client.preconnect(to: "http://one.test/", connections: 3)
             #expect(endpoints.count == 3)
@@ -317,7 +317,7 @@ struct PreconnectingTests {
         let server = try RawServer(.hang)
         try await server.refuse()
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.preconnect(to: "http://one.test/") }
             #expect(error.code == .connectFailed && !error.requestMayHaveBeenSent)

@@ -221,7 +221,7 @@ struct DeadHTTP2ConnectionTests {
         var way = try await way("h2-then-h1.wild.test")
         let other = try TCPRelay(to: "127.0.0.3", port: way.rig.http1Port)
         let next = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: other.port)
-        way.configuration.resolver.mappings[try MappingKey(way.host)] = .addresses([
+        way.configuration.resolver.mappings[try HTTPDNSMapping.Key(way.host)] = .addresses([
             way.old.description, next.description,
         ])
         try await withClient(way.configuration) { [way] client in

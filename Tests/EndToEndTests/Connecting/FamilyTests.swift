@@ -46,8 +46,8 @@ struct FamilyTests {
     func sixOnly() async throws {
         let server = try RawServer(address: "::1", .repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["[::1]:\(server.port)"])
-        for families in [AddressFamilies.both, .v6] {
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["[::1]:\(server.port)"])
+        for families in [HTTPDNSAddress.Families.both, .v6] {
             configuration.resolver.families = families
             try await withClient(configuration) { client in
                 let response = try await client.get("http://one.test/")
@@ -62,7 +62,7 @@ struct FamilyTests {
     func noSix() async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.ok)]))
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         for isClients in [true, false] {
             configuration.resolver.families = isClients ? .v6 : .both
             try await withClient(configuration) { client in
@@ -70,7 +70,7 @@ struct FamilyTests {
                 if !isClients { request.options.families = .v6 }
                 let error = try await refusal { try await client.execute(request).text() }
                 #expect(error.code == .resolveFailed && error.stage == .resolve && error.host == "one.test")
-                #expect((error.underlying as? ResolutionError)?.code == .noAddresses)
+                #expect((error.underlying as? HTTPDNSResolver.Error)?.code == .noAddresses)
                 #expect("\(error)".contains("one.test has no IPv6 address"), "\(error)")
                 #expect("\(error)".contains("127.0.0.1") && !error.requestMayHaveBeenSent && error.attempts.isEmpty)
             }

@@ -17,7 +17,7 @@ struct RotatingAnswerTests {
     /// Another one of three of the origins' addresses each time, for a second.
     private final class Rotation: HTTPDNSProvider {
         let name = "rotation"
-        let answerScope = AddressScope.loopback
+        let answerScope = HTTPDNSAddressPolicy.Scope.loopback
         private let count = Lock(0)
 
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
@@ -89,7 +89,7 @@ struct RotatingAnswerTests {
         var steady = configuration
         steady.resolver.providers = []
         steady.resolver.routes = []
-        steady.resolver.mappings = [try MappingKey("img.shop.test"): .addresses(["127.0.0.2"])]
+        steady.resolver.mappings = [try HTTPDNSMapping.Key("img.shop.test"): .addresses(["127.0.0.2"])]
         // What a request takes while nothing moves.
         let calm = try await withClient(steady) { client in
             _ = try await load(url, seconds: 1, on: client)

@@ -50,7 +50,7 @@ struct HostileURLTests {
     func isRefused(url: String) async throws {
         let server = try RawServer(.hang)
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): .addresses(["127.0.0.1:\(server.port)"])]
         let provider = try HTTPDNSDoHProvider(.init(name: "trap", url: "http://127.0.0.1:\(server.port)/dns-query"))
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["trap"], fallback: .none))]
@@ -84,7 +84,9 @@ struct HostileURLTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("real.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [
+            try HTTPDNSMapping.Key("real.test"): .addresses(["127.0.0.1:\(server.port)"])
+        ]
         try await withClient(configuration) { client in
             for url in [
                 "http://one.test@real.test/", "http://one.test:80@real.test/", "http://one.test%2f@real.test/",
@@ -106,7 +108,7 @@ struct HostileURLTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")])
         )
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         try await withClient(configuration) { client in
             for value in ["a\r\nEvil: 1", "a\nEvil: 1", "a\rEvil: 1", "a\0Evil", "\r\n\r\nGET /evil HTTP/1.1"] {
                 // HTTPTypes replaces such characters itself; whatever it lets through must be refused, not sent.

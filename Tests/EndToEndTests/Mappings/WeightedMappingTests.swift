@@ -47,7 +47,7 @@ struct WeightedMappingTests {
         var configuration = try ConfigurationFile.parse(file, name: "weights.yaml")
         // Another selection leaves the shares as they are.
         configuration.connections.selection = .roundRobin
-        configuration.resolver.mappings[try MappingKey("code.test")] = .weighted([
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("code.test")] = .weighted([
             place(servers[0]): 5, place(servers[1]): 5, place(servers[2]): 5,
         ])
         try await withClient(configuration) { client in
@@ -65,7 +65,7 @@ struct WeightedMappingTests {
     func list() async throws {
         let servers = try servers(2)
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("list.test")] = .addresses(servers.map(place))
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("list.test")] = .addresses(servers.map(place))
         try await withClient(configuration) { client in
             let counts = try await arrivals(20, of: "list.test", client, servers)
             #expect(counts == [20, 0])

@@ -173,7 +173,7 @@ struct NamedErrorTests {
     func protocolViolation(answer: String) async throws {
         let server = try RawServer(.readHead, .sendText(answer))
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("raw.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("raw.test")] = .addresses(["127.0.0.1:\(server.port)"])
         try await withClient(configuration) { client in
             let error = try await refusal { try await client.get("http://raw.test/").text() }
             #expect(error.code == .protocolViolation && error.requestMayHaveBeenSent, "\(error.code): \(error)")

@@ -22,7 +22,7 @@ struct RedirectMatrixOverTheWireTests {
     private func settings() throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         for name in ["one.test", "two.test"] {
-            configuration.resolver.mappings[try MappingKey(name)] = .addresses(["127.0.0.1"])
+            configuration.resolver.mappings[try HTTPDNSMapping.Key(name)] = .addresses(["127.0.0.1"])
         }
         configuration.makePatient()
         return configuration
@@ -89,7 +89,7 @@ struct RedirectMatrixOverTheWireTests {
             .readToEnd
         )
         var configuration = try settings()
-        configuration.resolver.mappings[try MappingKey("metadata.test")] = .addresses(["169.254.169.254"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("metadata.test")] = .addresses(["169.254.169.254"])
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get("http://one.test:\(server.port)/") }
             #expect(error.code == .policyRefused && error.stage == .policy, "\(location): \(error)")

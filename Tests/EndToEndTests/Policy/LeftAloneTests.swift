@@ -45,8 +45,8 @@ struct LeftAloneTests {
         let rig = try await ServerRig.shared()
         let mark = rig.bindLogMark()
         var configuration = try rig.settings()
-        configuration.resolver.routes.append(HTTPDNSRoute(try HostPattern("*.excluded.wild.test"), .bypass))
-        configuration.resolver.mappings[try MappingKey("mapped-out.wild.test")] = HTTPDNSMapping(.bypass)
+        configuration.resolver.routes.append(HTTPDNSRoute(try .init("*.excluded.wild.test"), .bypass))
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("mapped-out.wild.test")] = HTTPDNSMapping(.bypass)
         try await withClient(configuration) { client in
             for host in [
                 "a.excluded.wild.test", "mapped-out.wild.test", "single-label-excluded", "x.svc.cluster.local",
@@ -76,7 +76,7 @@ struct LeftAloneTests {
             HTTPDNSRoute(.exact(try HTTPDNSName("doh.test")), .providers(["bind"], fallback: .none))
         )
         // Were the provider's traffic to pass the stage, it would end at an origin that knows no /dns-query.
-        configuration.resolver.mappings[try MappingKey("doh.test")] = .addresses(["127.0.0.2"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("doh.test")] = .addresses(["127.0.0.2"])
         configuration.applicationInterceptors = [Stage.recorder("application", journal)]
         configuration.networkInterceptors = [
             Stage { request, context, next in

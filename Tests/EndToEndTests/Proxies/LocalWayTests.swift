@@ -81,7 +81,7 @@ struct LocalWayTests {
             ]
         }
         var settings = HTTPDNSClient.Configuration()
-        settings.resolver.mappings[try MappingKey("two.test")] = .addresses(["127.0.0.1:\(other.port)"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("two.test")] = .addresses(["127.0.0.1:\(other.port)"])
         var request = HTTPDNSClient.Request(url: "http://one.test/")
         request.options.unixSocket = folder.path("s")
         try await withClient(settings) { client async throws in
@@ -119,7 +119,7 @@ struct LocalWayTests {
     func missing(source: LocalSource) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
         var settings = HTTPDNSClient.Configuration()
-        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         settings.localSource = source
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }

@@ -14,8 +14,8 @@ struct ProxyAddressTests {
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
         settings.connections.attemptDelay = .milliseconds(250)
-        settings.resolver.mappings[try MappingKey("proxy.test")] = .addresses(addresses)
-        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("proxy.test")] = .addresses(addresses)
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["192.0.2.7"])
         var proxy = try HTTPDNSClient.Proxy("http://proxy.test:\(port)")
         proxy.resolvesLocally = local
         settings.proxy = .through(proxy)

@@ -97,7 +97,7 @@ struct SecureProxyTests {
         // openssl's server takes one connection after the other, and a tunnel of the first login stays open meanwhile.
         let (first, second) = (try await proxy(rig), try await proxy(rig))
         var settings = try settings(rig, "https://one.test:\(first.relay.port)")
-        settings.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1"])]
+        settings.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1"])]
         try await withClient(settings) { client async throws in
             #expect(try await client.get("http://192.0.2.7:8080/a").text() == "ok")
             var other = try HTTPDNSClient.Proxy("https://one.test:\(first.relay.port)")
@@ -120,10 +120,10 @@ struct SecureProxyTests {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
         var settings = try settings(rig, "https://one.test:\(relay.port)")
-        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
         var insecure = settings.trust
         insecure.verification = .insecurelyAcceptingAnyCertificate
-        settings.trustByHost[try HostPattern("lab.test")] = insecure
+        settings.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = insecure
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) {
                 try await client.get("http://lab.test:8080/")
@@ -141,9 +141,9 @@ struct SecureProxyTests {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
         var settings = try settings(rig, "https://untrusted.test:\(relay.port)")
-        settings.resolver.mappings[try MappingKey("untrusted.test")] = .addresses(["127.0.0.1"])
-        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
-        settings.trustByHost[try HostPattern("lab.test")] = settings.trust
+        settings.resolver.mappings[try HTTPDNSMapping.Key("untrusted.test")] = .addresses(["127.0.0.1"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
+        settings.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = settings.trust
         var other = settings
         other.trust.roots = .file(rig.otherCertificateAuthorityFile)
         let reloaded = other
@@ -163,8 +163,8 @@ struct SecureProxyTests {
         let rig = try await ServerRig.shared()
         let (relay, server) = try await proxy(rig)
         var settings = try settings(rig, "https://one.test:\(relay.port)")
-        settings.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
-        settings.trustByHost[try HostPattern("lab.test")] = HTTPDNSTrust(
+        settings.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
+        settings.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = HTTPDNSTrust(
             roots: .file(rig.otherCertificateAuthorityFile)
         )
         try await withClient(settings) { client async throws in
@@ -179,8 +179,8 @@ struct SecureProxyTests {
         let (relay, server) = try await proxy(rig, certificate: "untrusted")
         let transport = HTTPDNSTransport()
         var careless = try settings(rig, "https://one.test:\(relay.port)")
-        careless.resolver.mappings[try MappingKey("lab.test")] = .addresses(["192.0.2.7"])
-        careless.trustByHost[try HostPattern("lab.test")] = HTTPDNSTrust(
+        careless.resolver.mappings[try HTTPDNSMapping.Key("lab.test")] = .addresses(["192.0.2.7"])
+        careless.trustByHost[try HTTPDNSRoute.Pattern("lab.test")] = HTTPDNSTrust(
             roots: .file(rig.otherCertificateAuthorityFile)
         )
         let careful = careless

@@ -67,7 +67,7 @@ struct SocksTests {
         let server = try RawServer { _ in steps }
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
-        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["192.0.2.7"])
         var proxy = try HTTPDNSClient.Proxy("\(kind)://127.0.0.1:\(server.port)")
         proxy.resolvesLocally = local
         settings.proxy = .through(proxy)
@@ -95,7 +95,7 @@ struct SocksTests {
         )
         var settings = HTTPDNSClient.Configuration()
         settings.makePatient()
-        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["192.0.2.7"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["192.0.2.7"])
         settings.proxy = .through(try HTTPDNSClient.Proxy("socks5://127.0.0.1:\(server.port)"))
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }
@@ -109,7 +109,7 @@ struct SocksTests {
     )
     func onlyIPv4() async throws {
         var settings = HTTPDNSClient.Configuration()
-        settings.resolver.mappings[try MappingKey("one.test")] = .addresses(["2001:db8::7"])
+        settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["2001:db8::7"])
         settings.proxy = .through(try HTTPDNSClient.Proxy("socks4://127.0.0.1:9"))
         try await withClient(settings) { client async throws in
             let error = try await #require(throws: HTTPDNSClientError.self) { try await client.get("http://one.test/") }

@@ -64,7 +64,7 @@ struct DeadProviderTests {
                 guard fallback == .system else {
                     let error = try await refusal { _ = try await client.get(url) }
                     #expect(error.code == .resolveFailed && error.stage == .resolve, "\(error)")
-                    let resolution = try #require(error.underlying as? ResolutionError)
+                    let resolution = try #require(error.underlying as? HTTPDNSResolver.Error)
                     #expect(resolution.code == .providersFailed && resolution.attempts.map(\.provider) == ["dead"])
                     #expect(resolution.hint?.contains("fallback: system") == true, "\(resolution)")
                     #expect(server.connections.isEmpty)

@@ -21,7 +21,7 @@ struct LivingAnswerTests {
         try await withClient(configuration) { client in
             var answers: [(address: String, isCached: Bool)] = []
             // Thousands of requests are made: what is wrong with them is told once.
-            var wrong: [Resolution] = []
+            var wrong: [HTTPDNSResolver.Resolution] = []
             // Until the zone's second address has come, and has gone out of memory once.
             while answers.filter({ !$0.isCached && $0.address == "127.0.0.3" }).count < 2 {
                 let response = try await client.get("https://\(name):\(rig.tlsPort)/health")

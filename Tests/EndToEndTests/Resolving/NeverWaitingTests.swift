@@ -17,7 +17,10 @@ import Testing
 )
 struct NeverWaitingTests {
     /// Runs `body` with a resolver that is shut down afterwards.
-    private func withResolver(_ configuration: ResolverConfiguration, _ body: (HTTPDNSResolver) async throws -> Void)
+    private func withResolver(
+        _ configuration: HTTPDNSResolver.Configuration,
+        _ body: (HTTPDNSResolver) async throws -> Void
+    )
         async throws
     {
         let resolver = try HTTPDNSResolver(configuration)
@@ -27,8 +30,8 @@ struct NeverWaitingTests {
         try result.get()
     }
 
-    private func question(_ name: String) throws -> ResolutionQuestion {
-        ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
+    private func question(_ name: String) throws -> HTTPDNSResolver.Query {
+        HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443)
     }
 
     @Test("(32), invariant 8: a thousand misses at once on one name are one query a family in BIND's log")
@@ -94,7 +97,7 @@ struct NeverWaitingTests {
             let clock = SystemTimeSource()
             let held = clock.now()
             var stale = 0
-            var wrong: [Resolution] = []
+            var wrong: [HTTPDNSResolver.Resolution] = []
             while clock.now() < held + .seconds(ServerRig.hasTime ? 120 : 6) {
                 for question in questions {
                     let resolution = try await resolver.resolve(question)

@@ -220,7 +220,7 @@ struct ProviderAnswerTests {
             try await withClient(configuration) { client in
                 let error = try await refusal { _ = try await client.get(url(name, rig)) }
                 #expect(error.code == .resolveFailed && error.stage == .resolve)
-                let resolution = try #require(error.underlying as? ResolutionError)
+                let resolution = try #require(error.underlying as? HTTPDNSResolver.Error)
                 #expect(resolution.attempts.map(\.provider) == (fallback == .none ? ["dead"] : ["dead", "system"]))
                 #expect(error.description.contains(name), "\(error)")
             }

@@ -88,10 +88,10 @@ struct WireImageTests {
         let mapping = HTTPDNSMapping.addresses([Self.address])
         switch way {
         case .mapping, .mappingWithPollDriver, .tagged:
-            configuration.resolver.mappings = [try MappingKey("wire.test"): mapping]
-        case .suffixMapping: configuration.resolver.mappings = [try MappingKey("*.test"): mapping]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): mapping]
+        case .suffixMapping: configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): mapping]
         case .off, .pinned, .bypass:
-            configuration.resolver.mappings = [try MappingKey("wire.test"): .addresses(["127.0.0.9"])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("wire.test"): .addresses(["127.0.0.9"])]
         }
         var transport = TransportConfiguration()
         transport.driver = way == .mappingWithPollDriver ? .poll : .platformDefault
@@ -129,7 +129,7 @@ struct WireImageTests {
             response = try await client.execute(request)
         }
         #expect(response.status == .ok)
-        let source: Resolution.Source =
+        let source: HTTPDNSResolver.Resolution.Source =
             switch way {
             case .off, .bypass: .system
             case .pinned: .request

@@ -10,7 +10,7 @@ extension ServerRig {
     /// - Parameter answers: What BIND may answer; the rig's own servers are on loopback.
     func settings(
         fallback: HTTPDNSRoute.Fallback = .none,
-        answers: AddressScope = .loopback
+        answers: HTTPDNSAddressPolicy.Scope = .loopback
     ) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
@@ -31,7 +31,7 @@ extension ServerRig {
     func settings(mappings: [String: HTTPDNSMapping]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
         configuration.trustRoots = .file(certificateAuthorityFile)
-        for (key, mapping) in mappings { configuration.resolver.mappings[try MappingKey(key)] = mapping }
+        for (key, mapping) in mappings { configuration.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
         configuration.makePatient()
         return configuration
     }

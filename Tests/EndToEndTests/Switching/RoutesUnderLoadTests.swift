@@ -75,7 +75,7 @@ struct RoutesUnderLoadTests {
     func rollout() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings(fallback: .none)
-        configuration.resolver.routes[0].rollout = Rollout(percent: 30, by: .key)
+        configuration.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 30, by: .key)
         let first = configuration
         try await withLoadedClient(rig, first) { client in
             let url = "https://two.test:\(rig.tlsPort)/health"
@@ -86,7 +86,7 @@ struct RoutesUnderLoadTests {
             #expect(provided.count + system.count == 100)
             #expect((12...50).contains(provided.count), "\(provided.count) of 100 keys")
             var all = first
-            all.resolver.routes[0].rollout = Rollout(percent: 100, by: .key)
+            all.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 100, by: .key)
             let settings = all
             async let during = load(client, url)
             try await client.reload(settings)

@@ -127,7 +127,7 @@ struct SwitchUnderLoadTests {
                     try folder.write("httpdns.yaml", text)
                     try await client.reload()
                 }
-                let route = try HostPattern(Self.name)
+                let route = try HTTPDNSRoute.Pattern(Self.name)
                 for _ in 0..<3 {
                     try await turn(false) { client.killSwitch.turnOff() }
                     try await turn(true) { client.killSwitch.turnOn() }

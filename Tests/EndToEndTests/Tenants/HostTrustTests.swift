@@ -33,8 +33,8 @@ struct HostTrustTests {
         var strict = everybody
         strict.minimumVersion = .tls13
         configuration.trustByHost = [
-            try HostPattern("selfsigned.test"): insecure, try HostPattern("untrusted.test"): other,
-            try HostPattern("one.test"): strict,
+            try HTTPDNSRoute.Pattern("selfsigned.test"): insecure, try HTTPDNSRoute.Pattern("untrusted.test"): other,
+            try HTTPDNSRoute.Pattern("one.test"): strict,
         ]
         try await withClient(configuration) { client in
             try await client.get("https://selfsigned.test:\(selfSigned.port)/").text()
@@ -57,7 +57,8 @@ struct HostTrustTests {
         var wrong = configuration.trust
         wrong.pins = [try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
         configuration.trustByHost = [
-            try HostPattern("*.wild.test"): wrong, try HostPattern("right.wild.test"): configuration.trust,
+            try HTTPDNSRoute.Pattern("*.wild.test"): wrong,
+            try HTTPDNSRoute.Pattern("right.wild.test"): configuration.trust,
         ]
         let client = try await HTTPDNSClient(configuration: configuration, on: transport)
         #expect(transport.usage.trustSettings == 2)
@@ -84,7 +85,7 @@ struct HostTrustTests {
         var configuration = try rig.settings(mappings: [:])
         var bad = configuration.trust
         bad.clientCertificate = ClientCertificate(certificateFile: rig.certificateFile("good.key"))
-        configuration.trustByHost[try HostPattern("one.test")] = bad
+        configuration.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = bad
         let error = try await refusal { [configuration] in
             _ = try await HTTPDNSClient(configuration: configuration, on: transport)
         }

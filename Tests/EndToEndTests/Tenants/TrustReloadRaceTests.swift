@@ -69,7 +69,7 @@ struct TrustReloadRaceTests {
         let mark = rig.accessLogMark()
         func settings(_ name: String, _ address: String) throws -> HTTPDNSClient.Configuration {
             var settings = try rig.tenant(name)
-            settings.resolver.mappings[try MappingKey("marker.test")] = .addresses([address])
+            settings.resolver.mappings[try HTTPDNSMapping.Key("marker.test")] = .addresses([address])
             return settings
         }
         let one = try settings("tenant-a", "192.0.2.1")
@@ -159,7 +159,7 @@ struct TrustReloadRaceTests {
         var settings = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
         var own = settings.trust
         own.minimumVersion = .tls13
-        settings.trustByHost = [try HostPattern("one.test"): own, try HostPattern("two.test"): own]
+        settings.trustByHost = [try HTTPDNSRoute.Pattern("one.test"): own, try HTTPDNSRoute.Pattern("two.test"): own]
         let transport = HTTPDNSTransport()
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         func isReused(_ host: String) async throws -> Bool {
@@ -168,7 +168,7 @@ struct TrustReloadRaceTests {
             return response.exchanges[0].reusedConnection
         }
         for host in ["one.test", "two.test", "img.shop.test"] { #expect(try await !isReused(host)) }
-        settings.trustByHost[try HostPattern("one.test")] = nil
+        settings.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = nil
         try await client.reload(settings)
         #expect(
             try await [isReused("two.test"), isReused("img.shop.test"), isReused("one.test")] == [true, true, false]

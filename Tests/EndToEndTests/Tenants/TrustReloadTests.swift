@@ -62,7 +62,7 @@ struct TrustReloadTests {
             after: { settings, facts in
                 var own = settings.trust
                 own.roots = .file(facts.rig.otherCertificateAuthorityFile)
-                settings.trustByHost[try HostPattern("one.test")] = own
+                settings.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = own
             },
             isBelieved: (true, false),
             areKept: true
@@ -73,12 +73,12 @@ struct TrustReloadTests {
             before: { settings, facts in
                 var own = settings.trust
                 own.pins = [facts.strange]
-                settings.trustByHost[try HostPattern("*.test")] = own
+                settings.trustByHost[try HTTPDNSRoute.Pattern("*.test")] = own
             },
             after: { settings, facts in
                 var own = settings.trust
                 own.roots = .file(facts.rig.otherCertificateAuthorityFile)
-                settings.trustByHost[try HostPattern("*.test")] = own
+                settings.trustByHost[try HTTPDNSRoute.Pattern("*.test")] = own
             },
             isBelieved: (false, true)
         ),
@@ -235,7 +235,7 @@ struct TrustReloadTests {
             change: { settings, rig in
                 var own = settings.trust
                 own.roots = .file(rig.certificateFile("tenant-a.key"))
-                settings.trustByHost[try HostPattern("other.test")] = own
+                settings.trustByHost[try HTTPDNSRoute.Pattern("other.test")] = own
             },
             says: "is not PEM"
         ),
@@ -244,7 +244,7 @@ struct TrustReloadTests {
             change: { settings, rig in
                 settings.trust.clientCertificate = try rig.tenant("tenant-b").trust.clientCertificate
                 settings.resolver.routes = [
-                    HTTPDNSRoute(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))
+                    HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .none))
                 ]
             },
             says: "nobody"
@@ -261,7 +261,7 @@ struct TrustReloadTests {
         let client = try await HTTPDNSClient(configuration: settings, on: transport)
         try await client.get(rig.tenantURL(target)).text()
         var bad = settings
-        bad.resolver.mappings = [try MappingKey("tenant.test"): .addresses(["127.0.0.9"])]
+        bad.resolver.mappings = [try HTTPDNSMapping.Key("tenant.test"): .addresses(["127.0.0.9"])]
         try item.change(&bad, rig)
         let refused = bad
         let error = try await refusal { try await client.reload(refused) }

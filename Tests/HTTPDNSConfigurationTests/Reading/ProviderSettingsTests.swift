@@ -34,7 +34,7 @@ struct ProviderSettingsTests {
               free: { kind: json-alidns }
             """
         for (policy, expected) in [
-            ("", [AddressScope.loopback, .public, .public]),
+            ("", [HTTPDNSAddressPolicy.Scope.loopback, .public, .public]),
             ("policy: { providers_may_answer: private }", [.loopback, .public, .private]),
         ] {
             let text = "version: 1\n\(policy)\n\(providers)\n"

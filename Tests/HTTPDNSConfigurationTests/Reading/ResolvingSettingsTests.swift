@@ -74,14 +74,15 @@ struct ResolvingSettingsTests {
         #expect(resolver.timeLimit == .seconds(2))
         #expect(resolver.systemThreads == 32)
         let expected = [
-            "one": ProviderLimits(maximumInFlight: 7, queriesPerSecond: 50), "two": ProviderLimits(maximumInFlight: 8),
+            "one": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 7, queriesPerSecond: 50),
+            "two": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 8),
         ]
         #expect(resolver.providerLimits == expected)
     }
 
     @Test("A file that says nothing about resolving leaves the defaults, parts without values too")
     func defaults() throws {
-        let defaults = ResolverConfiguration()
+        let defaults = HTTPDNSResolver.Configuration()
         for text in ["version: 1", "version: 1\nresolver:\ncache: { snapshot: , ttl: }"] {
             let resolver = try ConfigurationFile.parse(text, name: "f.yaml").resolver
             #expect(resolver.cache == defaults.cache)

@@ -7,7 +7,7 @@ import Testing
 
 #if YAML
 struct SettingsTests {
-    private func mappings(_ lines: String) throws -> [MappingKey: HTTPDNSMapping] {
+    private func mappings(_ lines: String) throws -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
         let text = "version: 1\nmappings:\n" + lines.split(separator: "\n").map { "  \($0)\n" }.joined()
         return try ConfigurationFile.settings(text, name: "f.yaml").mappings
     }
@@ -26,7 +26,7 @@ struct SettingsTests {
         let settings = try ConfigurationFile.settings("version: 1", name: "f.yaml")
         #expect(settings.providers.isEmpty && settings.routes.isEmpty && settings.mappings.isEmpty)
         #expect(settings.policy == HTTPDNSAddressPolicy())
-        #expect(settings.cache == ResolverConfiguration.Cache())
+        #expect(settings.cache == HTTPDNSResolver.Configuration.Cache())
         #expect(settings.timeouts == HTTPDNSClient.Configuration.Timeouts())
         #expect(settings.versions == .automatic)
         #expect(settings.maximumResponseBody == .unlimited && settings.maximumIdleConnections == nil)
@@ -54,7 +54,7 @@ struct SettingsTests {
     func emptyParts() throws {
         let text = "version: 1\nproviders:\nroutes: {}\nmappings: ~\npolicy:\ncache: { ttl: }\nclient: null\n"
         let settings = try ConfigurationFile.settings(text, name: "f.yaml")
-        #expect(settings.mappings.isEmpty && settings.cache == ResolverConfiguration.Cache())
+        #expect(settings.mappings.isEmpty && settings.cache == HTTPDNSResolver.Configuration.Cache())
         for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
             let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
             let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
@@ -116,7 +116,7 @@ struct SettingsTests {
         )
         let edge = try HTTPDNSName("edge.cdn.example")
         func rule(_ name: String) throws -> HTTPDNSMapping {
-            try #require(rules[MappingKey(.exact(HTTPDNSName(name)))])
+            try #require(rules[HTTPDNSMapping.Key(.exact(HTTPDNSName(name)))])
         }
         func line(_ line: Int) -> HTTPDNSSourceLocation {
             HTTPDNSSourceLocation(file: "f.yaml", line: line)
@@ -226,10 +226,11 @@ struct SettingsTests {
         let headers = try settings.clientConfiguration(file: "f.yaml").headers
         #expect(headers.fields[.userAgent] == "shop/1.4" && headers.fields[values: list] == ["a", "b"])
         #expect(headers.fields[empty] == "" && headers.fields.count == 4)
-        let partner = try #require(headers.byHost[try HostPattern("*.partner.example")])
+        let partner = try #require(headers.byHost[try HTTPDNSRoute.Pattern("*.partner.example")])
         #expect(partner.fields[.userAgent] == "shop-partner/1" && partner.without == [list])
         #expect(
-            headers.byHost[try HostPattern("one.example")] == HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
+            headers.byHost[try HTTPDNSRoute.Pattern("one.example")]
+                == HTTPDNSClient.Configuration.DefaultHeaders.HostHeaders()
         )
         let none = try ConfigurationFile.settings(
             "version: 1\nclient: { headers: , headers_by_host: ~ }",
@@ -351,7 +352,7 @@ struct SettingsTests {
         pay.pins = [try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
         #expect(
             configuration.trustByHost == [
-                try HostPattern("lab.shop.example"): lab, try HostPattern("*.pay.example"): pay,
+                try HTTPDNSRoute.Pattern("lab.shop.example"): lab, try HTTPDNSRoute.Pattern("*.pay.example"): pay,
             ]
         )
     }
@@ -410,7 +411,7 @@ struct SettingsTests {
         }
         let rules = try mappings(lines.joined())
         #expect(rules.count == 10_000)
-        let rule = try #require(rules[MappingKey(.exact(HTTPDNSName("h9999.shop.example")))])
+        let rule = try #require(rules[HTTPDNSMapping.Key(.exact(HTTPDNSName("h9999.shop.example")))])
         #expect(rule.location == HTTPDNSSourceLocation(file: "f.yaml", line: 10_002))
         #expect(
             rule.action

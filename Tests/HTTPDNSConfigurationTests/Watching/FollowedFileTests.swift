@@ -178,7 +178,7 @@ struct FollowedFileTests {
     @Test("What code changed in the settings, and what was applied as an overlay, outlives the file's changes")
     func codeStays() async throws {
         let change: (inout HTTPDNSClient.Configuration) throws -> Void = { settings in
-            settings.resolver.mappings[try MappingKey("b.test")] = .addresses(["203.0.113.50"])
+            settings.resolver.mappings[try HTTPDNSMapping.Key("b.test")] = .addresses(["203.0.113.50"])
             settings.timeouts.total = .seconds(7)
         }
         try await withClient(Self.mapping("203.0.113.1"), change) { client, folder in
@@ -198,7 +198,7 @@ struct FollowedFileTests {
             try await client.reload()
             // As a program would: the file as it is now, and a change of its own.
             var settings = try HTTPDNSClient.Configuration.file(folder("httpdns.yaml"))
-            settings.resolver.mappings[try MappingKey("b.test")] = .addresses(["203.0.113.50"])
+            settings.resolver.mappings[try HTTPDNSMapping.Key("b.test")] = .addresses(["203.0.113.50"])
             try await client.reload(settings)
             #expect(try await address(client, "b.test") == "203.0.113.50")
             try folder.replace(Self.mapping("203.0.113.3"), "httpdns.yaml")

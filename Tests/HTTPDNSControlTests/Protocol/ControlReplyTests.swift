@@ -7,7 +7,7 @@ import Testing
 struct ControlReplyTests {
     @Test("an event comes out as it went in, but for its time")
     func event() throws {
-        var event = ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 5))
+        var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 5))
         event.host = try HTTPDNSName("img.shop.test")
         event.route = "*.shop.test"
         event.provider = "doh"
@@ -29,15 +29,15 @@ struct ControlReplyTests {
         #expect(read.event?.resolverEvent(at: MonotonicTime(nanoseconds: 5)) == event)
     }
 
-    @Test("every kind of event has its way back", arguments: ResolverEvent.Kind.all)
-    func kinds(_ kind: ResolverEvent.Kind) {
-        let event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 1))
+    @Test("every kind of event has its way back", arguments: HTTPDNSResolver.Event.Kind.all)
+    func kinds(_ kind: HTTPDNSResolver.Event.Kind) {
+        let event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 1))
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
 
-    @Test("every source of addresses has its way back", arguments: Resolution.Source.all)
-    func sources(_ source: Resolution.Source) {
-        var event = ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 1))
+    @Test("every source of addresses has its way back", arguments: HTTPDNSResolver.Resolution.Source.all)
+    func sources(_ source: HTTPDNSResolver.Resolution.Source) {
+        var event = HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1))
         event.source = source
         #expect(ControlEvent(event).resolverEvent(at: event.time) == event)
     }
@@ -51,7 +51,7 @@ struct ControlReplyTests {
 
     @Test("a reply that is too long becomes a fault that says so")
     func tooLong() throws {
-        var event = ControlEvent(ResolverEvent(.changed, at: MonotonicTime(nanoseconds: 1)))
+        var event = ControlEvent(HTTPDNSResolver.Event(.changed, at: MonotonicTime(nanoseconds: 1)))
         event.addresses = Array(
             repeating: String(repeating: "1", count: 1000),
             count: ControlProtocol.maximumReply / 1000

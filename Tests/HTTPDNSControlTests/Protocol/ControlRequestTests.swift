@@ -28,7 +28,7 @@ struct ControlRequestTests {
     @Test("names are read as patterns in one spelling")
     func patterns() throws {
         let line = #"{"version":1,"command":"dump","names":["IMG.Shop.Test.","*.cdn.test"]}"#
-        let names = try ["img.shop.test", "*.cdn.test"].map { try HostPattern($0) }
+        let names = try ["img.shop.test", "*.cdn.test"].map { try HTTPDNSRoute.Pattern($0) }
         #expect(try ControlRequest(line: Array(line.utf8)).command == .dump(.init(names: names)))
     }
 

@@ -32,9 +32,9 @@ final class ControlRig: Sendable {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .none))
+            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none))
         ]
-        configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.7"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.7"])]
         configuration.resolver.families = .v4
         configuration.resolver.timeSource = clock
         client = try await HTTPDNSClient(configuration: configuration)

@@ -77,7 +77,7 @@ struct AnswerTableTests {
         var table = AnswerTable(capacity: 3, byteLimit: .max)
         try put(0, into: &table)
         _ = table.update(try key(1), at: now) {
-            let error = ResolutionError(code: .providersFailed, host: "n1.test", message: "failed")
+            let error = HTTPDNSResolver.Error(code: .providersFailed, host: "n1.test", message: "failed")
             $0.recordFailure(error, sentAt: now, at: now - .seconds(100))
         }
         try put(2, into: &table)

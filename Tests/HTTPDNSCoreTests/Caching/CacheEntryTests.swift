@@ -11,7 +11,7 @@ struct CacheEntryTests {
         .sample([HTTPDNSAddress(v4: 203, 0, 113, last)], sentAt: at(sentAt), life: life)
     }
 
-    private let failure = ResolutionError(code: .providersFailed, host: "a.test", message: "failed")
+    private let failure = HTTPDNSResolver.Error(code: .providersFailed, host: "a.test", message: "failed")
 
     private func fresh(_ entry: CacheEntry, at seconds: Int64) -> UInt8? {
         guard case .fresh(let answer)? = packed(entry)?.find(at: at(seconds)) else { return nil }
@@ -127,7 +127,7 @@ struct CacheEntryTests {
     func negativeIsNeverStale() throws {
         var entry = CacheEntry()
         var answer = KnownAnswer.sample([], sentAt: at(0), life: .seconds(10), staleLimit: .seconds(60))
-        answer.content = .nothing(ResolutionError(code: .nameNotFound, host: "a.test", message: "none"))
+        answer.content = .nothing(HTTPDNSResolver.Error(code: .nameNotFound, host: "a.test", message: "none"))
         entry.install(answer, at: at(0))
         guard case .fresh? = packed(entry)?.find(at: at(9)), case .nothing? = packed(entry)?.find(at: at(10)) else {
             Issue.record("a negative answer lives its time and no longer")

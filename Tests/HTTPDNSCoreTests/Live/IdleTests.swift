@@ -9,7 +9,7 @@ struct IdleTests {
     @Test("after the traffic stops nobody is asked, and nothing waits on the clock, however much time passes")
     func quiet() async throws {
         let fixture = try ResolverFixture(providers: ["doh", "backup"], fallback: .system) {
-            $0.routes[0].rollout = Rollout(percent: 100)
+            $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 100)
             var shadow = HTTPDNSRoute(.suffix(try HTTPDNSName("shadow.test")), .providers(["doh"], fallback: .none))
             shadow.mode = .shadow
             $0.routes.append(shadow)

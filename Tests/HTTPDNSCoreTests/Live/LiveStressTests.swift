@@ -8,7 +8,7 @@ import Testing
 private final class Shared: Sendable {
     struct Answer: Sendable {
         var isMapped: Bool
-        var resolution: Resolution
+        var resolution: HTTPDNSResolver.Resolution
     }
 
     /// What one generation says: both names by one and the same number, so that half of two sets would show.
@@ -42,12 +42,14 @@ struct LiveStressTests {
             provider.say(.answer(.addresses([address], timeToLive: .seconds(60))), about: routed)
             return provider
         }
-        @Sendable func settings(_ number: UInt8) throws -> ResolverConfiguration {
-            var settings = ResolverConfiguration()
+        @Sendable func settings(_ number: UInt8) throws -> HTTPDNSResolver.Configuration {
+            var settings = HTTPDNSResolver.Configuration()
             settings.providers = [provider(number)]
             settings.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
             settings.mappings = [
-                MappingKey(.exact(mapped)): HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))]))
+                HTTPDNSMapping.Key(.exact(mapped)): HTTPDNSMapping(
+                    .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))])
+                )
             ]
             return settings
         }
@@ -60,7 +62,7 @@ struct LiveStressTests {
                     repeat {
                         let isMapped = shared.count.load(ordering: .relaxed) % 2 == task % 2
                         let host = isMapped ? mapped : routed
-                        let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))
+                        let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(host), port: 443))
                         shared.count.add(1, ordering: .relaxed)
                         // An answer that is there at once suspends nobody, and the pool has others to serve.
                         await Task.yield()
@@ -77,7 +79,7 @@ struct LiveStressTests {
                     let number = UInt8(round % 250 + 1)
                     if round % 3 == 0 {
                         let generation = try resolver.mappings.apply { draft in
-                            draft[MappingKey(.exact(mapped))] = HTTPDNSMapping(
+                            draft[HTTPDNSMapping.Key(.exact(mapped))] = HTTPDNSMapping(
                                 .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, number))])
                             )
                         }
@@ -89,7 +91,7 @@ struct LiveStressTests {
                         // One generation more than it should be in would be found by nobody's book.
                         try resolver.mappings.apply { $0.removeAll() }
                         let between = resolver.mappings.generation
-                        let base = resolver.mappings.current.rules[MappingKey(.exact(mapped))]
+                        let base = resolver.mappings.current.rules[HTTPDNSMapping.Key(.exact(mapped))]
                         if case .addresses(let targets)? = base?.action {
                             shared.book.withLock {
                                 $0.mapped[between] = UInt8(truncatingIfNeeded: targets[0].address.low)

@@ -8,7 +8,7 @@ import Testing
 struct ReloadTests {
     private func fixture(
         providers: [String] = ["doh"],
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers) {
             $0.routes = [
@@ -26,8 +26,8 @@ struct ReloadTests {
 
     private func reload(
         _ fixture: ResolverFixture,
-        _ change: (inout ResolverConfiguration) throws -> Void
-    ) throws -> ReloadResult {
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void
+    ) throws -> HTTPDNSResolver.ReloadResult {
         var settings = fixture.settings
         try change(&settings)
         return try fixture.resolver.reload(settings)
@@ -40,24 +40,24 @@ struct ReloadTests {
 
     @Test("settings that say the same change nothing, and count no generation")
     func unchanged() throws {
-        let fixture = try fixture { $0.mappings = [try MappingKey("a.test"): .bypass] }
-        #expect(try reload(fixture) { _ in } == ReloadResult(generation: 1, isChanged: false))
+        let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .bypass] }
+        #expect(try reload(fixture) { _ in } == HTTPDNSResolver.ReloadResult(generation: 1, isChanged: false))
         #expect(fixture.resolver.mappings.generation == 1)
     }
 
     @Test("one mistake, and nothing of it holds")
     func allOrNothing() throws {
         let fixture = try fixture()
-        for change: (inout ResolverConfiguration) throws -> Void in [
-            { $0.mappings = [try MappingKey("a.test"): .addresses([])] },
+        for change: (inout HTTPDNSResolver.Configuration) throws -> Void in [
+            { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses([])] },
             { $0.routes.append(HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))) },
             { $0.timeLimit = .zero }, { $0.systemThreads = 0 }, { $0.systemThreads = 1025 }, { $0.families = [] },
             { $0.providers += $0.providers },
         ] {
-            #expect(throws: ResolverConfigurationError.self) {
+            #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
                 try self.reload(fixture) {
                     $0.routes[0].isEnabled = false
-                    $0.mappings = [try MappingKey("img.shop.test"): .addresses(["203.0.113.7"])]
+                    $0.mappings = [try HTTPDNSMapping.Key("img.shop.test"): .addresses(["203.0.113.7"])]
                     try change(&$0)
                 }
             }
@@ -69,15 +69,15 @@ struct ReloadTests {
 
     @Test("the mappings become the base, under what was applied")
     func mappings() throws {
-        let fixture = try fixture { $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.1"])] }
+        let fixture = try fixture { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.1"])] }
         try fixture.resolver.mappings.apply { $0["b.test"] = .addresses(["203.0.113.11"]) }
         let result = try reload(fixture) {
             $0.mappings = [
-                try MappingKey("a.test"): .addresses(["203.0.113.2"]),
-                try MappingKey("b.test"): .addresses(["203.0.113.3"]),
+                try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.2"]),
+                try HTTPDNSMapping.Key("b.test"): .addresses(["203.0.113.3"]),
             ]
         }
-        #expect(result == ReloadResult(generation: 3, isChanged: true))
+        #expect(result == HTTPDNSResolver.ReloadResult(generation: 3, isChanged: true))
         let base = try #require(try fixture.immediate("a.test"))
         #expect(base.addresses == ["203.0.113.2"] && base.rule?.origin == .base && base.generation == 3)
         let overlay = try #require(try fixture.immediate("b.test"))
@@ -88,20 +88,20 @@ struct ReloadTests {
         var testDescription: String
         /// Whether the answers about `img.shop.test` and `img.other.test` stay in use.
         var keeps: (shop: Bool, other: Bool)
-        var change: @Sendable (inout ResolverConfiguration) throws -> Void
+        var change: @Sendable (inout HTTPDNSResolver.Configuration) throws -> Void
     }
 
     @Test(
         "cached answers stay in use where nothing they depend on has changed, and only there",
         arguments: [
             Change(testDescription: "mappings", keeps: (true, true)) {
-                $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
+                $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.7"])]
             },
             Change(testDescription: "a route's place in the file", keeps: (true, true)) {
                 $0.routes[0].location = HTTPDNSSourceLocation(file: "f.yaml", line: 9, column: 1)
             },
             Change(testDescription: "a route's rollout", keeps: (true, true)) {
-                $0.routes[0].rollout = Rollout(percent: 100)
+                $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 100)
             },
             Change(testDescription: "time limits", keeps: (true, true)) {
                 $0.timeLimit = .seconds(2)
@@ -203,8 +203,8 @@ struct ReloadTests {
         _ = try reload(fixture) { $0.providers = [ScriptedProvider(name: "doh", timeSource: FakeTimeSource())] }
         await fixture.resolver.shutdown()
         #expect(fixture.provider.isShutDown)
-        await #expect(throws: ResolutionError.self) { try await early.value }
-        #expect(throws: ResolverConfigurationError.self) { try fixture.resolver.reload(fixture.settings) }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await early.value }
+        #expect(throws: HTTPDNSResolver.ConfigurationError.self) { try fixture.resolver.reload(fixture.settings) }
     }
 
     @Test("an unchanged provider keeps its health and its counters; limits hold from now on")
@@ -222,7 +222,9 @@ struct ReloadTests {
         }
         #expect(isResting())
         let before = fixture.resolver.providerHealth.map(\.queries)
-        _ = try reload(fixture) { $0.providerLimits = ["backup": ProviderLimits(maximumInFlight: 3)] }
+        _ = try reload(fixture) {
+            $0.providerLimits = ["backup": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3)]
+        }
         #expect(isResting())
         #expect(fixture.resolver.providerHealth.map(\.queries) == before)
         #expect(fixture.resolver.counters.providers["doh"]?.failures.isEmpty == false)
@@ -260,7 +262,7 @@ struct ReloadTests {
             $0.cache.entries = 17
             $0.snapshotPath = "/nowhere/cache"
             $0.preresolve = [try HTTPDNSName("a.test")]
-            $0.mappings = [try MappingKey("a.test"): .addresses(["203.0.113.7"])]
+            $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses(["203.0.113.7"])]
         }
         #expect(result.needsRestart == ["cache.entries", "cache.snapshot", "preresolve"])
         #expect(result.isChanged)
@@ -279,10 +281,10 @@ struct ReloadTests {
     func manyRules() async throws {
         let fixture = try fixture()
         _ = try await fixture.resolve("img.shop.test")
-        func rules(_ last: UInt8) throws -> [MappingKey: HTTPDNSMapping] {
-            var rules: [MappingKey: HTTPDNSMapping] = [:]
+        func rules(_ last: UInt8) throws -> [HTTPDNSMapping.Key: HTTPDNSMapping] {
+            var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
             let mapping = HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, last))]))
-            for number in 0..<10_000 { rules[try MappingKey("n\(number).rules.test")] = mapping }
+            for number in 0..<10_000 { rules[try HTTPDNSMapping.Key("n\(number).rules.test")] = mapping }
             return rules
         }
         let (first, second) = (try rules(1), try rules(2))

@@ -5,7 +5,7 @@ import Testing
 @Suite("Sets of mappings")
 struct HostMappingsTests {
     private func set(_ rules: KeyValuePairs<String, HTTPDNSMapping>) throws -> HTTPDNSMappings {
-        try HTTPDNSMappings(Dictionary(uniqueKeysWithValues: rules.map { (try MappingKey($0.key), $0.value) }))
+        try HTTPDNSMappings(Dictionary(uniqueKeysWithValues: rules.map { (try HTTPDNSMapping.Key($0.key), $0.value) }))
     }
 
     @Test(
@@ -56,7 +56,7 @@ struct HostMappingsTests {
     func refuses(key: String, mapping: HTTPDNSMapping, reason: String) {
         var located = mapping
         located.location = HTTPDNSSourceLocation(file: "httpdns.yaml", line: 7)
-        let error = #expect(throws: MappingError.self) { try set([key: located]) }
+        let error = #expect(throws: HTTPDNSMapping.Error.self) { try set([key: located]) }
         #expect(error?.key == key)
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
         #expect(error?.description.hasPrefix("httpdns.yaml:7: mapping \"\(key)\": ") == true)
@@ -64,26 +64,28 @@ struct HostMappingsTests {
 
     @Test("\"*\" and port 0 are no keys of rules, however they were made")
     func refusesKeys() {
-        #expect(throws: MappingError.self) { try HTTPDNSMappings([MappingKey(.any): .bypass]) }
-        #expect(throws: MappingError.self) {
-            try HTTPDNSMappings([MappingKey(.exact(HTTPDNSName("a.test")), port: 0): .bypass])
+        #expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMappings([HTTPDNSMapping.Key(.any): .bypass]) }
+        #expect(throws: HTTPDNSMapping.Error.self) {
+            try HTTPDNSMappings([HTTPDNSMapping.Key(.exact(HTTPDNSName("a.test")), port: 0): .bypass])
         }
     }
 
     @Test("circles of via rules are found on every port, and ways out of them are no circles")
     func findsCircles() throws {
-        #expect(throws: MappingError.self) { try set(["a.test": .via("b.test"), "b.test": .via("a.test")]) }
-        #expect(throws: MappingError.self) {
+        #expect(throws: HTTPDNSMapping.Error.self) { try set(["a.test": .via("b.test"), "b.test": .via("a.test")]) }
+        #expect(throws: HTTPDNSMapping.Error.self) {
             try set(["a.test": .via("b.test"), "b.test": .addresses(["203.0.113.7"]), "b.test:8443": .via("a.test")])
         }
-        #expect(throws: MappingError.self) { try set(["a.test": .via("x.b.test"), "*.b.test": .via("a.test")]) }
+        #expect(throws: HTTPDNSMapping.Error.self) {
+            try set(["a.test": .via("x.b.test"), "*.b.test": .via("a.test")])
+        }
         // On port 8443 the way back ends at an address, on other ports there is none.
         _ = try set([
             "a.test": .via("b.test"), "a.test:8443": .addresses(["203.0.113.7"]), "b.test:8443": .via("a.test"),
         ])
         _ = try set(["a.test": .via("b.test"), "b.test": .via("c.test")])
         _ = try set(["*.a.test": .via("x.a.test"), "x.a.test": .bypass])
-        let error = #expect(throws: MappingError.self) {
+        let error = #expect(throws: HTTPDNSMapping.Error.self) {
             try set(["a.test": .via("b.test"), "b.test": .via("a.test")])
         }
         #expect(error?.reason == "its via rules go in a circle: a.test > b.test > a.test")
@@ -92,12 +94,12 @@ struct HostMappingsTests {
     @Test("a chain has 8 via rules at most")
     func boundsChains() throws {
         func chain(_ length: Int) throws -> HTTPDNSMappings {
-            var rules: [MappingKey: HTTPDNSMapping] = [:]
-            for number in 0..<length { rules[try MappingKey("n\(number).test")] = .via("n\(number + 1).test") }
+            var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+            for number in 0..<length { rules[try HTTPDNSMapping.Key("n\(number).test")] = .via("n\(number + 1).test") }
             return try HTTPDNSMappings(rules)
         }
         _ = try chain(8)
-        let error = #expect(throws: MappingError.self) { try chain(9) }
+        let error = #expect(throws: HTTPDNSMapping.Error.self) { try chain(9) }
         #expect(error?.reason.contains("a chain of more than 8") == true)
     }
 
@@ -108,17 +110,17 @@ struct HostMappingsTests {
         ]
     )
     func refusesLocalhost(key: String) throws {
-        let error = #expect(throws: MappingError.self) { try set([key: .addresses(["127.0.0.2"])]) }
+        let error = #expect(throws: HTTPDNSMapping.Error.self) { try set([key: .addresses(["127.0.0.2"])]) }
         #expect(error?.reason.contains("always this machine's loopback addresses") == true)
         _ = try set(["localhost.test": .via("localhost"), "notlocalhost": .bypass])
     }
 
     @Test("ten thousand via rules are checked without trouble", .timeLimit(.minutes(10)))
     func scales() throws {
-        var rules: [MappingKey: HTTPDNSMapping] = [:]
+        var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
         for number in 0..<10_000 {
-            rules[try MappingKey("n\(number).test:\(1 + number % 60_000)")] = .via("edge.test")
-            rules[try MappingKey("m\(number).test")] = .via("n\(number).test")
+            rules[try HTTPDNSMapping.Key("n\(number).test:\(1 + number % 60_000)")] = .via("edge.test")
+            rules[try HTTPDNSMapping.Key("m\(number).test")] = .via("n\(number).test")
         }
         #expect(try HTTPDNSMappings(rules).rules.count == 20_000)
     }

@@ -6,13 +6,13 @@ import Testing
 @Suite("Base and overlay of the mappings")
 struct LayeredMappingsTests {
     private func base(_ rules: [String: String]) throws -> HTTPDNSMappings {
-        var read: [MappingKey: HTTPDNSMapping] = [:]
-        for (key, address) in rules { read[try MappingKey(key)] = .addresses([address]) }
+        var read: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+        for (key, address) in rules { read[try HTTPDNSMapping.Key(key)] = .addresses([address]) }
         return try HTTPDNSMappings(read)
     }
 
     private func store(_ rules: [String: String]) throws -> HTTPDNSMappingStore {
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.mappings = try base(rules).rules
         return try HTTPDNSResolver(configuration).mappings
     }
@@ -52,7 +52,7 @@ struct LayeredMappingsTests {
         #expect(try rule(store, "a.test") == nil, "a base that comes later is hidden too")
         try store.apply { $0["a.test"] = nil }
         #expect(try rule(store, "a.test") == "a.test 203.0.113.3 base")
-        #expect(throws: MappingError.self) { try store.apply { $0.hide("no name") } }
+        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0.hide("no name") } }
     }
 
     @Test("a new base leaves the overlay as it is, and each layer counts its own generation")
@@ -78,14 +78,14 @@ struct LayeredMappingsTests {
     func circles() throws {
         let store = try store([:])
         try store.apply { $0["a.test"] = .via("b.test") }
-        let back = try HTTPDNSMappings([MappingKey("b.test"): .via("a.test")])
-        let error = #expect(throws: MappingError.self) { try store.replaceBase(with: back) }
+        let back = try HTTPDNSMappings([HTTPDNSMapping.Key("b.test"): .via("a.test")])
+        let error = #expect(throws: HTTPDNSMapping.Error.self) { try store.replaceBase(with: back) }
         #expect(error?.reason.contains("circle") == true)
         #expect(store.generation == 2 && store.current.rules.count == 1)
 
         try store.apply { $0.removeAll() }
         try store.replaceBase(with: back)
-        #expect(throws: MappingError.self) { try store.apply { $0["a.test"] = .via("b.test") } }
+        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["a.test"] = .via("b.test") } }
         try store.apply { draft in
             draft["a.test"] = .via("b.test")
             draft.hide("b.test")
@@ -95,9 +95,9 @@ struct LayeredMappingsTests {
 
     @Test("of several bad rules the first by key is named")
     func firstFault() throws {
-        var rules: [MappingKey: HTTPDNSMapping] = [:]
-        for name in ["d.test", "b.test", "c.test"] { rules[try MappingKey(name)] = .addresses([]) }
+        var rules: [HTTPDNSMapping.Key: HTTPDNSMapping] = [:]
+        for name in ["d.test", "b.test", "c.test"] { rules[try HTTPDNSMapping.Key(name)] = .addresses([]) }
         let read = rules
-        #expect(#expect(throws: MappingError.self) { try HTTPDNSMappings(read) }?.key == "b.test")
+        #expect(#expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMappings(read) }?.key == "b.test")
     }
 }

@@ -13,8 +13,8 @@ struct MappingKeyTests {
         ]
     )
     func reads(text: String, canonical: String) throws {
-        #expect(try MappingKey(text).description == canonical)
-        #expect(try MappingKey(canonical) == MappingKey(text))
+        #expect(try HTTPDNSMapping.Key(text).description == canonical)
+        #expect(try HTTPDNSMapping.Key(canonical) == HTTPDNSMapping.Key(text))
     }
 
     @Test(
@@ -32,7 +32,7 @@ struct MappingKeyTests {
         ]
     )
     func refuses(text: String, reason: String) {
-        let error = #expect(throws: MappingError.self) { try MappingKey(text) }
+        let error = #expect(throws: HTTPDNSMapping.Error.self) { try HTTPDNSMapping.Key(text) }
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
         #expect(error?.description.contains("canary") != true)
     }

@@ -8,8 +8,8 @@ struct MappingStoreTests {
     private struct Refusal: Error {}
 
     private func store(_ names: [String] = []) throws -> HTTPDNSMappingStore {
-        var configuration = ResolverConfiguration()
-        for name in names { configuration.mappings[try MappingKey(name)] = .bypass }
+        var configuration = HTTPDNSResolver.Configuration()
+        for name in names { configuration.mappings[try HTTPDNSMapping.Key(name)] = .bypass }
         return try HTTPDNSResolver(configuration).mappings
     }
 
@@ -24,7 +24,7 @@ struct MappingStoreTests {
         #expect(try store.apply { _ in } == 3)
         #expect(try store.apply { $0["img.test"] = nil } == 4)
         #expect(store.current.rules.isEmpty)
-        #expect(try store.replaceBase(with: HTTPDNSMappings([MappingKey("a.test"): .bypass])) == 5)
+        #expect(try store.replaceBase(with: HTTPDNSMappings([HTTPDNSMapping.Key("a.test"): .bypass])) == 5)
         #expect(store.current.generation == 5)
         #expect(store.current.rules.count == 1)
     }
@@ -51,14 +51,14 @@ struct MappingStoreTests {
     @Test("a change is made whole or not at all")
     func isAtomic() throws {
         let store = try store(["a.test"])
-        #expect(throws: MappingError.self) {
+        #expect(throws: HTTPDNSMapping.Error.self) {
             try store.apply { draft in
                 draft["b.test"] = .addresses(["203.0.113.7"])
                 draft["c.test"] = .addresses(["not an address"])
             }
         }
-        #expect(throws: MappingError.self) { try store.apply { $0["no name"] = .bypass } }
-        #expect(throws: MappingError.self) { try store.apply { $0["a.test"] = .via("a.test") } }
+        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["no name"] = .bypass } }
+        #expect(throws: HTTPDNSMapping.Error.self) { try store.apply { $0["a.test"] = .via("a.test") } }
         #expect(throws: Refusal.self) {
             try store.apply { draft in
                 draft.removeAll()

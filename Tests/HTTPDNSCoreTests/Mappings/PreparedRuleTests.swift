@@ -38,7 +38,7 @@ struct PreparedRuleTests {
                 configuration.routes = [route]
             }
             for (key, mapping) in PreparedRuleTests.mappings {
-                configuration.mappings[try MappingKey(key)] = mapping
+                configuration.mappings[try HTTPDNSMapping.Key(key)] = mapping
             }
         }
     }
@@ -56,7 +56,7 @@ struct PreparedRuleTests {
         let prepared = try fixture(ticket: ticket, withAddressRules: false)
         let composed = try fixture(ticket: ticket, withAddressRules: true)
         for port in [UInt16(443), 8443] {
-            for families in [nil, AddressFamilies.v4, .v6, .both] {
+            for families in [nil, HTTPDNSAddress.Families.v4, .v6, .both] {
                 let answers = [prepared, composed].map { fixture in
                     Result { try fixture.immediate(name, port: port) { $0.families = families } }
                 }
@@ -76,7 +76,7 @@ struct PreparedRuleTests {
     @Test("A rule without weights, or with two, is prepared; one with more orders is not")
     func whichArePrepared() throws {
         func rule(_ text: String) throws -> IndexedRule {
-            IndexedRule(try MappingKey(text), try #require(PreparedRuleTests.mappings[text]), .base)
+            IndexedRule(try HTTPDNSMapping.Key(text), try #require(PreparedRuleTests.mappings[text]), .base)
         }
         #expect(try rule("one.test").isPrepared)
         #expect(try rule("two.test").isPrepared)
@@ -88,7 +88,7 @@ struct PreparedRuleTests {
     @Test("Of two weights the first has exactly its share of the tickets", arguments: [95, 50])
     func shares(share: Int) throws {
         let mapping = HTTPDNSMapping.weighted(["203.0.113.6": share, "203.0.113.7": 100 - share])
-        let rule = IndexedRule(try MappingKey("two.test"), mapping, .base)
+        let rule = IndexedRule(try HTTPDNSMapping.Key("two.test"), mapping, .base)
         let first = (0..<UInt64(100)).filter { ticket in
             let answer = rule.answer { sum in
                 #expect(sum == 100)

@@ -10,7 +10,7 @@ struct ServiceRecordTests {
     private static let h2: [UInt8] = [2, 0x68, 0x32]
 
     /// The binding of a record with these parameters; nil when it is void.
-    private func binding(_ parameters: Parameters) throws -> ServiceBinding? {
+    private func binding(_ parameters: Parameters) throws -> HTTPDNSProviderAnswer.HTTPSRecord? {
         let outcome = try serviceOutcome { $0.service(parameters: parameters) }
         guard case .bindings(let bindings, _) = outcome else { return nil }
         #expect(bindings.count == 1)
@@ -39,7 +39,7 @@ struct ServiceRecordTests {
             (4, [203, 0, 113, 7, 203, 0, 113, 8]),
             (5, [0, 1, 2]), (6, v6), (667, [1, 2, 3]),
         ]
-        var expected = ServiceBinding(
+        var expected = HTTPDNSProviderAnswer.HTTPSRecord(
             priority: 1,
             applicationProtocols: ["h2", "h3", "http/1.1"],
             port: 8443,
@@ -52,7 +52,7 @@ struct ServiceRecordTests {
 
     @Test("without parameters it is HTTP/1.1 at the owner and the URL's port")
     func none() throws {
-        #expect(try binding([]) == ServiceBinding(priority: 1, applicationProtocols: ["http/1.1"]))
+        #expect(try binding([]) == HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["http/1.1"]))
     }
 
     @Test(
@@ -138,7 +138,7 @@ struct ServiceRecordTests {
             $0.service(parameters: parameters)
             $0.service(priority: 2, target: "two.test")
         }
-        let other = ServiceBinding(priority: 2, target: try HTTPDNSName("two.test"))
+        let other = HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: try HTTPDNSName("two.test"))
         #expect(both == .bindings([other], timeToLive: 60), "\(what)")
     }
 

@@ -12,7 +12,7 @@ struct HostNameTests {
         "STILL.ßÄ": "still.ÄÄ", "ünusual": "-a", "mapped.Ü": "MAPPED.XN--TDA",
     ]
 
-    private func read(_ text: String) throws(HostNameError) -> HTTPDNSName {
+    private func read(_ text: String) throws(HTTPDNSName.Error) -> HTTPDNSName {
         try HTTPDNSName(text, toASCII: { HostNameTests.mappings[$0] })
     }
 
@@ -63,7 +63,7 @@ struct HostNameTests {
         ]
     )
     func refuses(text: String, reason: String) {
-        let error = #expect(throws: HostNameError.self) { try read(text) }
+        let error = #expect(throws: HTTPDNSName.Error.self) { try read(text) }
         #expect(error?.reason.contains(reason) == true, "\(error?.description ?? "no error")")
     }
 
@@ -75,11 +75,11 @@ struct HostNameTests {
         #expect(try HTTPDNSName(longest).description == longest)
         #expect(try HTTPDNSName(longest + ".").description == longest)
         #expect(try HTTPDNSName(label.uppercased()).description == label)
-        #expect(throws: HostNameError.self) { try HTTPDNSName(longest + "b") }
-        #expect(throws: HostNameError.self) { try HTTPDNSName(label + "a") }
-        let error = #expect(throws: HostNameError.self) { try HTTPDNSName("x." + label + "ab.test") }
+        #expect(throws: HTTPDNSName.Error.self) { try HTTPDNSName(longest + "b") }
+        #expect(throws: HTTPDNSName.Error.self) { try HTTPDNSName(label + "a") }
+        let error = #expect(throws: HTTPDNSName.Error.self) { try HTTPDNSName("x." + label + "ab.test") }
         #expect(error?.reason == "it has a label of 65 bytes, and a label has 63 at most")
-        let mapped = #expect(throws: HostNameError.self) {
+        let mapped = #expect(throws: HTTPDNSName.Error.self) {
             try HTTPDNSName("ü.test", toASCII: { _ in label + "a.test" })
         }
         #expect(mapped?.reason.contains("a label of 64 bytes") == true)
@@ -87,7 +87,7 @@ struct HostNameTests {
 
     @Test("a text that is far too long never reaches the mapping")
     func boundsMapping() {
-        let error = #expect(throws: HostNameError.self) {
+        let error = #expect(throws: HTTPDNSName.Error.self) {
             try HTTPDNSName(String(repeating: "ü.", count: 100_000), toASCII: { _ in "one.test" })
         }
         #expect(error?.reason.contains("253 at most") == true)
@@ -95,7 +95,7 @@ struct HostNameTests {
 
     @Test("hostile text is escaped and cut to 80 characters")
     func escapesInErrors() {
-        let error = #expect(throws: HostNameError.self) {
+        let error = #expect(throws: HTTPDNSName.Error.self) {
             try HTTPDNSName("a\r\nSet-Cookie: \u{1b}[2J\u{202e}" + String(repeating: "x", count: 5_000))
         }
         #expect(error?.text.hasPrefix("a\\r\\nSet-Cookie: \\u{1b}[2J\\u{202e}xxx") == true)
@@ -139,11 +139,11 @@ struct HostNameTests {
 
     @Test("families are named for people")
     func namesFamilies() {
-        #expect(AddressFamilies.v4.description == "IPv4")
-        #expect(AddressFamilies.v6.description == "IPv6")
-        #expect(AddressFamilies.both.description == "IPv4 or IPv6")
-        #expect(AddressFamilies([]).description == "no family")
-        #expect(AddressFamilies.v4.contains(.v4) && !AddressFamilies.v4.contains(.v6))
-        #expect(AddressFamilies.both.contains(.v4) && AddressFamilies.both.contains(.v6))
+        #expect(HTTPDNSAddress.Families.v4.description == "IPv4")
+        #expect(HTTPDNSAddress.Families.v6.description == "IPv6")
+        #expect(HTTPDNSAddress.Families.both.description == "IPv4 or IPv6")
+        #expect(HTTPDNSAddress.Families([]).description == "no family")
+        #expect(HTTPDNSAddress.Families.v4.contains(.v4) && !HTTPDNSAddress.Families.v4.contains(.v6))
+        #expect(HTTPDNSAddress.Families.both.contains(.v4) && HTTPDNSAddress.Families.both.contains(.v6))
     }
 }

@@ -35,7 +35,7 @@ struct EventLogTests {
     @Test("at the default level, all kinds of events together are six lines: of quarantine, store, reload and switch")
     func quiet() {
         let observation = observation(.info)
-        for kind in ResolverEvent.Kind.all { observation.tell(kind) }
+        for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }
         #expect(lines.all.withLock { $0.map(\.level) } == [.warning, .info, .warning, .info, .warning, .info])
         #expect(!observation.wants(.providerFailed))
     }
@@ -43,9 +43,9 @@ struct EventLogTests {
     @Test("at trace level every kind of event has a message of its own")
     func messages() {
         let observation = observation(.trace)
-        for kind in ResolverEvent.Kind.all { observation.tell(kind) }
+        for kind in HTTPDNSResolver.Event.Kind.all { observation.tell(kind) }
         let messages = lines.all.withLock { $0.map(\.message) }
-        #expect(Set(messages).count == ResolverEvent.Kind.all.count)
+        #expect(Set(messages).count == HTTPDNSResolver.Event.Kind.all.count)
         #expect(!messages.contains("resolver event"))
     }
 

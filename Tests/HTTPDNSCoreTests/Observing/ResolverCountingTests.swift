@@ -40,7 +40,7 @@ struct ResolverCountingTests {
     /// One row: what is counted, and what the snapshot has then. Everything else has to stay zero.
     struct Row: Sendable, CustomTestStringConvertible {
         var count: AnswerCount
-        var source: Resolution.Source?
+        var source: HTTPDNSResolver.Resolution.Source?
         var field: String?
         var testDescription: String { "\(count)" }
     }
@@ -113,7 +113,7 @@ struct ResolverCountingTests {
         for count in OccurrenceCount.allCases { counting.count(count) }
         for count in ProviderCount.allCases { counting.count(count, provider: 0, elapsed: .seconds(1)) }
         let earlier = counting.snapshot(cacheEntries: 5, cacheBytes: 500)
-        #expect(earlier - ResolverCounters() == earlier, "a field is missing in the arithmetic")
+        #expect(earlier - HTTPDNSResolver.Counters() == earlier, "a field is missing in the arithmetic")
         for count in AnswerCount.allCases { counting.count(count) }
         for count in OccurrenceCount.allCases { counting.count(count, times: 4) }
         for code in HTTPDNSProviderError.Code.all {
@@ -128,7 +128,7 @@ struct ResolverCountingTests {
     }
 
     /// The stored numbers that are not zero, by name.
-    private func nonzero(_ counters: ResolverCounters) -> [String: Int] {
+    private func nonzero(_ counters: HTTPDNSResolver.Counters) -> [String: Int] {
         var result: [String: Int] = [:]
         for case (let name?, let value as Int) in Mirror(reflecting: counters).children where value != 0 {
             result[name] = value

@@ -28,7 +28,7 @@ struct ResolverEventsTests {
         let failure = HTTPDNSProviderError(code: .badResponse, message: said)
         fixture.provider.say(.failure(failure), about: try HTTPDNSName("img.test"))
         var events = fixture.resolver.listener
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.attempts.first?.failure == said)
         #expect(error?.message == "no provider answered about img.test: doh: \(said) in 0 ms")
         #expect(await events.wait(for: .providerFailed)?.message == said)
@@ -131,7 +131,7 @@ struct ResolverEventsTests {
         }
     }
 
-    private func numbers(_ iterator: ResolverEvents.Iterator) async -> [Int] {
+    private func numbers(_ iterator: HTTPDNSResolver.Events.Iterator) async -> [Int] {
         var iterator = iterator
         var numbers: [Int] = []
         while let event = await iterator.next() { numbers.append(event.count ?? -1) }

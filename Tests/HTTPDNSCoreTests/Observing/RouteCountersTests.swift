@@ -14,10 +14,10 @@ struct RouteCountersTests {
         provider = ScriptedProvider(scripts: [try HTTPDNSName("a.shop.test"): .answer(answer)], timeSource: clock)
     }
 
-    private func settings() throws -> ResolverConfiguration {
-        var settings = ResolverConfiguration()
+    private func settings() throws -> HTTPDNSResolver.Configuration {
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [provider]
-        settings.routes = [HTTPDNSRoute(try HostPattern("*.shop.test"), .providers(["scripted"], fallback: .none))]
+        settings.routes = [HTTPDNSRoute(try .init("*.shop.test"), .providers(["scripted"], fallback: .none))]
         settings.families = .v4
         settings.timeSource = clock
         return settings
@@ -31,7 +31,7 @@ struct RouteCountersTests {
     }
 
     private func ask(_ resolver: HTTPDNSResolver, _ name: String) async throws {
-        _ = try? await resolver.resolve(ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443))
+        _ = try? await resolver.resolve(HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443))
     }
 
     @Test("each question counts for the route of its name, once; the sum is what the resolver counts")
@@ -44,7 +44,7 @@ struct RouteCountersTests {
         let shop = try #require(counters.routes["*.shop.test"])
         #expect(shop.fresh == 3 && shop.stale == 0 && shop.system == 0)
         #expect(shop.failures == [.nameNotFound: 1] && shop.questions == 4)
-        #expect(counters.routes[ResolverCounters.unrouted]?.system == 2)
+        #expect(counters.routes[HTTPDNSResolver.Counters.unrouted]?.system == 2)
         #expect(counters.routes.count == 2)
         #expect(counters.hits == 3 && counters.misses == 3 && counters.answers == [.provider: 3, .system: 2])
     }
@@ -70,7 +70,7 @@ struct RouteCountersTests {
         let resolver = try resolver()
         try await ask(resolver, "a.shop.test")
         var settings = try settings()
-        settings.routes.insert(HTTPDNSRoute(try HostPattern("x.test"), .bypass), at: 0)
+        settings.routes.insert(HTTPDNSRoute(try .init("x.test"), .bypass), at: 0)
         settings.routes[1].staleLimit = .zero
         try resolver.reload(settings)
         try await ask(resolver, "a.shop.test")
@@ -84,23 +84,23 @@ struct RouteCountersTests {
     @Test("beyond a thousand patterns all others share one set of counters")
     func bound() throws {
         let counting = ResolverCounting(providers: [])
-        let routes = try (0..<1500).map { counting.route(try HostPattern("n\($0).test")) }
+        let routes = try (0..<1500).map { counting.route(try HTTPDNSRoute.Pattern("n\($0).test")) }
         for route in routes { route.countFailure(.timedOut) }
         let counters = counting.snapshot()
         #expect(counters.routes.count == 1002)
-        #expect(counters.routes[ResolverCounters.otherRoutes]?.failures == [.timedOut: 500])
-        #expect(counting.route(try HostPattern("n3.test")) === routes[3])
+        #expect(counters.routes[HTTPDNSResolver.Counters.otherRoutes]?.failures == [.timedOut: 500])
+        #expect(counting.route(try HTTPDNSRoute.Pattern("n3.test")) === routes[3])
     }
 
     @Test("differences and sums go through the routes")
     func arithmetic() {
-        var early = ResolverCounters()
-        early.routes["*"] = RouteCounters()
+        var early = HTTPDNSResolver.Counters()
+        early.routes["*"] = HTTPDNSResolver.Counters.Route()
         early.routes["*"]?.fresh = 2
         var late = early
         late.routes["*"]?.fresh = 5
         late.routes["*"]?.failures = [.timedOut: 1]
-        late.routes["new"] = RouteCounters()
+        late.routes["new"] = HTTPDNSResolver.Counters.Route()
         late.routes["new"]?.stale = 4
         let between = late - early
         #expect(between.routes["*"]?.fresh == 3 && between.routes["*"]?.failures == [.timedOut: 1])
@@ -110,11 +110,13 @@ struct RouteCountersTests {
 
     @Test("every plain number of the counters has its name in what is written down")
     func names() {
-        var counters = ResolverCounters()
-        for (number, field) in ResolverCounters.named.enumerated() { counters[keyPath: field.value] = number + 1 }
+        var counters = HTTPDNSResolver.Counters()
+        for (number, field) in HTTPDNSResolver.Counters.named.enumerated() {
+            counters[keyPath: field.value] = number + 1
+        }
         let numbers = Mirror(reflecting: counters).children.filter { $0.value is Int }
-        #expect(numbers.compactMap(\.label).sorted() == ResolverCounters.named.map(\.key).sorted())
+        #expect(numbers.compactMap(\.label).sorted() == HTTPDNSResolver.Counters.named.map(\.key).sorted())
         for child in numbers { #expect(counters.byName[child.label ?? ""] == child.value as? Int) }
-        #expect(ResolverCounters(byName: counters.byName) == counters)
+        #expect(HTTPDNSResolver.Counters(byName: counters.byName) == counters)
     }
 }

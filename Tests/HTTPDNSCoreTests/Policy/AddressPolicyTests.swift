@@ -7,7 +7,8 @@ struct AddressPolicyTests {
     @Test(
         "(21) every special-purpose range has its scope",
         arguments: [
-            ("8.8.8.8", AddressScope.public), ("1.0.0.0", .public), ("203.0.113.7", .public), ("192.0.2.1", .public),
+            ("8.8.8.8", HTTPDNSAddressPolicy.Scope.public), ("1.0.0.0", .public), ("203.0.113.7", .public),
+            ("192.0.2.1", .public),
             ("198.51.100.4", .public), ("192.175.48.1", .public), ("223.255.255.255", .public),
             ("100.63.255.255", .public),
             ("100.128.0.0", .public), ("172.15.255.255", .public), ("172.32.0.0", .public), ("198.20.0.0", .public),
@@ -41,14 +42,15 @@ struct AddressPolicyTests {
             ("2002:7f00:1::1", .loopback), ("2002:a9fe:a9fe::1", .special), ("2003::1", .public),
         ]
     )
-    func classifies(text: String, scope: AddressScope) throws {
-        #expect(AddressScope(of: try #require(HTTPDNSAddress(text))) == scope)
+    func classifies(text: String, scope: HTTPDNSAddressPolicy.Scope) throws {
+        #expect(HTTPDNSAddressPolicy.Scope(of: try #require(HTTPDNSAddress(text))) == scope)
     }
 
     @Test(
         "(21) A provider may answer what is as private as its limit, and no more",
         arguments: [
-            (AddressScope.public, "203.0.113.7", true), (.public, "10.0.0.1", false), (.public, "127.0.0.1", false),
+            (HTTPDNSAddressPolicy.Scope.public, "203.0.113.7", true), (.public, "10.0.0.1", false),
+            (.public, "127.0.0.1", false),
             (.public, "169.254.169.254", false), (.public, "::ffff:10.0.0.1", false), (.public, "2002:7f00:1::", false),
             (.private, "203.0.113.7", true), (.private, "10.0.0.1", true), (.private, "127.0.0.1", false),
             (.loopback, "203.0.113.7", true), (.loopback, "10.0.0.1", true), (.loopback, "127.0.0.2", true),
@@ -56,7 +58,7 @@ struct AddressPolicyTests {
             (.special, "10.0.0.1", true), (.special, "127.0.0.1", true), (.special, "169.254.20.10", false),
         ]
     )
-    func limitsProviders(limit: AddressScope, text: String, isAllowed: Bool) throws {
+    func limitsProviders(limit: HTTPDNSAddressPolicy.Scope, text: String, isAllowed: Bool) throws {
         let address = try #require(HTTPDNSAddress(text))
         let refusal = HTTPDNSAddressPolicy().refusal(of: address, from: .provider, providerScope: limit)
         #expect((refusal == nil) == isAllowed, "\(refusal ?? "allowed")")
@@ -70,9 +72,9 @@ struct AddressPolicyTests {
 
     @Test(
         "everyone else may name private and loopback addresses, and no special ones",
-        arguments: [Resolution.Source.mapping, .request, .system, .literal]
+        arguments: [HTTPDNSResolver.Resolution.Source.mapping, .request, .system, .literal]
     )
-    func trustsTheOperator(source: Resolution.Source) throws {
+    func trustsTheOperator(source: HTTPDNSResolver.Resolution.Source) throws {
         let policy = HTTPDNSAddressPolicy()
         for text in ["203.0.113.7", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"] {
             #expect(policy.refusal(of: try #require(HTTPDNSAddress(text)), from: source, providerScope: nil) == nil)
@@ -90,7 +92,7 @@ struct AddressPolicyTests {
         let policy = HTTPDNSAddressPolicy(allowed: [
             try #require(HTTPDNSAddressBlock("169.254.20.0/24")), try #require(HTTPDNSAddressBlock("10.0.0.0/8")),
         ])
-        for source in [Resolution.Source.provider, .mapping, .literal] {
+        for source in [HTTPDNSResolver.Resolution.Source.provider, .mapping, .literal] {
             #expect(
                 policy.refusal(of: HTTPDNSAddress(v4: 169, 254, 20, 10), from: source, providerScope: .public) == nil
             )
@@ -103,8 +105,11 @@ struct AddressPolicyTests {
         #expect(policy.refusal(of: mapped, from: .provider, providerScope: .public) != nil)
     }
 
-    @Test("A denied block is refused from every source, whatever allows it", arguments: Resolution.Source.all)
-    func denies(source: Resolution.Source) throws {
+    @Test(
+        "A denied block is refused from every source, whatever allows it",
+        arguments: HTTPDNSResolver.Resolution.Source.all
+    )
+    func denies(source: HTTPDNSResolver.Resolution.Source) throws {
         let (outer, inner) = (
             try #require(HTTPDNSAddressBlock("10.0.0.0/8")), try #require(HTTPDNSAddressBlock("10.1.0.0/16"))
         )

@@ -12,8 +12,8 @@ struct FallbackLimitTests {
     /// A resolver whose only provider fails for every name, with a system resolver that knows `evil.test`.
     private func fixture(
         _ answers: [String],
-        scope: AddressScope = .public,
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        scope: HTTPDNSAddressPolicy.Scope = .public,
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(scope: scope, fallback: .system, change)
         fixture.provider.say(.failure(.unavailable), about: try HTTPDNSName("evil.test"))
@@ -25,7 +25,7 @@ struct FallbackLimitTests {
     func refused(address: String) async throws {
         let fixture = try fixture([address])
         for _ in 0..<2 {
-            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("evil.test") }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("evil.test") }
             #expect(error?.code == .policyRefused)
             #expect(error?.message.contains("in place of providers") == true, "\(String(describing: error))")
         }
@@ -54,11 +54,11 @@ struct FallbackLimitTests {
             $0.providers.append(near)
             $0.routes = [
                 HTTPDNSRoute(.any, .providers(["doh", "near"], fallback: .system)),
-                HTTPDNSRoute(try HostPattern("local.test"), .providers(["near"], fallback: .system)),
+                HTTPDNSRoute(try .init("local.test"), .providers(["near"], fallback: .system)),
             ]
         }
         fixture.system.say(.success([HTTPDNSAddress(v4: 127, 0, 0, 1)]), about: try HTTPDNSName("local.test"))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("evil.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("evil.test") }
         #expect(error?.code == .policyRefused)
         #expect(try await fixture.resolve("local.test").addresses == ["127.0.0.1"])
     }
@@ -75,7 +75,7 @@ struct FallbackLimitTests {
     @Test("A name that the system resolver answers by its own route may be private")
     func bypassed() async throws {
         let fixture = try fixture(["10.0.0.5"]) {
-            $0.routes.append(HTTPDNSRoute(try HostPattern("evil.test"), .bypass))
+            $0.routes.append(HTTPDNSRoute(try .init("evil.test"), .bypass))
         }
         #expect(try await fixture.resolve("evil.test").addresses == ["10.0.0.5"])
         let asked = try self.fixture(["10.0.0.5"])

@@ -4,7 +4,7 @@ import Testing
 
 @Suite("Address policy of a route")
 struct RoutePolicyTests {
-    private let everySource: [Resolution.Source] = [.provider, .system, .mapping, .request, .literal]
+    private let everySource: [HTTPDNSResolver.Resolution.Source] = [.provider, .system, .mapping, .request, .literal]
 
     private func route(allow: [String] = [], only: [String] = []) throws -> HTTPDNSRoute {
         var route = HTTPDNSRoute(
@@ -19,7 +19,7 @@ struct RoutePolicyTests {
 
     private func isAllowed(
         _ text: String,
-        _ source: Resolution.Source,
+        _ source: HTTPDNSResolver.Resolution.Source,
         _ route: HTTPDNSRoute?,
         policy: HTTPDNSAddressPolicy = HTTPDNSAddressPolicy()
     ) throws -> Bool {
@@ -85,16 +85,16 @@ struct RoutePolicyTests {
 
     @Test(
         "everything of a scope is admitted exactly when no address of it is refused",
-        arguments: [nil, AddressScope.public, .private, .loopback, .special]
+        arguments: [nil, HTTPDNSAddressPolicy.Scope.public, .private, .loopback, .special]
     )
-    func admits(service: AddressScope?) throws {
+    func admits(service: HTTPDNSAddressPolicy.Scope?) throws {
         // One address of each scope, in the order of scopes.
         let samples = try ["203.0.113.7", "10.0.0.1", "127.0.0.1", "169.254.1.1"].map {
             try #require(HTTPDNSAddress($0))
         }
         let policy = HTTPDNSAddressPolicy()
         for source in everySource {
-            for (count, scope) in [AddressScope.public, .private, .loopback, .special].enumerated() {
+            for (count, scope) in [HTTPDNSAddressPolicy.Scope.public, .private, .loopback, .special].enumerated() {
                 let isRefused = samples.prefix(count + 1).contains {
                     policy.refusal(of: $0, from: source, providerScope: service) != nil
                 }
@@ -110,7 +110,7 @@ struct RoutePolicyTests {
     func admitsByRoute() throws {
         let policy = HTTPDNSAddressPolicy()
         let (narrow, wide) = (try route(only: ["203.0.113.0/24"]), try route(allow: ["10.0.0.0/8"]))
-        for source in [Resolution.Source.provider, .system, .mapping] {
+        for source in [HTTPDNSResolver.Resolution.Source.provider, .system, .mapping] {
             #expect(!policy.admits(everythingOfScope: .public, from: source, providerScope: nil, route: narrow))
             #expect(policy.admits(everythingOfScope: .public, from: source, providerScope: nil, route: wide))
         }

@@ -8,11 +8,16 @@ struct SpecialPurposeTests {
     /// A range, its scope, and the scopes of its neighbours.
     struct Range: Sendable, CustomTestStringConvertible {
         var block: String
-        var scope: AddressScope
-        var before: AddressScope?
-        var after: AddressScope?
+        var scope: HTTPDNSAddressPolicy.Scope
+        var before: HTTPDNSAddressPolicy.Scope?
+        var after: HTTPDNSAddressPolicy.Scope?
 
-        init(_ block: String, _ scope: AddressScope, _ before: AddressScope?, _ after: AddressScope?) {
+        init(
+            _ block: String,
+            _ scope: HTTPDNSAddressPolicy.Scope,
+            _ before: HTTPDNSAddressPolicy.Scope?,
+            _ after: HTTPDNSAddressPolicy.Scope?
+        ) {
             (self.block, self.scope, self.before, self.after) = (block, scope, before, after)
         }
 
@@ -66,17 +71,17 @@ struct SpecialPurposeTests {
     )
     func edges(range: Range) throws {
         let block = try #require(HTTPDNSAddressBlock(range.block))
-        #expect(AddressScope(of: block.address) == range.scope, "\(block.address)")
-        #expect(AddressScope(of: block.last) == range.scope, "\(block.last)")
-        #expect(block.address.predecessor.map { AddressScope(of: $0) } == range.before)
-        #expect(block.last.successor.map { AddressScope(of: $0) } == range.after)
+        #expect(HTTPDNSAddressPolicy.Scope(of: block.address) == range.scope, "\(block.address)")
+        #expect(HTTPDNSAddressPolicy.Scope(of: block.last) == range.scope, "\(block.last)")
+        #expect(block.address.predecessor.map { HTTPDNSAddressPolicy.Scope(of: $0) } == range.before)
+        #expect(block.last.successor.map { HTTPDNSAddressPolicy.Scope(of: $0) } == range.after)
     }
 
     @Test(
         "an IPv4 address under a NAT64 prefix of a network's own counts at each place where RFC 6052 puts one",
         arguments: [
             // 169.254.169.254 under a prefix of 96, 64, 56 and 48 bits.
-            ("64:ff9b:1::a9fe:a9fe", AddressScope.special), ("64:ff9b:1:0:a9:fea9:fe00:0", .special),
+            ("64:ff9b:1::a9fe:a9fe", HTTPDNSAddressPolicy.Scope.special), ("64:ff9b:1:0:a9:fea9:fe00:0", .special),
             ("64:ff9b:1:a9:fe:a9fe::", .special), ("64:ff9b:1:a9fe:a9:fe00::", .special),
             // 127.0.0.1 likewise.
             ("64:ff9b:1::7f00:1", .loopback), ("64:ff9b:1:0:7f:0:100:0", .loopback),
@@ -90,8 +95,8 @@ struct SpecialPurposeTests {
             ("64:ff9b:1:0:7f:0:180:0", .private),
         ]
     )
-    func localTranslation(text: String, scope: AddressScope) throws {
-        #expect(AddressScope(of: try #require(HTTPDNSAddress(text))) == scope)
+    func localTranslation(text: String, scope: HTTPDNSAddressPolicy.Scope) throws {
+        #expect(HTTPDNSAddressPolicy.Scope(of: try #require(HTTPDNSAddress(text))) == scope)
     }
 
     @Test("a refusal names what an address is, and how it is carried")

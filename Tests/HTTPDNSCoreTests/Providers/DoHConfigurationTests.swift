@@ -67,7 +67,7 @@ struct DoHConfigurationTests {
     )
     func answers(url: String, bootstrap: [HTTPDNSAddress]) throws {
         #expect(try make(url, bootstrap).answerScope == .public)
-        for scope in [AddressScope.private, .loopback] {
+        for scope in [HTTPDNSAddressPolicy.Scope.private, .loopback] {
             var configuration = HTTPDNSDoHProvider.Configuration(name: "doh", url: url, bootstrap: bootstrap)
             configuration.answers = scope
             #expect(try HTTPDNSDoHProvider(configuration).answerScope == scope)

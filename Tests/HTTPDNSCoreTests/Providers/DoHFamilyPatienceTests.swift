@@ -42,13 +42,13 @@ struct DoHFamilyPatienceTests {
     @Test("through a resolver the addresses arrive long before its time limit")
     func resolves() async throws {
         let time = FakeTimeSource()
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try provider(silentAbout: .aaaa, on: time)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         configuration.timeSource = time
         let resolver = try HTTPDNSResolver(configuration)
         let host = HTTPDNSHost.name(try HTTPDNSName("one.test"))
-        async let resolution = resolver.resolve(ResolutionQuestion(host, port: 443))
+        async let resolution = resolver.resolve(HTTPDNSResolver.Query(host, port: 443))
         // The flight's end, the query's limit, and the patience with the silent family.
         await time.sleepers(atLeast: 3)
         time.advance(by: .milliseconds(500))

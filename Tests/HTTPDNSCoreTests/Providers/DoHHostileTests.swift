@@ -79,7 +79,7 @@ struct DoHHostileTests {
             + HTTP2Frames.data(message, stream: stream)
     }
 
-    private static let expected = FamilyAnswer.addresses(
+    private static let expected = HTTPDNSProviderAnswer.Family.addresses(
         [HTTPDNSAddress(v4: 127, 0, 0, 2)],
         timeToLive: .seconds(60),
         canonicalName: nil

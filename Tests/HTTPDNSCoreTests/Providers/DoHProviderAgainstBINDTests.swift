@@ -26,7 +26,7 @@ struct DoHProviderAgainstBINDTests {
     private func ask(
         _ provider: HTTPDNSDoHProvider,
         _ name: String,
-        _ families: AddressFamilies = .both,
+        _ families: HTTPDNSAddress.Families = .both,
         timeLimit: Duration = .seconds(30)
     ) async throws -> HTTPDNSProviderAnswer {
         try await provider.resolve(
@@ -84,9 +84,9 @@ struct DoHProviderAgainstBINDTests {
                 "xn--bcher-kva.test", .addresses([loopback2], timeToLive: .seconds(60), canonicalName: nil),
                 .noData(timeToLive: .seconds(5))
             ),
-        ] as [(String, FamilyAnswer, FamilyAnswer)]
+        ] as [(String, HTTPDNSProviderAnswer.Family, HTTPDNSProviderAnswer.Family)]
     )
-    func answers(name: String, v4: FamilyAnswer, v6: FamilyAnswer) async throws {
+    func answers(name: String, v4: HTTPDNSProviderAnswer.Family, v6: HTTPDNSProviderAnswer.Family) async throws {
         let rig = try await ServerRig.shared()
         let provider = try provider(rig)
         let answer = try await ask(provider, name)

@@ -19,8 +19,8 @@ struct DoHProviderTests {
         #expect(scripted.exchange.sent.count == 2)
     }
 
-    @Test("only the families of the query are asked for", arguments: [AddressFamilies.v4, .v6])
-    func oneFamily(families: AddressFamilies) async throws {
+    @Test("only the families of the query are asked for", arguments: [HTTPDNSAddress.Families.v4, .v6])
+    func oneFamily(families: HTTPDNSAddress.Families) async throws {
         let scripted = try ScriptedDoHService { .loopback(to: $0) }
         let answer = try await scripted.resolve("one.test", families)
         #expect(scripted.exchange.sent.map(\.question.type) == [families == .v4 ? .a : .aaaa])

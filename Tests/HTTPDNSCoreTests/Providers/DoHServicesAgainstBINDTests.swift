@@ -10,7 +10,7 @@ struct DoHServicesAgainstBINDTests {
     private func resolve(
         _ name: String,
         on rig: ServerRig,
-        families: AddressFamilies = .v4,
+        families: HTTPDNSAddress.Families = .v4,
         clientSubnet: HTTPDNSAddressBlock? = nil
     ) async throws -> HTTPDNSProviderAnswer {
         var configuration = HTTPDNSDoHProvider.Configuration(
@@ -43,7 +43,13 @@ struct DoHServicesAgainstBINDTests {
             (
                 "svc-pool.test",
                 .bindings(
-                    [ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"], port: 8443)],
+                    [
+                        HTTPDNSProviderAnswer.HTTPSRecord(
+                            priority: 1,
+                            applicationProtocols: ["h2", "http/1.1"],
+                            port: 8443
+                        )
+                    ],
                     timeToLive: .seconds(20)
                 )
             ),
@@ -51,7 +57,7 @@ struct DoHServicesAgainstBINDTests {
                 "svc-hints.test",
                 .bindings(
                     [
-                        ServiceBinding(
+                        HTTPDNSProviderAnswer.HTTPSRecord(
                             priority: 1,
                             target: name("svc-target.test"),
                             applicationProtocols: ["h2", "h3", "http/1.1"],
@@ -66,13 +72,17 @@ struct DoHServicesAgainstBINDTests {
                 "svc-order.test",
                 .bindings(
                     [
-                        ServiceBinding(priority: 1, target: name("three.test"), applicationProtocols: ["http/1.1"]),
-                        ServiceBinding(
+                        HTTPDNSProviderAnswer.HTTPSRecord(
+                            priority: 1,
+                            target: name("three.test"),
+                            applicationProtocols: ["http/1.1"]
+                        ),
+                        HTTPDNSProviderAnswer.HTTPSRecord(
                             priority: 2,
                             target: name("two.test"),
                             applicationProtocols: ["h2", "http/1.1"]
                         ),
-                        ServiceBinding(priority: 3, applicationProtocols: ["h3"]),
+                        HTTPDNSProviderAnswer.HTTPSRecord(priority: 3, applicationProtocols: ["h3"]),
                     ],
                     timeToLive: .seconds(60)
                 )
@@ -81,7 +91,7 @@ struct DoHServicesAgainstBINDTests {
                 "svc-mandatory.test",
                 .bindings(
                     [
-                        ServiceBinding(
+                        HTTPDNSProviderAnswer.HTTPSRecord(
                             priority: 2,
                             target: name("two.test"),
                             applicationProtocols: ["h2", "http/1.1"],
@@ -94,7 +104,11 @@ struct DoHServicesAgainstBINDTests {
             (
                 "svc-ech.test",
                 .bindings(
-                    [encrypted(ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"]))],
+                    [
+                        encrypted(
+                            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["h2", "http/1.1"])
+                        )
+                    ],
                     timeToLive: .seconds(60)
                 )
             ),
@@ -103,7 +117,7 @@ struct DoHServicesAgainstBINDTests {
                 "svc-cname.test",
                 .bindings(
                     [
-                        ServiceBinding(
+                        HTTPDNSProviderAnswer.HTTPSRecord(
                             priority: 1,
                             target: name("svc-pool.test"),
                             applicationProtocols: ["h2", "http/1.1"],
@@ -114,14 +128,14 @@ struct DoHServicesAgainstBINDTests {
                 )
             ),
             ("two.test", .none(timeToLive: .seconds(5))),
-        ] as [(String, ServiceAnswer?)]
+        ] as [(String, HTTPDNSProviderAnswer.HTTPSRecords?)]
     )
-    func answers(name: String, expected: ServiceAnswer?) async throws {
+    func answers(name: String, expected: HTTPDNSProviderAnswer.HTTPSRecords?) async throws {
         let rig = try await ServerRig.shared()
         #expect(try await resolve(name, on: rig).services == expected)
     }
 
-    private static func encrypted(_ binding: ServiceBinding) -> ServiceBinding {
+    private static func encrypted(_ binding: HTTPDNSProviderAnswer.HTTPSRecord) -> HTTPDNSProviderAnswer.HTTPSRecord {
         var binding = binding
         binding.offersEncryptedHello = true
         return binding

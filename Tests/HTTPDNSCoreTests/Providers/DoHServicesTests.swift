@@ -20,7 +20,7 @@ struct DoHServicesTests {
         }
     }
 
-    private func query(_ families: AddressFamilies = .both) throws -> HTTPDNSProviderQuery {
+    private func query(_ families: HTTPDNSAddress.Families = .both) throws -> HTTPDNSProviderQuery {
         var query = HTTPDNSProviderQuery(host: try HTTPDNSName("one.test"), families: families, timeLimit: .seconds(3))
         query.wantsServices = true
         return query
@@ -35,7 +35,7 @@ struct DoHServicesTests {
             return .message(to: sent) { $0.service(target: "two.test", timeToLive: 40) }
         }
         let answer = try await scripted.provider.resolve(query())
-        let expected = ServiceBinding(priority: 1, target: try HTTPDNSName("two.test"))
+        let expected = HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: try HTTPDNSName("two.test"))
         #expect(answer.services == .bindings([expected], timeToLive: .seconds(40)))
         #expect(answer.v4 != nil && answer.v6 != nil)
         #expect(scripted.exchange.sent.count == 3)
@@ -64,11 +64,11 @@ struct DoHServicesTests {
             ),
             (
                 records { $0.service(priority: 7) },
-                .bindings([ServiceBinding(priority: 7)], timeToLive: .seconds(50))
+                .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 7)], timeToLive: .seconds(50))
             ),
-        ] as [(DNSMessageBuilder, ServiceAnswer)]
+        ] as [(DNSMessageBuilder, HTTPDNSProviderAnswer.HTTPSRecords)]
     )
-    func outcomes(records: DNSMessageBuilder, expected: ServiceAnswer) async throws {
+    func outcomes(records: DNSMessageBuilder, expected: HTTPDNSProviderAnswer.HTTPSRecords) async throws {
         let scripted = try scripted(fields: [.contentType: "application/dns-message", .age: "10"]) { $0 = records }
         #expect(try await scripted.provider.resolve(query()).services == expected)
     }
@@ -211,7 +211,7 @@ struct QuestionGatheringTests {
     private static let empty = QuestionGathering.Outcome.addresses(.noData(timeToLive: nil))
 
     private func gathering(
-        _ families: AddressFamilies = .both,
+        _ families: HTTPDNSAddress.Families = .both,
         limit: Duration = .seconds(3)
     ) throws -> QuestionGathering {
         QuestionGathering(families: families, wantsServices: true, since: Self.start, deadline: Self.start + limit)

@@ -156,7 +156,7 @@ struct ScriptedDoHService: ScriptedService {
 extension ScriptedService {
     func resolve(
         _ name: String = "one.test",
-        _ families: AddressFamilies = .both,
+        _ families: HTTPDNSAddress.Families = .both,
         timeLimit: Duration = .seconds(3),
         clientSubnet: HTTPDNSAddressBlock? = nil
     ) async throws -> HTTPDNSProviderAnswer {
@@ -166,7 +166,7 @@ extension ScriptedService {
     }
 
     /// The error that the whole query throws; nil when it gives an answer.
-    func error(_ families: AddressFamilies = .both) async throws -> HTTPDNSProviderError? {
+    func error(_ families: HTTPDNSAddress.Families = .both) async throws -> HTTPDNSProviderError? {
         do {
             _ = try await resolve("one.test", families)
             return nil

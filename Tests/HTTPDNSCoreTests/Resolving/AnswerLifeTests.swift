@@ -28,7 +28,7 @@ struct AnswerLifeTests {
         for (name, life) in [("gone.test", Duration.seconds(5)), ("bad.test", .seconds(1))] {
             _ = try? await fixture.resolve(name)
             fixture.time.advance(by: life - .nanoseconds(1))
-            #expect(throws: ResolutionError.self) { try fixture.immediate(name) }
+            #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate(name) }
             fixture.time.advance(by: .nanoseconds(1))
             #expect(try fixture.immediate(name) == nil)
         }
@@ -69,7 +69,7 @@ struct AnswerLifeTests {
         #expect(fixture.provider.queries.count { $0.clientSubnet == other } == 1)
         #expect(fixture.provider.queries.count { $0.clientSubnet == own } == 2)
         for change in [{ _ in }, { $0.clientSubnet = other }, { $0.families = .v4 }]
-            as [(inout ResolutionQuestion) -> Void]
+            as [(inout HTTPDNSResolver.Query) -> Void]
         {
             #expect(try fixture.immediate("img.test", change)?.isCached == true)
         }

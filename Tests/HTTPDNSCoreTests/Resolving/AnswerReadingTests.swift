@@ -7,9 +7,19 @@ import Testing
 struct AnswerReadingTests {
     private static let v4 = HTTPDNSAddress(v4: 203, 0, 113, 1)
     private static let v6 = HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: 1)
-    private static let failed = FamilyAnswer.failed(HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL"))
-    private static let found4 = FamilyAnswer.addresses([v4], timeToLive: .seconds(60), canonicalName: nil)
-    private static let found6 = FamilyAnswer.addresses([v6], timeToLive: .seconds(30), canonicalName: nil)
+    private static let failed = HTTPDNSProviderAnswer.Family.failed(
+        HTTPDNSProviderError(code: .serverFailure, message: "SERVFAIL")
+    )
+    private static let found4 = HTTPDNSProviderAnswer.Family.addresses(
+        [v4],
+        timeToLive: .seconds(60),
+        canonicalName: nil
+    )
+    private static let found6 = HTTPDNSProviderAnswer.Family.addresses(
+        [v6],
+        timeToLive: .seconds(30),
+        canonicalName: nil
+    )
 
     @Test(
         "both families come to one outcome",
@@ -51,9 +61,9 @@ struct AnswerReadingTests {
                 .addresses([v6], timeToLive: .seconds(9), canonicalName: nil), failed,
                 .failed("A answered with addresses of the other family")
             ),
-        ] as [(FamilyAnswer?, FamilyAnswer?, AnswerReading)]
+        ] as [(HTTPDNSProviderAnswer.Family?, HTTPDNSProviderAnswer.Family?, AnswerReading)]
     )
-    func combines(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: AnswerReading) {
+    func combines(v4: HTTPDNSProviderAnswer.Family?, v6: HTTPDNSProviderAnswer.Family?, expected: AnswerReading) {
         #expect(AnswerReading(HTTPDNSProviderAnswer(v4: v4, v6: v6), families: .both) == expected)
     }
 

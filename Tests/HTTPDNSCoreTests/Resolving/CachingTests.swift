@@ -8,13 +8,13 @@ struct CachingTests {
     @Test("a name that the system does not know is told with the asker's own reason, also from the cache")
     func ownReason() async throws {
         let fixture = try ResolverFixture { $0.routes = [] }
-        let bypassed = await #expect(throws: ResolutionError.self) {
+        let bypassed = await #expect(throws: HTTPDNSResolver.Error.self) {
             try await fixture.resolve("nobody.test") { $0.bypass = true }
         }
         #expect(bypassed?.hint == "the request bypassed mappings and providers")
-        let routeless = await #expect(throws: ResolutionError.self) { try await fixture.resolve("nobody.test") }
+        let routeless = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("nobody.test") }
         #expect(routeless?.hint?.hasPrefix("no route covers the name") == true)
-        let again = await #expect(throws: ResolutionError.self) {
+        let again = await #expect(throws: HTTPDNSResolver.Error.self) {
             try await fixture.resolve("nobody.test") { $0.bypass = true }
         }
         #expect(again?.hint == "the request bypassed mappings and providers")
@@ -90,18 +90,19 @@ struct CachingTests {
     )
     func negative(lives: (Duration?, Duration), isNameError: Bool) async throws {
         let fixture = try ResolverFixture()
-        let outcome: FamilyAnswer = isNameError ? .nameError(timeToLive: lives.0) : .noData(timeToLive: lives.0)
+        let outcome: HTTPDNSProviderAnswer.Family =
+            isNameError ? .nameError(timeToLive: lives.0) : .noData(timeToLive: lives.0)
         try fixture.provider.say(
             .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
             about: HTTPDNSName("no.test")
         )
-        let code: ResolutionError.Code = isNameError ? .nameNotFound : .noAddresses
+        let code: HTTPDNSResolver.Error.Code = isNameError ? .nameNotFound : .noAddresses
         for _ in 0..<100 {
-            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("no.test") }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("no.test") }
             #expect(error?.code == code)
         }
         #expect(fixture.provider.queries.count == 1)
-        #expect(throws: ResolutionError.self) { try fixture.immediate("no.test") }
+        #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("no.test") }
         fixture.time.advance(by: lives.1)
         #expect(try fixture.immediate("no.test") == nil)
     }
@@ -112,10 +113,10 @@ struct CachingTests {
         let host = try HTTPDNSName("pay.test")
         fixture.provider.say(.failure(.unavailable), about: host)
         for (number, wait) in [1, 2, 4, 8, 16, 30, 30].enumerated() {
-            _ = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+            _ = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
             #expect(fixture.provider.queries.count == number + 1)
             fixture.time.advance(by: .seconds(wait) - .nanoseconds(1))
-            let error = #expect(throws: ResolutionError.self) { try fixture.immediate("pay.test") }
+            let error = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("pay.test") }
             #expect(error?.code == .providersFailed)
             #expect(error?.hint?.contains("asked again in") == true)
             fixture.time.advance(by: .nanoseconds(1))
@@ -125,7 +126,7 @@ struct CachingTests {
         _ = try await fixture.resolve("pay.test")
         fixture.time.advance(by: .seconds(1))
         fixture.provider.say(.failure(.unavailable), about: host)
-        _ = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        _ = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         fixture.time.advance(by: .seconds(1))
         #expect(try fixture.immediate("pay.test") == nil)
     }
@@ -206,11 +207,11 @@ struct CachingTests {
         let pending = Task { try await fixture.resolve("waiting.test") }
         await fixture.provider.queries(atLeast: 2)
         await fixture.resolver.shutdown()
-        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await pending.value }
         #expect(error?.code == .shutDown)
         #expect(fixture.provider.isShutDown)
         for host in ["img.test", "127.0.0.1", "localhost"] {
-            #expect(throws: ResolutionError.self) { try fixture.immediate(host) }
+            #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate(host) }
         }
         await fixture.resolver.shutdown()
     }

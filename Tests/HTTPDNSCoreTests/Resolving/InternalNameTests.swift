@@ -22,7 +22,7 @@ struct InternalNameTests {
             configuration.routes = try [
                 "*", "*.shop.example", "*.lab", "*.dev.corp.shop.example", "exact.svc", "*.alt",
             ]
-            .map { HTTPDNSRoute(try HostPattern($0), .providers(["doh"], fallback: .none)) }
+            .map { HTTPDNSRoute(try .init($0), .providers(["doh"], fallback: .none)) }
         }
         #expect(try fixture.resolver.route(for: HTTPDNSName(host))?.pattern.description == pattern)
     }
@@ -30,14 +30,14 @@ struct InternalNameTests {
     @Test("names outside DNS are answered without a lookup, unless a route names them")
     func outsideDNS() async throws {
         let fixture = try ResolverFixture {
-            $0.routes.append(HTTPDNSRoute(try HostPattern("*.alt"), .providers(["doh"], fallback: .none)))
-            $0.mappings = [try MappingKey("map.onion"): .addresses(["203.0.113.9"])]
+            $0.routes.append(HTTPDNSRoute(try .init("*.alt"), .providers(["doh"], fallback: .none)))
+            $0.mappings = [try HTTPDNSMapping.Key("map.onion"): .addresses(["203.0.113.9"])]
         }
         for host in ["a.onion", "onion", "a.b.invalid"] {
-            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve(host) }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve(host) }
             #expect(error?.code == .nameNotFound)
             #expect(error?.message.contains("was not looked up") == true)
-            let bypassed = await #expect(throws: ResolutionError.self) {
+            let bypassed = await #expect(throws: HTTPDNSResolver.Error.self) {
                 try await fixture.resolve(host) { $0.bypass = true }
             }
             #expect(bypassed?.code == .nameNotFound)

@@ -33,7 +33,7 @@ struct KeptAnswerTests {
     func noFamily() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
-        let error = await #expect(throws: ResolutionError.self) {
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) {
             try await fixture.resolve("img.test") { $0.families = [] }
         }
         #expect(error?.code == .noAddresses)

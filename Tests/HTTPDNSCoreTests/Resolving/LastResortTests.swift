@@ -7,18 +7,18 @@ import Testing
 struct LastResortTests {
     private func fixture(
         fallback: HTTPDNSRoute.Fallback = .system,
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         try ResolverFixture(fallback: fallback) {
             $0.mappings = [
-                try MappingKey("pay.test"): HTTPDNSMapping(
+                try HTTPDNSMapping.Key("pay.test"): HTTPDNSMapping(
                     .lastResort([
                         .init(HTTPDNSAddress(v4: 203, 0, 113, 20)),
                         .init(HTTPDNSAddress(v4: 203, 0, 113, 21), port: 8443),
                     ]),
                     timeToLive: .seconds(5)
                 ),
-                try MappingKey("alias.test"): .via("pay.test"),
+                try HTTPDNSMapping.Key("alias.test"): .via("pay.test"),
             ]
             try change(&$0)
         }
@@ -78,9 +78,9 @@ struct LastResortTests {
     @Test("the policy holds for them, and when it leaves none the failure is that of the sources")
     func policy() async throws {
         let fixture = try ResolverFixture {
-            $0.mappings = [try MappingKey("pay.test"): .lastResort(["169.254.169.254"])]
+            $0.mappings = [try HTTPDNSMapping.Key("pay.test"): .lastResort(["169.254.169.254"])]
         }
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .nameNotFound)
     }
 
@@ -89,19 +89,21 @@ struct LastResortTests {
         let fixture = try fixture()
         fixture.resolver.killSwitch.turnOff()
         #expect(
-            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .nameNotFound
+            await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }?.code
+                == .nameNotFound
         )
         fixture.resolver.killSwitch.turnOn()
         await fixture.resolver.shutdown()
         #expect(
-            await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }?.code == .shutDown
+            await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }?.code
+                == .shutDown
         )
     }
 
     @Test("a rule of last resort without an address is refused")
     func empty() {
-        #expect(throws: ResolverConfigurationError.self) {
-            try ResolverFixture { $0.mappings = [try MappingKey("pay.test"): .lastResort([])] }
+        #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
+            try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("pay.test"): .lastResort([])] }
         }
     }
 

@@ -9,7 +9,7 @@ struct ManyQuestionsTests {
     private struct Tally {
         var fresh = 0, cached = 0, stale = 0, refused = 0
 
-        mutating func add(_ result: Result<Resolution, any Error>) {
+        mutating func add(_ result: Result<HTTPDNSResolver.Resolution, any Error>) {
             switch result {
             case .success(let resolution) where resolution.isStale: stale += 1
             case .success(let resolution) where resolution.isCached: cached += 1
@@ -35,9 +35,9 @@ struct ManyQuestionsTests {
                 for name in names { fixture.providers[0].say(.failure(.unavailable), about: name) }
                 fixture.providers[1].say(.failure(.unavailable), about: names[1])
             }
-            await withTaskGroup(of: Result<Resolution, any Error>.self) { group in
+            await withTaskGroup(of: Result<HTTPDNSResolver.Resolution, any Error>.self) { group in
                 for number in 0..<20 {
-                    let question = ResolutionQuestion(.name(names[number % 5]), port: 443)
+                    let question = HTTPDNSResolver.Query(.name(names[number % 5]), port: 443)
                     group.addTask {
                         do { return .success(try await resolver.resolve(question)) } catch { return .failure(error) }
                     }
@@ -75,7 +75,7 @@ struct ManyQuestionsTests {
         let resolver = fixture.resolver
         try fixture.say(["203.0.113.1"], about: "img.test")
         fixture.provider.hold()
-        let question = ResolutionQuestion(.name(try HTTPDNSName("img.test")), port: 443)
+        let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)
         try await withThrowingTaskGroup(of: Bool.self) { group in
             for _ in 0..<1_000 { group.addTask { try await resolver.resolve(question).isCached } }
             while resolver.counters.misses + resolver.counters.joined < 1_000, !Task.isCancelled { await Task.yield() }
@@ -96,7 +96,7 @@ struct ManyQuestionsTests {
         for host in slow { fixture.provider.hold(host) }
         for host in good { try fixture.say(["203.0.113.1"], about: host.description) }
         func ask(_ host: HTTPDNSName) -> Task<[String], any Error> {
-            Task { try await resolver.resolve(ResolutionQuestion(.name(host), port: 443)).addresses }
+            Task { try await resolver.resolve(HTTPDNSResolver.Query(.name(host), port: 443)).addresses }
         }
         let lost = slow.map(ask)
         await fixture.provider.queries(atLeast: 128)
@@ -114,7 +114,7 @@ struct ManyQuestionsTests {
     func coldNames() async throws {
         let fixture = try ResolverFixture { configuration in
             configuration.cache.entries = 20_000
-            configuration.providerLimits = ["doh": ProviderLimits(maximumInFlight: 32)]
+            configuration.providerLimits = ["doh": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 32)]
         }
         let resolver = fixture.resolver
         try fixture.say(["203.0.113.9"], about: "hot.test")
@@ -123,9 +123,9 @@ struct ManyQuestionsTests {
         let names = try (0..<5_000).map { try HTTPDNSName("n\($0).test") }
         let answer = HTTPDNSProviderAnswer.addresses([HTTPDNSAddress(v4: 203, 0, 113, 1)], timeToLive: .seconds(60))
         for name in names { fixture.provider.say(.answer(answer), about: name) }
-        let resolved = try await withThrowingTaskGroup(of: Resolution.self) { group in
+        let resolved = try await withThrowingTaskGroup(of: HTTPDNSResolver.Resolution.self) { group in
             for name in names {
-                group.addTask { try await resolver.resolve(ResolutionQuestion(.name(name), port: 443)) }
+                group.addTask { try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443)) }
             }
             await fixture.provider.queries(atLeast: 33)
             for _ in 0..<100 { #expect(try fixture.immediate("hot.test")?.addresses == ["203.0.113.9"]) }

@@ -39,10 +39,12 @@ struct NegativeAnswerTests {
         let fixture = try ResolverFixture(providers: ["first", "second"])
         let names = names(1_000, "unknown")
         for start in stride(from: 0, to: names.count, by: concurrent) {
-            await withTaskGroup(of: ResolutionError.Code?.self) { group in
+            await withTaskGroup(of: HTTPDNSResolver.Error.Code?.self) { group in
                 for name in names[start..<start + concurrent] {
                     group.addTask {
-                        do { _ = try await fixture.resolve(name) } catch { return (error as? ResolutionError)?.code }
+                        do { _ = try await fixture.resolve(name) } catch {
+                            return (error as? HTTPDNSResolver.Error)?.code
+                        }
                         return nil
                     }
                 }
@@ -59,7 +61,7 @@ struct NegativeAnswerTests {
         try fixture.say(["203.0.113.1"], about: "known.test")
         #expect(try await fixture.resolve("known.test").provider == "first")
         for name in names(19) {
-            let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve(name) }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve(name) }
             #expect(error?.code == .nameNotFound)
         }
         #expect(queries(fixture, 1) == 0)
@@ -79,7 +81,7 @@ struct NegativeAnswerTests {
         #expect(try await fixture.resolve("img.test").addresses == ["203.0.113.1"])
         fixture.providers[1].say(nil, about: try HTTPDNSName("img.test"))
         fixture.time.advance(by: .seconds(60))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
     }
 
@@ -87,7 +89,7 @@ struct NegativeAnswerTests {
     func onlyProvider() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 9)]), about: HTTPDNSName("img.test"))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
         #expect(fixture.system.questions.isEmpty && queries(fixture, 0) == 1)
     }
@@ -102,10 +104,10 @@ struct NegativeAnswerTests {
         let host = try HTTPDNSName("img.test")
         fixture.providers[0].say(.answer(denial), about: host)
         fixture.providers[1].say(.failure(.unavailable), about: host)
-        await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         try fixture.say(["203.0.113.1"], about: "img.test", at: 1)
         fixture.time.advance(by: .seconds(4))
-        await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         fixture.time.advance(by: .seconds(1))
         #expect(try await fixture.resolve("img.test").provider == "broken")
     }
@@ -125,7 +127,7 @@ struct NegativeAnswerTests {
         )
         fixture.providers[0].say(.answer(denial), about: host)
         fixture.providers[1].say(.failure(.unavailable), about: host)
-        await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(queries(fixture, 1) == 1)
         try fixture.say(["203.0.113.2"], about: "img.test")
         fixture.time.advance(by: .seconds(5))

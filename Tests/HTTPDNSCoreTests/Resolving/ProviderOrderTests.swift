@@ -25,10 +25,10 @@ struct ProviderOrderTests {
         try fixture.say([], about: "empty.test")
         try fixture.say(["203.0.113.1"], about: "empty.test", at: 1)
         try fixture.say(["203.0.113.1"], about: "missing.test", at: 1)
-        let empty = await #expect(throws: ResolutionError.self) { try await fixture.resolve("empty.test") }
+        let empty = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("empty.test") }
         #expect(empty?.code == .noAddresses)
         #expect(empty?.message == "empty.test has no IPv4 or IPv6 address, says provider ali")
-        let missing = await #expect(throws: ResolutionError.self) { try await fixture.resolve("missing.test") }
+        let missing = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("missing.test") }
         #expect(missing?.code == .nameNotFound)
         #expect(fixture.providers[1].queries.isEmpty)
         #expect(fixture.system.questions.isEmpty)
@@ -38,7 +38,7 @@ struct ProviderOrderTests {
     func failsClosed() async throws {
         let fixture = try ResolverFixture(providers: ["ali", "backup"])
         for provider in fixture.providers { try provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test")) }
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.provider) == ["ali", "backup"])
         #expect(error?.message == "no provider answered about pay.test: ali: 503 in 0 ms; backup: 503 in 0 ms")
@@ -73,7 +73,7 @@ struct ProviderOrderTests {
     func fallbackUnknown() async throws {
         let fixture = try ResolverFixture(fallback: .system)
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("pay.test"))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.map(\.failure) == ["503", "does not know the name"])
     }
@@ -114,7 +114,7 @@ struct ProviderOrderTests {
         let pending = Task { try await fixture.resolve("pay.test") }
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .seconds(3))
-        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await pending.value }
         #expect(error?.code == .timedOut)
         #expect(error?.limit == .seconds(3))
         #expect(error?.message == "no answer about pay.test within 3 s: doh: no answer in 3 s")
@@ -127,7 +127,7 @@ struct ProviderOrderTests {
         try strict.say(["10.0.0.1", "169.254.169.254"], about: "lie.test")
         #expect(try await strict.resolve("mixed.test").addresses == ["203.0.113.1"])
         for _ in 0..<2 {
-            let error = await #expect(throws: ResolutionError.self) { try await strict.resolve("lie.test") }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await strict.resolve("lie.test") }
             #expect(error?.code == .policyRefused)
             #expect(error?.message.contains("10.0.0.1 is private") == true)
             #expect(error?.message.contains("169.254.169.254 is a metadata service") == true)
@@ -146,7 +146,7 @@ struct ProviderOrderTests {
             message: "a\r\nb\u{1b}[2J" + String(repeating: "x", count: 9_999)
         )
         try fixture.provider.say(.failure(hostile), about: HTTPDNSName("pay.test"))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("pay.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("pay.test") }
         #expect(error?.message.contains("doh: a\\r\\nb\\u{1b}[2Jxxx") == true)
         #expect((error?.message.count ?? .max) < 400)
     }

@@ -51,7 +51,7 @@ struct ProviderOutageTests {
         )
         service.trustRoots = .file(rig.certificateAuthorityFile)
         service.answers = .loopback
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try HTTPDNSDoHProvider(service)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["only"], fallback: .system))]
         let resolver = try HTTPDNSResolver(configuration, systemResolver: system(2_000))
@@ -70,8 +70,8 @@ struct ProviderOutageTests {
         try result.get()
     }
 
-    private func question(_ name: String, limit: Duration? = nil) throws -> ResolutionQuestion {
-        var question = ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
+    private func question(_ name: String, limit: Duration? = nil) throws -> HTTPDNSResolver.Query {
+        var question = HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443)
         question.timeLimit = limit
         return question
     }
@@ -112,7 +112,7 @@ struct ProviderOutageTests {
     func killSwitch() async throws {
         let count = ServerRig.hasTime ? 5_000 : 600
         let provider = AnyNameProvider()
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider]
         configuration.routes = [HTTPDNSRoute(.any, .providers([provider.name], fallback: .none))]
         configuration.cache.entries = 4 * count
@@ -142,7 +142,7 @@ struct ProviderOutageTests {
 /// A provider that has one address for every name.
 private struct AnyNameProvider: HTTPDNSProvider {
     let name = "any"
-    let answerScope = AddressScope.loopback
+    let answerScope = HTTPDNSAddressPolicy.Scope.loopback
 
     func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         HTTPDNSProviderAnswer(

@@ -95,7 +95,7 @@ struct RefreshAheadTests {
         _ = try? await fixture.resolve("gone.test")
         for _ in 0..<49 {
             fixture.time.advance(by: .milliseconds(100))
-            #expect(throws: ResolutionError.self) { try fixture.immediate("gone.test") }
+            #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("gone.test") }
         }
         #expect(fixture.resolver.counters.refreshesStarted == 0)
         #expect(fixture.provider.queries.count == 1)

@@ -9,20 +9,20 @@ struct ResolverFixture {
     let providers: [ScriptedProvider]
     let resolver: HTTPDNSResolver
     /// The settings that it was made from.
-    let settings: ResolverConfiguration
+    let settings: HTTPDNSResolver.Configuration
 
     /// - Parameters:
     ///   - ticket: What chance draws, as far as there are so many tickets.
     ///   - change: Further settings; it finds one route, "*" to all providers without fallback.
     init(
         providers names: [String] = ["doh"],
-        scope: AddressScope = .public,
+        scope: HTTPDNSAddressPolicy.Scope = .public,
         isStubborn: Bool = false,
         batchLimit: Int = 1,
         fallback: HTTPDNSRoute.Fallback = .none,
         ticket: UInt64 = 0,
         maximumFlights: Int = HTTPDNSResolver.maximumFlights,
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws {
         // On a clock that nobody moves, so that the limits seen here are the resolver's and never the provider's own.
         providers = names.map {
@@ -34,7 +34,7 @@ struct ResolverFixture {
                 timeSource: FakeTimeSource()
             )
         }
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = providers
         configuration.routes = [HTTPDNSRoute(.any, .providers(names, fallback: fallback))]
         configuration.timeSource = time
@@ -54,26 +54,26 @@ struct ResolverFixture {
     func resolve(
         _ host: String,
         port: UInt16 = 443,
-        _ change: (inout ResolutionQuestion) throws -> Void = { _ in }
-    ) async throws -> Resolution {
+        _ change: (inout HTTPDNSResolver.Query) throws -> Void = { _ in }
+    ) async throws -> HTTPDNSResolver.Resolution {
         try await resolver.resolve(question(host, port: port, change))
     }
 
     func immediate(
         _ host: String,
         port: UInt16 = 443,
-        _ change: (inout ResolutionQuestion) throws -> Void = { _ in }
-    ) throws -> Resolution? {
+        _ change: (inout HTTPDNSResolver.Query) throws -> Void = { _ in }
+    ) throws -> HTTPDNSResolver.Resolution? {
         try resolver.immediateResolution(for: question(host, port: port, change))
     }
 
     private func question(
         _ host: String,
         port: UInt16,
-        _ change: (inout ResolutionQuestion) throws -> Void
-    ) throws -> ResolutionQuestion {
+        _ change: (inout HTTPDNSResolver.Query) throws -> Void
+    ) throws -> HTTPDNSResolver.Query {
         let host = try HTTPDNSAddress(host).map(HTTPDNSHost.address) ?? .name(HTTPDNSName(host))
-        var question = ResolutionQuestion(host, port: port)
+        var question = HTTPDNSResolver.Query(host, port: port)
         try change(&question)
         return question
     }
@@ -89,20 +89,20 @@ struct ResolverFixture {
 }
 
 extension HTTPDNSResolver {
-    /// Listens from now on; see ``ResolverEvents/Iterator/wait(for:)``.
-    var listener: ResolverEvents.Iterator { events.buffered(upTo: 100_000).makeAsyncIterator() }
+    /// Listens from now on; see ``HTTPDNSResolver/Events/Iterator/wait(for:)``.
+    var listener: HTTPDNSResolver.Events.Iterator { events.buffered(upTo: 100_000).makeAsyncIterator() }
 }
 
-extension ResolverEvents.Iterator {
+extension HTTPDNSResolver.Events.Iterator {
     /// Returns with the next event of a kind, however many others come before it.
     @discardableResult
-    mutating func wait(for kind: ResolverEvent.Kind) async -> ResolverEvent? {
+    mutating func wait(for kind: HTTPDNSResolver.Event.Kind) async -> HTTPDNSResolver.Event? {
         while let event = await next() { if event.kind == kind { return event } }
         return nil
     }
 }
 
-extension Resolution {
+extension HTTPDNSResolver.Resolution {
     var addresses: [String] { endpoints.map(\.address.description) }
 }
 

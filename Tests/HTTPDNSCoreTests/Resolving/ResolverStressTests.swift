@@ -40,7 +40,7 @@ struct ResolverStressTests {
             let life = Duration.milliseconds([0, 1, 5, 20, 100, 60_000][number % 6])
             provider.say(.answer(.addresses([address], timeToLive: life)), about: host)
         }
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
         configuration.cache.entries = 40
@@ -60,7 +60,7 @@ struct ResolverStressTests {
                     var number = task % Self.names
                     repeat {
                         number = (number &* 31 &+ 7) % Self.names
-                        let question = ResolutionQuestion(.name(hosts[number]), port: number % 2 == 0 ? 443 : 8443)
+                        let question = HTTPDNSResolver.Query(.name(hosts[number]), port: number % 2 == 0 ? 443 : 8443)
                         if number % 11 == 3 {
                             let hasty = Task { try await resolver.resolve(question) }
                             hasty.cancel()
@@ -79,7 +79,7 @@ struct ResolverStressTests {
                     round += 1
                     let host = hosts[round % Self.names]
                     try resolver.mappings.apply { rules in
-                        let key = MappingKey(.exact(host))
+                        let key = HTTPDNSMapping.Key(.exact(host))
                         rules[key] =
                             rules[key] == nil
                             ? HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 250))])) : nil

@@ -68,8 +68,8 @@ struct RestoringTests {
     private func fixture(
         _ store: any HTTPDNSResolutionStore,
         providers: [String] = ["doh"],
-        scope: AddressScope = .public,
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        scope: HTTPDNSAddressPolicy.Scope = .public,
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         return try ResolverFixture(providers: providers, scope: scope) {
             $0.store = store
@@ -81,7 +81,7 @@ struct RestoringTests {
     /// A store with an answer of 60 s that a resolver got just before it was shut down.
     private func filled(
         _ addresses: [String] = ["203.0.113.1", "2001:db8::1"],
-        scope: AddressScope = .public
+        scope: HTTPDNSAddressPolicy.Scope = .public
     ) async throws -> MemoryStore {
         let store = MemoryStore()
         let fixture = try fixture(store, scope: scope)
@@ -144,7 +144,7 @@ struct RestoringTests {
             { $0.routes = [HTTPDNSRoute(.any, .providers(["other"], fallback: .none))] },
             { $0.routes = [HTTPDNSRoute(.any, .bypass)] },
             { $0.families = .v4 },
-        ] as [(inout ResolverConfiguration) throws -> Void] {
+        ] as [(inout HTTPDNSResolver.Configuration) throws -> Void] {
             let fixture = try fixture(store, providers: ["doh", "other"]) {
                 $0.routes = [HTTPDNSRoute(.any, .providers(["doh"], fallback: .none))]
                 try change(&$0)
@@ -201,7 +201,7 @@ struct RestoringTests {
         await store.isRead()
         await fixture.time.sleepers(atLeast: 2)
         fixture.time.advance(by: .milliseconds(200))
-        let error = await #expect(throws: ResolutionError.self) { try await pending.value }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await pending.value }
         #expect(error?.code == .timedOut)
         gate.deliver(())
         await fixture.resolver.shutdown()

@@ -12,9 +12,9 @@ struct RouteAddressTests {
             route.allowed = allowed.compactMap { HTTPDNSAddressBlock($0) }
             $0.routes.append(route)
             $0.mappings = [
-                try MappingKey("map.shop.test"): .addresses(["198.51.100.1", "203.0.113.1"]),
-                try MappingKey("wrong.shop.test"): .addresses(["198.51.100.1"]),
-                try MappingKey("via.shop.test"): .via("elsewhere.test"),
+                try HTTPDNSMapping.Key("map.shop.test"): .addresses(["198.51.100.1", "203.0.113.1"]),
+                try HTTPDNSMapping.Key("wrong.shop.test"): .addresses(["198.51.100.1"]),
+                try HTTPDNSMapping.Key("via.shop.test"): .via("elsewhere.test"),
             ]
         }
     }
@@ -40,14 +40,14 @@ struct RouteAddressTests {
         #expect(try fixture.immediate("map.shop.test")?.addresses == ["203.0.113.1"])
         #expect(try await fixture.resolve("via.shop.test").addresses == ["203.0.113.7"])
         #expect(try await fixture.resolve("elsewhere.test").addresses == ["198.51.100.1", "203.0.113.7"])
-        let lie = await #expect(throws: ResolutionError.self) { try await fixture.resolve("lie.shop.test") }
+        let lie = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("lie.shop.test") }
         #expect(lie?.code == .policyRefused)
-        let mapped = #expect(throws: ResolutionError.self) { try fixture.immediate("wrong.shop.test") }
+        let mapped = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("wrong.shop.test") }
         #expect(mapped?.code == .policyRefused)
 
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("down.shop.test"))
         try fixture.system.say(.success([HTTPDNSAddress(v4: 198, 51, 100, 1)]), about: HTTPDNSName("down.shop.test"))
-        let system = await #expect(throws: ResolutionError.self) { try await fixture.resolve("down.shop.test") }
+        let system = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("down.shop.test") }
         #expect(system?.code == .policyRefused)
         #expect(fixture.system.questions.count == 1)
     }

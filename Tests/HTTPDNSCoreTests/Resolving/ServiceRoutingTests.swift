@@ -5,7 +5,9 @@ import Testing
 
 @Suite("HTTPS records through the resolver", .timeLimit(.minutes(10)))
 struct ServiceRoutingTests {
-    private func fixture(_ change: (inout ResolverConfiguration) throws -> Void = { _ in }) throws -> ResolverFixture {
+    private func fixture(_ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }) throws
+        -> ResolverFixture
+    {
         try ResolverFixture {
             $0.routes[0].usesServices = true
             $0.families = .v4
@@ -14,12 +16,12 @@ struct ServiceRoutingTests {
     }
 
     private func say(
-        _ services: ServiceAnswer?,
+        _ services: HTTPDNSProviderAnswer.HTTPSRecords?,
         _ last: UInt8? = 1,
         about host: String,
         in fixture: ResolverFixture
     ) throws {
-        let v4: FamilyAnswer =
+        let v4: HTTPDNSProviderAnswer.Family =
             last.map {
                 .addresses([HTTPDNSAddress(v4: 203, 0, 113, $0)], timeToLive: .seconds(60), canonicalName: nil)
             } ?? .noData(timeToLive: .seconds(60))
@@ -28,12 +30,18 @@ struct ServiceRoutingTests {
         try fixture.provider.say(.answer(answer), about: HTTPDNSName(host))
     }
 
-    private func texts(_ resolution: Resolution?) -> [String] { resolution?.endpoints.map(\.description) ?? [] }
+    private func texts(_ resolution: HTTPDNSResolver.Resolution?) -> [String] {
+        resolution?.endpoints.map(\.description) ?? []
+    }
 
     @Test("a record's port and protocols hold for port 443; other ports use the name's plain addresses")
     func port() async throws {
         let fixture = try fixture()
-        let binding = ServiceBinding(priority: 1, applicationProtocols: ["h2", "http/1.1"], port: 8443)
+        let binding = HTTPDNSProviderAnswer.HTTPSRecord(
+            priority: 1,
+            applicationProtocols: ["h2", "http/1.1"],
+            port: 8443
+        )
         try say(.bindings([binding], timeToLive: .seconds(20)), about: "one.test", in: fixture)
         let resolution = try await fixture.resolve("one.test")
         #expect(texts(resolution) == ["203.0.113.1:8443", "203.0.113.1:443"])
@@ -50,12 +58,12 @@ struct ServiceRoutingTests {
     func elsewhere(isAlias: Bool) async throws {
         let fixture = try fixture()
         let edge = try HTTPDNSName("edge.test")
-        let services: ServiceAnswer =
+        let services: HTTPDNSProviderAnswer.HTTPSRecords =
             isAlias
             ? .alias(edge, timeToLive: .seconds(30))
-            : .bindings([ServiceBinding(priority: 1, target: edge)], timeToLive: .seconds(30))
+            : .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: edge)], timeToLive: .seconds(30))
         try say(services, about: "one.test", in: fixture)
-        try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
+        try say(HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
         let resolution = try await fixture.resolve("one.test")
         #expect(texts(resolution) == ["203.0.113.2:443", "203.0.113.1:443"])
         #expect(resolution.identity == nil)
@@ -75,7 +83,7 @@ struct ServiceRoutingTests {
     func unavailable() async throws {
         let fixture = try fixture()
         try say(.unavailable(timeToLive: .seconds(30)), about: "one.test", in: fixture)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("one.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("one.test") }
         #expect(error?.code == .noAddresses)
         #expect(error?.message.contains("not available") == true)
         #expect(try await texts(fixture.resolve("one.test", port: 8080)) == ["203.0.113.1:8080"])
@@ -94,7 +102,7 @@ struct ServiceRoutingTests {
             $0.routes[0].only = only.compactMap { HTTPDNSAddressBlock($0) }
             $0.routes[0].allowed = allowed.compactMap { HTTPDNSAddressBlock($0) }
         }
-        var binding = ServiceBinding(priority: 1, target: try HTTPDNSName("edge.test"))
+        var binding = HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: try HTTPDNSName("edge.test"))
         binding.v4Hints = [try #require(HTTPDNSAddress(hint)), HTTPDNSAddress(v4: 203, 0, 113, 8)]
         try say(.bindings([binding], timeToLive: .seconds(30)), about: "one.test", in: fixture)
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("edge.test"))
@@ -110,7 +118,7 @@ struct ServiceRoutingTests {
         try say(.failed(.unavailable), about: "one.test", in: fixture)
         #expect(try await texts(fixture.resolve("one.test")) == ["203.0.113.1:443"])
         try say(
-            .bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)),
+            .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443)], timeToLive: .seconds(60)),
             about: "one.test",
             in: fixture
         )
@@ -124,7 +132,7 @@ struct ServiceRoutingTests {
     func failedLater() async throws {
         let fixture = try fixture()
         var listener = fixture.resolver.listener
-        let binding = ServiceBinding(priority: 1, port: 8443)
+        let binding = HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443)
         try say(.bindings([binding], timeToLive: .seconds(60)), about: "one.test", in: fixture)
         _ = try await fixture.resolve("one.test")
         try say(.failed(.unavailable), 2, about: "one.test", in: fixture)
@@ -140,7 +148,7 @@ struct ServiceRoutingTests {
     func failedWithoutAddresses() async throws {
         let fixture = try fixture()
         try say(.failed(.unavailable), nil, about: "one.test", in: fixture)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("one.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("one.test") }
         #expect(error?.code == .providersFailed)
         #expect(error?.attempts.last?.failure == "HTTPS records: 503")
     }
@@ -152,7 +160,7 @@ struct ServiceRoutingTests {
         try fixture.provider.say(.failure(.unavailable), about: HTTPDNSName("first.test"))
         #expect(try await fixture.resolve("first.test").source == .system)
         try say(.alias(try HTTPDNSName("edge.test"), timeToLive: .seconds(30)), about: "one.test", in: fixture)
-        try say(ServiceAnswer.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
+        try say(HTTPDNSProviderAnswer.HTTPSRecords.none(timeToLive: nil), 2, about: "edge.test", in: fixture)
         fixture.provider.hold(try HTTPDNSName("one.test"))
         async let waiting = fixture.resolve("one.test")
         await fixture.provider.queries(atLeast: 2)
@@ -165,7 +173,7 @@ struct ServiceRoutingTests {
     func switchedOff() async throws {
         let fixture = try fixture { $0.routes[0].usesServices = false }
         try say(
-            .bindings([ServiceBinding(priority: 1, port: 8443)], timeToLive: .seconds(60)),
+            .bindings([HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443)], timeToLive: .seconds(60)),
             about: "one.test",
             in: fixture
         )

@@ -8,7 +8,7 @@ import Testing
 struct ShadowTests {
     private func fixture(
         system: Result<[HTTPDNSAddress], SystemResolverError>? = .success([HTTPDNSAddress(v4: 203, 0, 113, 99)]),
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture(fallback: .system) {
             $0.routes[0].mode = .shadow
@@ -94,7 +94,7 @@ struct ShadowTests {
     func systemFails() async throws {
         let fixture = try fixture(system: nil)
         try fixture.say(["203.0.113.1"], about: "img.test")
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .nameNotFound)
         #expect(error?.hint == "its route is in shadow mode, so providers' answers are not used")
         #expect(await counted(fixture) == [0, 1, 0])
@@ -116,7 +116,7 @@ struct ShadowTests {
 
     @Test("of a rollout only those within it are compared")
     func rollout() async throws {
-        let fixture = try fixture { $0.routes[0].rollout = Rollout(percent: 0) }
+        let fixture = try fixture { $0.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 0) }
         try fixture.say(["203.0.113.1"], about: "img.test")
         #expect(try await fixture.resolve("img.test").bypass == .heldBack)
         #expect(await counted(fixture) == [0, 0, 0])

@@ -12,9 +12,9 @@ struct SharedFlightTests {
         fixture.provider.hold()
         let resolver = fixture.resolver
         let host = HTTPDNSHost.name(try HTTPDNSName("img.test"))
-        let answered = try await withThrowingTaskGroup(of: Resolution.self) { group in
+        let answered = try await withThrowingTaskGroup(of: HTTPDNSResolver.Resolution.self) { group in
             for number in 0..<1_000 {
-                group.addTask { try await resolver.resolve(ResolutionQuestion(host, port: UInt16(1 + number))) }
+                group.addTask { try await resolver.resolve(HTTPDNSResolver.Query(host, port: UInt16(1 + number))) }
             }
             await fixture.provider.queries(atLeast: 1)
             fixture.provider.release()
@@ -31,7 +31,7 @@ struct SharedFlightTests {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
         let resolver = fixture.resolver
-        let question = ResolutionQuestion(.name(try HTTPDNSName("img.test")), port: 443)
+        let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("img.test")), port: 443)
         await withTaskGroup(of: Void.self) { group in
             for _ in 0..<50 { group.addTask { _ = try? await resolver.resolve(question) } }
         }
@@ -106,7 +106,7 @@ struct SharedFlightTests {
         await fixture.provider.queries(atLeast: 1)
         fixture.provider.release()
         for task in tasks {
-            let error = await #expect(throws: ResolutionError.self) { try await task.value }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await task.value }
             #expect(error?.code == .providersFailed)
         }
         fixture.time.advance(by: .seconds(1))
@@ -125,7 +125,7 @@ struct SharedFlightTests {
         // The query's limit, the flight's end, and the hasty one's own.
         await fixture.time.sleepers(atLeast: 3)
         fixture.time.advance(by: .milliseconds(500))
-        let error = await #expect(throws: ResolutionError.self) { try await hasty.value }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await hasty.value }
         #expect(error?.code == .timedOut)
         #expect(error?.limit == .milliseconds(500))
         fixture.provider.release()
@@ -137,7 +137,7 @@ struct SharedFlightTests {
     func noTime() async throws {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "img.test")
-        let error = await #expect(throws: ResolutionError.self) {
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) {
             try await fixture.resolve("img.test") { $0.timeLimit = .zero }
         }
         #expect(error?.code == .timedOut)
@@ -154,7 +154,7 @@ struct SharedFlightTests {
         let hasty = Task { try await fixture.resolve("img.test") { $0.timeLimit = .seconds(1) } }
         await fixture.time.sleepers(atLeast: 3)
         fixture.time.advance(by: .seconds(1))
-        await #expect(throws: ResolutionError.self) { try await hasty.value }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await hasty.value }
         async let next = fixture.resolve("img.test") { $0.timeLimit = .seconds(1) }
         await fixture.time.sleepers(atLeast: 3)
         fixture.provider.release()
@@ -170,14 +170,14 @@ struct SharedFlightTests {
         async let first = fixture.resolve("a.test")
         let second = Task { try await fixture.resolve("b.test") }
         await fixture.provider.queries(atLeast: 2)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("c.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("c.test") }
         #expect(error?.code == .overloaded)
         async let shared = fixture.resolve("a.test", port: 80)
         fixture.provider.release()
         #expect(try await first.addresses == ["203.0.113.1"])
         #expect(try await shared.addresses == ["203.0.113.1"])
-        await #expect(throws: ResolutionError.self) { try await second.value }
-        await #expect(throws: ResolutionError.self) { try await fixture.resolve("c.test") }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await second.value }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("c.test") }
         #expect(fixture.provider.queries.count == 3)
     }
 

@@ -7,7 +7,9 @@ import Testing
 struct SourceOrderTests {
     @Test("the request's own endpoints win over mappings and providers, and need no waiting")
     func pinned() throws {
-        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): .addresses(["203.0.113.1"])] }
+        let fixture = try ResolverFixture {
+            $0.mappings = [try HTTPDNSMapping.Key("img.test"): .addresses(["203.0.113.1"])]
+        }
         let endpoint = HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 203, 0, 113, 9), port: 8443)
         let resolution = try #require(try fixture.immediate("img.test") { $0.pinnedTo = [endpoint] })
         #expect(resolution.endpoints == [endpoint])
@@ -34,7 +36,7 @@ struct SourceOrderTests {
     @Test("special literals are refused")
     func specialLiterals() throws {
         let fixture = try ResolverFixture()
-        let error = #expect(throws: ResolutionError.self) { try fixture.immediate("169.254.169.254") }
+        let error = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("169.254.169.254") }
         #expect(error?.code == .policyRefused)
         #expect(error?.message.contains("169.254.169.254 in policy.allow") == true)
     }
@@ -71,7 +73,7 @@ struct SourceOrderTests {
     @Test("a rule's own time to live is passed on")
     func mappingLife() throws {
         let mapping = HTTPDNSMapping(.addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 8))]), timeToLive: .seconds(30))
-        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("img.test"): mapping] }
+        let fixture = try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("img.test"): mapping] }
         #expect(try fixture.immediate("img.test")?.timeToLive == .seconds(30))
     }
 
@@ -79,7 +81,7 @@ struct SourceOrderTests {
     func weights() throws {
         func order(_ ticket: UInt64, _ mapping: HTTPDNSMapping) throws -> [String]? {
             let fixture = try ResolverFixture(ticket: ticket) {
-                $0.mappings = [try MappingKey("img.test"): mapping]
+                $0.mappings = [try HTTPDNSMapping.Key("img.test"): mapping]
             }
             return try fixture.immediate("img.test")?.addresses
         }
@@ -102,12 +104,12 @@ struct SourceOrderTests {
     func mappingPolicy() throws {
         let fixture = try ResolverFixture {
             $0.mappings = [
-                try MappingKey("mixed.test"): .addresses(["169.254.169.254", "10.0.0.1"]),
-                try MappingKey("bad.test"): .addresses(["169.254.169.254", "0.0.0.0"]),
+                try HTTPDNSMapping.Key("mixed.test"): .addresses(["169.254.169.254", "10.0.0.1"]),
+                try HTTPDNSMapping.Key("bad.test"): .addresses(["169.254.169.254", "0.0.0.0"]),
             ]
         }
         #expect(try fixture.immediate("mixed.test")?.addresses == ["10.0.0.1"])
-        let error = #expect(throws: ResolutionError.self) { try fixture.immediate("bad.test") }
+        let error = #expect(throws: HTTPDNSResolver.Error.self) { try fixture.immediate("bad.test") }
         #expect(error?.code == .policyRefused)
         #expect(error?.message.contains("169.254.169.254") == true && error?.message.contains("0.0.0.0") == true)
     }
@@ -116,9 +118,11 @@ struct SourceOrderTests {
     func via() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [
-                try MappingKey("cdn.test"): .via("edge.test"), try MappingKey("edge.test"): .via("pop.test"),
-                try MappingKey("fixed.test"): .via("map.test"), try MappingKey("map.test"): .addresses(["203.0.113.5"]),
-                try MappingKey("self.test"): .via("app.localhost"),
+                try HTTPDNSMapping.Key("cdn.test"): .via("edge.test"),
+                try HTTPDNSMapping.Key("edge.test"): .via("pop.test"),
+                try HTTPDNSMapping.Key("fixed.test"): .via("map.test"),
+                try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.5"]),
+                try HTTPDNSMapping.Key("self.test"): .via("app.localhost"),
             ]
         }
         try fixture.say(["203.0.113.1"], about: "pop.test")
@@ -147,7 +151,8 @@ struct SourceOrderTests {
         func identity(_ first: HTTPDNSMapping, _ second: HTTPDNSMapping) throws -> String? {
             let fixture = try ResolverFixture {
                 $0.mappings = [
-                    try MappingKey("a.test"): first, try MappingKey("b.test"): second, try MappingKey("c.test"): last,
+                    try HTTPDNSMapping.Key("a.test"): first, try HTTPDNSMapping.Key("b.test"): second,
+                    try HTTPDNSMapping.Key("c.test"): last,
                 ]
             }
             return try fixture.immediate("a.test")?.identity?.description
@@ -159,8 +164,8 @@ struct SourceOrderTests {
 
     @Test("an error behind via names the name that was asked for, and the way")
     func viaError() async throws {
-        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("cdn.test"): .via("edge.test")] }
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("cdn.test") }
+        let fixture = try ResolverFixture { $0.mappings = [try HTTPDNSMapping.Key("cdn.test"): .via("edge.test")] }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("cdn.test") }
         #expect(error?.code == .nameNotFound)
         #expect(error?.host == "cdn.test")
         #expect(error?.message == "cdn.test via edge.test: edge.test does not exist, says provider doh")
@@ -170,7 +175,8 @@ struct SourceOrderTests {
     func bypass() async throws {
         let fixture = try ResolverFixture {
             $0.mappings = [
-                try MappingKey("mapped.test"): .bypass, try MappingKey("pinned.test"): .addresses(["203.0.113.1"]),
+                try HTTPDNSMapping.Key("mapped.test"): .bypass,
+                try HTTPDNSMapping.Key("pinned.test"): .addresses(["203.0.113.1"]),
             ]
             $0.routes = [
                 HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
@@ -206,7 +212,7 @@ struct SourceOrderTests {
         }
         try fixture.say(["203.0.113.1"], about: "intranet")
         #expect(try await fixture.resolve("intranet").source == .provider)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("db") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("db") }
         #expect(error?.code == .nameNotFound)
         #expect(
             error?.description
@@ -218,19 +224,23 @@ struct SourceOrderTests {
 
     @Test("families filter every source, and an error names the family that is missing")
     func families() async throws {
-        let fixture = try ResolverFixture { $0.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.1"])] }
+        let fixture = try ResolverFixture {
+            $0.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.1"])]
+        }
         try fixture.say(["203.0.113.1", "2001:db8::1"], about: "both.test")
         #expect(try await fixture.resolve("both.test") { $0.families = .v6 }.addresses == ["2001:db8::1"])
         #expect(try await fixture.resolve("both.test") { $0.families = .v4 }.addresses == ["203.0.113.1"])
         #expect(try await fixture.resolve("both.test").addresses == ["203.0.113.1", "2001:db8::1"])
         #expect(fixture.provider.queries.map(\.families) == [.v6, .v4, .both])
-        for (host, families, text) in [("map.test", AddressFamilies.v6, "IPv6"), ("2001:db8::1", .v4, "IPv4")] {
-            let error = #expect(throws: ResolutionError.self) { try fixture.immediate(host) { $0.families = families } }
+        for (host, families, text) in [("map.test", HTTPDNSAddress.Families.v6, "IPv6"), ("2001:db8::1", .v4, "IPv4")] {
+            let error = #expect(throws: HTTPDNSResolver.Error.self) {
+                try fixture.immediate(host) { $0.families = families }
+            }
             #expect(error?.code == .noAddresses)
             #expect(error?.message.contains("has no \(text) address") == true, "\(error?.message ?? "")")
         }
         try fixture.say(["203.0.113.1"], about: "v4.test")
-        let error = await #expect(throws: ResolutionError.self) {
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) {
             try await fixture.resolve("v4.test") { $0.families = .v6 }
         }
         #expect(error?.code == .noAddresses)

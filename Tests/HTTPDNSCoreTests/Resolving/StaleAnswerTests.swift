@@ -9,7 +9,7 @@ struct StaleAnswerTests {
     private func warm(
         providers: [String] = ["doh"],
         fallback: HTTPDNSRoute.Fallback = .none,
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) async throws -> ResolverFixture {
         let fixture = try ResolverFixture(providers: providers, fallback: fallback) {
             $0.cache.refreshesAhead = false
@@ -161,7 +161,7 @@ struct StaleAnswerTests {
         } else {
             fixture.time.advance(by: .seconds(10))
         }
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .providersFailed)
         #expect(fixture.resolver.counters.staleServed == (limit > .zero ? 1 : 0))
     }
@@ -169,7 +169,7 @@ struct StaleAnswerTests {
     @Test("invariant 7: a negative answer never serves past its life", arguments: [true, false])
     func neverNegative(isNameError: Bool) async throws {
         let fixture = try ResolverFixture()
-        let outcome: FamilyAnswer =
+        let outcome: HTTPDNSProviderAnswer.Family =
             isNameError ? .nameError(timeToLive: .seconds(10)) : .noData(timeToLive: .seconds(10))
         try fixture.provider.say(
             .answer(HTTPDNSProviderAnswer(v4: outcome, v6: outcome)),
@@ -178,7 +178,7 @@ struct StaleAnswerTests {
         _ = try? await fixture.resolve("img.test")
         fixture.time.advance(by: .seconds(10))
         try fail(fixture)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .providersFailed)
         #expect(fixture.resolver.counters.staleServed == 0)
     }
@@ -200,11 +200,11 @@ struct StaleAnswerTests {
     @Test(
         "(36), invariant 6: a definite newer answer removes the stale one, whatever may be stored of it",
         arguments: [
-            FamilyAnswer.nameError(timeToLive: .zero), .noData(timeToLive: nil),
+            HTTPDNSProviderAnswer.Family.nameError(timeToLive: .zero), .noData(timeToLive: nil),
             .addresses([HTTPDNSAddress(v4: 203, 0, 113, 2)], timeToLive: .zero, canonicalName: nil),
         ]
     )
-    func contradicted(outcome: FamilyAnswer) async throws {
+    func contradicted(outcome: HTTPDNSProviderAnswer.Family) async throws {
         let fixture = try await warm()
         fixture.time.advance(by: .seconds(10))
         try fixture.provider.say(
@@ -214,7 +214,7 @@ struct StaleAnswerTests {
         _ = try? await fixture.resolve("img.test")
         try fail(fixture)
         fixture.time.advance(by: .seconds(10))
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("img.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("img.test") }
         #expect(error?.code == .providersFailed)
         #expect(fixture.resolver.counters.staleServed == 0)
     }

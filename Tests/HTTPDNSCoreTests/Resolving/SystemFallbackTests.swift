@@ -121,12 +121,12 @@ struct SystemFallbackTests {
         let fixture = try ResolverFixture { $0.routes = [] }
         let host = try HTTPDNSName("a.test")
         fixture.system.say(.failure(SystemResolverError(code: .overloaded, message: "no thread")), about: host)
-        await #expect(throws: ResolutionError.self) { try await fixture.resolve("a.test") }
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("a.test") }
         fixture.system.say(.success([Self.address]), about: host)
         #expect(try await fixture.resolve("a.test").source == .system)
     }
 }
 
-extension ProviderHealth {
+extension HTTPDNSResolver.Status.Provider {
     fileprivate var isHealthy: Bool { state == .healthy }
 }

@@ -15,10 +15,10 @@ struct RolloutTests {
         ]
     )
     func vector(key: String, pattern: String, place: UInt64) throws {
-        #expect(RolloutPlace.of(key, in: try HostPattern(pattern)) == place)
+        #expect(RolloutPlace.of(key, in: try HTTPDNSRoute.Pattern(pattern)) == place)
     }
 
-    private func resolver(_ rollout: Rollout?, place: UInt64 = 0) throws -> ResolverFixture {
+    private func resolver(_ rollout: HTTPDNSRoute.Rollout?, place: UInt64 = 0) throws -> ResolverFixture {
         let fixture = try ResolverFixture(ticket: place) { $0.routes[0].rollout = rollout }
         try fixture.say(["203.0.113.1"], about: "img.test")
         try fixture.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 99)]), about: HTTPDNSName("img.test"))
@@ -37,7 +37,7 @@ struct RolloutTests {
 
     @Test("25 % over 10,000 keys are 25 ± 1.5, stick, and a higher percentage only adds keys")
     func share() async throws {
-        let fixture = try resolver(Rollout(percent: 25, by: .key))
+        let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 25, by: .key))
         let quarter = try await within(fixture)
         #expect((2350...2650).contains(quarter.count), "\(quarter.count)")
         #expect(try await within(fixture) == quarter)
@@ -63,7 +63,7 @@ struct RolloutTests {
 
     @Test("outside of it a question takes the system path, and says so")
     func heldBack() async throws {
-        let fixture = try resolver(Rollout(percent: 0))
+        let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         let resolution = try await fixture.resolve("img.test")
         #expect(resolution.source == .system && resolution.bypass == .heldBack && resolution.route == nil)
         #expect(fixture.provider.queries.isEmpty)
@@ -72,7 +72,7 @@ struct RolloutTests {
 
     @Test("by process, one draw decides for all that is asked", arguments: [(0, true), (2499, true), (2500, false)])
     func byProcess(place: UInt64, isWithin: Bool) async throws {
-        let fixture = try resolver(Rollout(percent: 25, by: .process), place: place)
+        let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 25, by: .process), place: place)
         for key in ["user-1", "user-2", "user-3"] {
             let resolution = try await fixture.resolve("img.test") { $0.rolloutKey = key }
             #expect((resolution.source == .provider) == isWithin)
@@ -81,19 +81,19 @@ struct RolloutTests {
 
     @Test("a question without a key is placed by its host name")
     func withoutKey() async throws {
-        let fixture = try resolver(Rollout(percent: 50, by: .key))
+        let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 50, by: .key))
         let place = RolloutPlace.of("img.test", in: .any)
         #expect(try await fixture.resolve("img.test").bypass == (place < 5000 ? nil : .heldBack))
         let share = Double(place + 1) / 100
-        let within = try resolver(Rollout(percent: share, by: .key))
+        let within = try resolver(HTTPDNSRoute.Rollout(percent: share, by: .key))
         #expect(try await within.resolve("img.test").source == .provider)
-        let outside = try resolver(Rollout(percent: Double(place) / 100, by: .key))
+        let outside = try resolver(HTTPDNSRoute.Rollout(percent: Double(place) / 100, by: .key))
         #expect(try await outside.resolve("img.test").source == .system)
     }
 
     @Test("a mapping stands before every route, and is for all")
     func mapped() throws {
-        let fixture = try resolver(Rollout(percent: 0))
+        let fixture = try resolver(HTTPDNSRoute.Rollout(percent: 0))
         try fixture.resolver.mappings.apply { $0["img.test"] = .addresses(["203.0.113.7"]) }
         #expect(try fixture.immediate("img.test")?.source == .mapping)
         #expect(fixture.resolver.counters.heldBack == 0)
@@ -101,15 +101,15 @@ struct RolloutTests {
 
     @Test("a percentage out of range or too fine is refused", arguments: [-1, 100.01, 12.345, .nan, .infinity])
     func faults(percent: Double) {
-        let error = #expect(throws: ResolverConfigurationError.self) {
-            try self.resolver(Rollout(percent: percent))
+        let error = #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
+            try self.resolver(HTTPDNSRoute.Rollout(percent: percent))
         }
         #expect(error?.message.contains("route \"*\": its rollout is \(percent) percent") == true)
     }
 
     @Test("two decimals are exact", arguments: [(0.01, 1), (0.29, 29), (33.33, 3333), (99.99, 9999), (100, 10_000)])
     func decimals(percent: Double, share: UInt64) {
-        let rollout = Rollout(percent: percent)
+        let rollout = HTTPDNSRoute.Rollout(percent: percent)
         #expect(rollout.share == share)
         #expect(rollout.fault == nil)
     }

@@ -6,14 +6,14 @@ import Testing
 @Suite("Routes")
 struct RouteTests {
     private func resolver(_ routes: [HTTPDNSRoute], providers: [String] = ["a", "b"]) throws -> HTTPDNSResolver {
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = providers.map { ScriptedProvider(name: $0) }
         configuration.routes = routes
         return try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver())
     }
 
     private func route(_ pattern: String, _ providers: String...) throws -> HTTPDNSRoute {
-        HTTPDNSRoute(try HostPattern(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
+        HTTPDNSRoute(try .init(pattern), providers.isEmpty ? .bypass : .providers(providers, fallback: .none))
     }
 
     @Test(
@@ -47,7 +47,7 @@ struct RouteTests {
             ([try route("*.a.test", "a"), try route("*.a.test")], "stands there twice"),
             ([try route("*", "a"), try route("*", "b")], "stands there twice"),
             ([try route("a.test", "a", "a")], "the provider \"a\" twice"),
-            ([HTTPDNSRoute(try HostPattern("a.test"), .providers([], fallback: .none))], "names no provider"),
+            ([HTTPDNSRoute(try .init("a.test"), .providers([], fallback: .none))], "names no provider"),
             ([try route("*.svc.cluster.local", "a")], "are internal"),
             ([try route("*.internal", "a")], "are internal"),
             ([try route("*.home.arpa", "a")], "are internal"),
@@ -58,16 +58,18 @@ struct RouteTests {
         for (routes, reason) in cases {
             var routes = routes
             routes[routes.count - 1].location = HTTPDNSSourceLocation(file: "httpdns.yaml", line: 3)
-            let error = #expect(throws: ResolverConfigurationError.self) { try resolver(routes) }
+            let error = #expect(throws: HTTPDNSResolver.ConfigurationError.self) { try resolver(routes) }
             #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
             #expect(error?.description.hasPrefix("httpdns.yaml:3: route ") == true)
         }
-        _ = try resolver([HTTPDNSRoute(HostPattern("a.test"), .providers([], fallback: .system)), route("*.com", "a")])
+        _ = try resolver([
+            HTTPDNSRoute(HTTPDNSRoute.Pattern("a.test"), .providers([], fallback: .system)), route("*.com", "a"),
+        ])
     }
 
     @Test("settings that contradict themselves are refused")
     func refusesSettings() throws {
-        let cases: [(String, (inout ResolverConfiguration) throws -> Void)] = [
+        let cases: [(String, (inout HTTPDNSResolver.Configuration) throws -> Void)] = [
             ("unique", { $0.providers = [ScriptedProvider(name: "a"), ScriptedProvider(name: "a")] }),
             ("\"system\"", { $0.providers = [ScriptedProvider(name: "system")] }),
             ("no name", { $0.providers = [ScriptedProvider(name: "")] }),
@@ -79,12 +81,12 @@ struct RouteTests {
                 }
             ),
             ("negative", { $0.cache.minimumTimeToLive = .seconds(-1) }), ("no family", { $0.families = [] }),
-            ("no address", { $0.mappings = [try MappingKey("a.test"): .addresses([])] }),
+            ("no address", { $0.mappings = [try HTTPDNSMapping.Key("a.test"): .addresses([])] }),
         ]
         for (reason, change) in cases {
-            var configuration = ResolverConfiguration()
+            var configuration = HTTPDNSResolver.Configuration()
             try change(&configuration)
-            let error = #expect(throws: ResolverConfigurationError.self) {
+            let error = #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
                 try HTTPDNSResolver(configuration, systemResolver: ScriptedSystemResolver())
             }
             #expect(error?.message.contains(reason) == true, "\(error?.description ?? "no error")")
@@ -93,13 +95,13 @@ struct RouteTests {
 
     @Test("a pattern is a name, \"*.\" and a name, or \"*\"")
     func readsPatterns() throws {
-        #expect(try HostPattern("*") == .any)
-        #expect(try HostPattern("*.Shop.example.") == .suffix(HTTPDNSName("shop.example")))
-        #expect(try HostPattern("Shop.example") == .exact(HTTPDNSName("shop.example")))
-        let error = #expect(throws: HostNameError.self) { try HostPattern("*.a b") }
+        #expect(try HTTPDNSRoute.Pattern("*") == .any)
+        #expect(try HTTPDNSRoute.Pattern("*.Shop.example.") == .suffix(HTTPDNSName("shop.example")))
+        #expect(try HTTPDNSRoute.Pattern("Shop.example") == .exact(HTTPDNSName("shop.example")))
+        let error = #expect(throws: HTTPDNSName.Error.self) { try HTTPDNSRoute.Pattern("*.a b") }
         #expect(error?.text == "*.a b")
         for text in ["**", "*.", "*.*", "a.*", "*a.test", ""] {
-            #expect(throws: HostNameError.self) { try HostPattern(text) }
+            #expect(throws: HTTPDNSName.Error.self) { try HTTPDNSRoute.Pattern(text) }
         }
     }
 }

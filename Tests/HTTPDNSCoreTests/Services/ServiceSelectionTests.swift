@@ -17,21 +17,25 @@ struct ServiceSelectionTests {
         HTTPDNSAddress(family: .v6, high: 0x2001_0db8 << 32, low: last)
     }
 
-    private static func found(_ last: UInt8, _ seconds: Int = 60, canonicalName: HTTPDNSName? = nil) -> FamilyAnswer {
+    private static func found(_ last: UInt8, _ seconds: Int = 60, canonicalName: HTTPDNSName? = nil)
+        -> HTTPDNSProviderAnswer.Family
+    {
         .addresses([v4(last)], timeToLive: .seconds(seconds), canonicalName: canonicalName)
     }
 
     private static func answer(
-        _ v4: FamilyAnswer? = nil,
-        _ v6: FamilyAnswer? = nil,
-        services: ServiceAnswer? = nil
+        _ v4: HTTPDNSProviderAnswer.Family? = nil,
+        _ v6: HTTPDNSProviderAnswer.Family? = nil,
+        services: HTTPDNSProviderAnswer.HTTPSRecords? = nil
     ) -> HTTPDNSProviderAnswer {
         var answer = HTTPDNSProviderAnswer(v4: v4, v6: v6)
         answer.services = services
         return answer
     }
 
-    private static func bindings(_ bindings: ServiceBinding..., life: Int = 60) -> ServiceAnswer {
+    private static func bindings(_ bindings: HTTPDNSProviderAnswer.HTTPSRecord..., life: Int = 60)
+        -> HTTPDNSProviderAnswer.HTTPSRecords
+    {
         .bindings(bindings, timeToLive: .seconds(life))
     }
 
@@ -51,11 +55,11 @@ struct ServiceSelectionTests {
             (nil, .noRecord),
             (.some(.none(timeToLive: nil)), .noRecord),
             (.failed(error), .failed(error)),
-            (bindings(ServiceBinding(priority: 1, applicationProtocols: ["h3"])), .noRecord),
+            (bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, applicationProtocols: ["h3"])), .noRecord),
             (.bindings([], timeToLive: .seconds(1)), .noRecord),
-        ] as [(ServiceAnswer?, ServiceChoice.Reason)]
+        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, ServiceChoice.Reason)]
     )
-    mutating func plain(services: ServiceAnswer?, reason: ServiceChoice.Reason) {
+    mutating func plain(services: HTTPDNSProviderAnswer.HTTPSRecords?, reason: ServiceChoice.Reason) {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let answer = Self.answer(Self.found(1), services: services)
         #expect(selection.received(answer, about: Self.host, using: &generator) == [.done(.plain(reason))])
@@ -64,7 +68,7 @@ struct ServiceSelectionTests {
     @Test("a record without a target leads to the name itself, at the record's port first")
     mutating func ownTarget() {
         var selection = ServiceSelection(host: Self.host, families: .both)
-        let services = Self.bindings(ServiceBinding(priority: 1, port: 8443), life: 20)
+        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 8443), life: 20)
         let answer = Self.answer(Self.found(1), .noData(timeToLive: .seconds(5)), services: services)
         let expected = ServiceCandidates(
             endpoints: [ServiceEndpoint(address: Self.v4(1), port: 8443), ServiceEndpoint(address: Self.v4(1))],
@@ -79,7 +83,7 @@ struct ServiceSelectionTests {
     @Test("a record's target is asked for its addresses, which come before the name's own")
     mutating func target() {
         var selection = ServiceSelection(host: Self.host, families: .both)
-        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge), life: 50)
+        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge), life: 50)
         let first = Self.answer(Self.found(1), services: services)
         #expect(
             selection.received(first, about: Self.host, using: &generator)
@@ -102,7 +106,7 @@ struct ServiceSelectionTests {
     @Test("a target that the name's CNAME led to is known already, family by family")
     mutating func canonicalName() {
         var selection = ServiceSelection(host: Self.host, families: .both)
-        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge))
+        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
         let v4 = Self.found(1, canonicalName: Self.edge)
         let actions = selection.received(
             Self.answer(v4, .noData(timeToLive: nil), services: services),
@@ -123,11 +127,15 @@ struct ServiceSelectionTests {
             (nil, nil, [v4(8), v6(9)]),
             (.noData(timeToLive: nil), .failed(error), [v6(9)]),
             (.nameError(timeToLive: nil), .nameError(timeToLive: nil), []),
-        ] as [(FamilyAnswer?, FamilyAnswer?, [HTTPDNSAddress])]
+        ] as [(HTTPDNSProviderAnswer.Family?, HTTPDNSProviderAnswer.Family?, [HTTPDNSAddress])]
     )
-    mutating func hints(v4: FamilyAnswer?, v6: FamilyAnswer?, expected: [HTTPDNSAddress]) {
+    mutating func hints(
+        v4: HTTPDNSProviderAnswer.Family?,
+        v6: HTTPDNSProviderAnswer.Family?,
+        expected: [HTTPDNSAddress]
+    ) {
         var selection = ServiceSelection(host: Self.host, families: .both)
-        let binding = ServiceBinding(
+        let binding = HTTPDNSProviderAnswer.HTTPSRecord(
             priority: 1,
             target: Self.edge,
             port: 444,
@@ -147,7 +155,7 @@ struct ServiceSelectionTests {
     @Test("hints of a family that nobody asked for are not used, nor those in the wrong place")
     mutating func foreignHints() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
-        let binding = ServiceBinding(
+        let binding = HTTPDNSProviderAnswer.HTTPSRecord(
             priority: 1,
             target: Self.edge,
             v4Hints: [Self.v6(1), Self.v4(8)],
@@ -166,9 +174,9 @@ struct ServiceSelectionTests {
     mutating func priorities() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
-            ServiceBinding(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
-            ServiceBinding(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
-            ServiceBinding(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 9, target: Self.edge, applicationProtocols: ["h2"]),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, applicationProtocols: ["h3"]),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, applicationProtocols: ["h3", "http/1.1"], port: 444)
         )
         let actions = selection.received(
             Self.answer(Self.found(1), services: services),
@@ -190,10 +198,10 @@ struct ServiceSelectionTests {
         for _ in 0..<64 {
             var selection = ServiceSelection(host: Self.host, families: .v4)
             let services = Self.bindings(
-                ServiceBinding(priority: 2, port: 4),
-                ServiceBinding(priority: 1, port: 1),
-                ServiceBinding(priority: 1, port: 2),
-                ServiceBinding(priority: 1, port: 3)
+                HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 4),
+                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 1),
+                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 2),
+                HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 3)
             )
             let answer = Self.answer(Self.found(1), services: services)
             let ports = Self.endpoints(selection.received(answer, about: Self.host, using: &generator))?.map(\.port)
@@ -207,7 +215,9 @@ struct ServiceSelectionTests {
     mutating func targets() throws {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let names = try (0..<6).map { try HTTPDNSName("n\($0 % 5).test") }
-        let records = names.enumerated().map { ServiceBinding(priority: UInt16($0.offset + 1), target: $0.element) }
+        let records = names.enumerated().map {
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: UInt16($0.offset + 1), target: $0.element)
+        }
         let actions = selection.received(
             Self.answer(Self.found(1), services: .bindings(records, timeToLive: .seconds(60))),
             about: Self.host,
@@ -249,9 +259,9 @@ struct ServiceSelectionTests {
         let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
         _ = selection.received(first, about: Self.host, using: &generator)
         let services = Self.bindings(
-            ServiceBinding(priority: 1, target: Self.pool, port: 444),
-            ServiceBinding(priority: 2, port: 445),
-            ServiceBinding(priority: 3, target: Self.host, port: 446)
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.pool, port: 444),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 3, target: Self.host, port: 446)
         )
         let actions = selection.received(
             Self.answer(Self.found(2), services: services),
@@ -273,7 +283,7 @@ struct ServiceSelectionTests {
         for (services, v4, reason) in [
             (.some(.none(timeToLive: nil)), .nameError(timeToLive: nil), .noAddress),
             (.failed(Self.error), .failed(Self.error), .failed(Self.error)),
-        ] as [(ServiceAnswer?, FamilyAnswer, ServiceChoice.Reason)] {
+        ] as [(HTTPDNSProviderAnswer.HTTPSRecords?, HTTPDNSProviderAnswer.Family, ServiceChoice.Reason)] {
             var selection = ServiceSelection(host: Self.host, families: .v4)
             let first = Self.answer(Self.found(1), services: .alias(Self.edge, timeToLive: .seconds(60)))
             _ = selection.received(first, about: Self.host, using: &generator)
@@ -332,7 +342,7 @@ struct ServiceSelectionTests {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.edge, using: &generator).isEmpty)
         #expect(selection.expired().isEmpty)
-        let services = Self.bindings(ServiceBinding(priority: 1, target: Self.edge))
+        let services = Self.bindings(HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge))
         _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
         #expect(selection.received(Self.answer(Self.found(9)), about: Self.host, using: &generator).isEmpty)
         #expect(selection.received(Self.answer(Self.found(2)), about: Self.edge, using: &generator).count == 1)
@@ -345,8 +355,8 @@ struct ServiceSelectionTests {
     mutating func expired() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let services = Self.bindings(
-            ServiceBinding(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
-            ServiceBinding(priority: 2, target: Self.pool)
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, target: Self.edge, v4Hints: [Self.v4(8)]),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, target: Self.pool)
         )
         _ = selection.received(Self.answer(Self.found(1), services: services), about: Self.host, using: &generator)
         _ = selection.received(Self.answer(Self.found(3)), about: Self.pool, using: &generator)
@@ -372,7 +382,10 @@ struct ServiceSelectionTests {
     mutating func bounds() {
         var selection = ServiceSelection(host: Self.host, families: .v4)
         let many = (0..<12).map { Self.v4($0) }
-        let services = Self.bindings(ServiceBinding(priority: 1, port: 444), ServiceBinding(priority: 2, port: 445))
+        let services = Self.bindings(
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 1, port: 444),
+            HTTPDNSProviderAnswer.HTTPSRecord(priority: 2, port: 445)
+        )
         let own = Self.answer(.addresses(many, timeToLive: .seconds(60), canonicalName: nil), services: services)
         let endpoints = Self.endpoints(selection.received(own, about: Self.host, using: &generator))
         #expect(endpoints?.count == 16)

@@ -192,7 +192,7 @@ struct SnapshotCodecTests {
         var others = [
             try HTTPDNSStoredResolution.sample("no-address.test", addresses: []),
             try HTTPDNSStoredResolution.sample("no-family.test", families: []),
-            try HTTPDNSStoredResolution.sample("third-family.test", families: AddressFamilies(rawValue: 5)),
+            try HTTPDNSStoredResolution.sample("third-family.test", families: HTTPDNSAddress.Families(rawValue: 5)),
             try HTTPDNSStoredResolution.sample("other-family.test", families: .v6),
             try HTTPDNSStoredResolution.sample(
                 "many.test",

@@ -5,7 +5,7 @@ extension HTTPDNSStoredResolution {
     /// An answer about `host`; everything has a value of its own.
     static func sample(
         _ host: String = "img.shop.test",
-        families: AddressFamilies = .v4,
+        families: HTTPDNSAddress.Families = .v4,
         addresses: [HTTPDNSAddress] = [HTTPDNSAddress(v4: 203, 0, 113, 7)],
         receivedAt: Int64 = 1_800_000_000_000,
         timeToLive: Duration = .seconds(60)

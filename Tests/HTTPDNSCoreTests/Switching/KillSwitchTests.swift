@@ -6,9 +6,11 @@ import Testing
 
 @Suite("Kill switch")
 struct KillSwitchTests {
-    private typealias Origin = KillSwitch.Origin
+    private typealias Origin = HTTPDNSResolver.KillSwitch.Origin
 
-    private func pattern(_ text: String) throws -> KillSwitch.Scope { .route(try HostPattern(text)) }
+    private func pattern(_ text: String) throws -> HTTPDNSResolver.KillSwitch.Scope {
+        .route(try HTTPDNSRoute.Pattern(text))
+    }
 
     /// Whose word `turnOn` takes back.
     @Test(
@@ -16,9 +18,9 @@ struct KillSwitchTests {
         arguments: Origin.allCases,
         Origin.allCases
     )
-    func origins(off: KillSwitch.Origin, on: KillSwitch.Origin) {
-        let operators: Set<KillSwitch.Origin> = [.api, .socket]
-        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+    func origins(off: HTTPDNSResolver.KillSwitch.Origin, on: HTTPDNSResolver.KillSwitch.Origin) {
+        let operators: Set<HTTPDNSResolver.KillSwitch.Origin> = [.api, .socket]
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
         killSwitch.turnOff(by: off)
         #expect(!killSwitch.isOn && !killSwitch.isFullyOn)
         killSwitch.turnOn(by: on)
@@ -30,7 +32,7 @@ struct KillSwitchTests {
     @Test("it is on when nobody has it off; each turn that changes something counts, and others do not")
     func generations() throws {
         let time = FakeTimeSource()
-        let killSwitch = KillSwitch(timeSource: time)
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: time)
         #expect(killSwitch.isOn && killSwitch.offs.isEmpty && killSwitch.generation == 0)
         let first = time.now()
         killSwitch.turnOff(by: .file)
@@ -80,15 +82,18 @@ struct KillSwitchTests {
         ]
     )
     func patterns(row: Case) throws {
-        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
         for text in row.off { killSwitch.turnOff(try pattern(text)) }
-        let off = killSwitch.off(for: try HTTPDNSName(row.host), decidedBy: try row.route.map { try HostPattern($0) })
+        let off = killSwitch.off(
+            for: try HTTPDNSName(row.host),
+            decidedBy: try row.route.map { try HTTPDNSRoute.Pattern($0) }
+        )
         #expect((off != nil) == row.isOff)
     }
 
     @Test("who watches is told what went off or on, once for each turn, and not of turns that change nothing")
     func changes() throws {
-        let killSwitch = KillSwitch(timeSource: FakeTimeSource())
+        let killSwitch = HTTPDNSResolver.KillSwitch(timeSource: FakeTimeSource())
         let seen = Lock<[String]>([])
         killSwitch.onChange { change in
             // Outside of all locks: it can be asked.

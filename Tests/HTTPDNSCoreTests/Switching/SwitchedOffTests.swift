@@ -9,12 +9,12 @@ struct SwitchedOffTests {
 
     /// `img.shop.test` at the provider, `map.shop.test` mapped; the system knows both at 203.0.113.99.
     private func fixture(
-        _ change: (inout ResolverConfiguration) throws -> Void = { _ in }
+        _ change: (inout HTTPDNSResolver.Configuration) throws -> Void = { _ in }
     ) throws -> ResolverFixture {
         let fixture = try ResolverFixture {
             $0.mappings = [
-                try MappingKey("map.shop.test"): .addresses(["203.0.113.7"]),
-                try MappingKey("alias.test"): .via("img.shop.test"),
+                try HTTPDNSMapping.Key("map.shop.test"): .addresses(["203.0.113.7"]),
+                try HTTPDNSMapping.Key("alias.test"): .via("img.shop.test"),
             ]
             $0.routes = [
                 HTTPDNSRoute(.suffix(try HTTPDNSName("shop.test")), .providers(["doh"], fallback: .none)),
@@ -61,7 +61,7 @@ struct SwitchedOffTests {
         let fixture = try ResolverFixture()
         try fixture.say(["203.0.113.1"], about: "only.test")
         fixture.resolver.killSwitch.turnOff(by: .environment)
-        let error = await #expect(throws: ResolutionError.self) { try await fixture.resolve("only.test") }
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await fixture.resolve("only.test") }
         #expect(error?.code == .nameNotFound)
         #expect(error?.hint == "it is switched off, so mappings and providers were passed over")
         #expect(fixture.resolver.counters.switchedOff == 1)
@@ -70,7 +70,7 @@ struct SwitchedOffTests {
     @Test("one route off leaves the others on, also behind via rules")
     func oneRoute() async throws {
         let fixture = try fixture()
-        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")), by: .socket)
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.test")), by: .socket)
         #expect(try await fixture.resolve("img.shop.test").source == .system)
         #expect(try await fixture.resolve("map.shop.test").source == .system)
         #expect(try await fixture.resolve("pay.shop.test").source == .provider)
@@ -86,7 +86,7 @@ struct SwitchedOffTests {
         let fixture = try fixture { $0.routes[0].isEnabled = false }
         #expect(fixture.resolver.killSwitch.offs.map(\.origin) == [.file])
         #expect(try await fixture.resolve("img.shop.test").source == .system)
-        fixture.resolver.killSwitch.turnOn(.route(try HostPattern("*.shop.test")))
+        fixture.resolver.killSwitch.turnOn(.route(try HTTPDNSRoute.Pattern("*.shop.test")))
         #expect(try await fixture.resolve("img.shop.test").source == .system)
         var settings = fixture.settings
         settings.routes[0].isEnabled = true
@@ -116,7 +116,7 @@ struct SwitchedOffTests {
         async let off = fixture.resolve("img.shop.test")
         async let on = fixture.resolve("pay.shop.test")
         await fixture.provider.queries(atLeast: 2)
-        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.test")))
         #expect(try await off.source == .system)
         fixture.provider.release()
         #expect(try await on.source == .provider)
@@ -128,7 +128,7 @@ struct SwitchedOffTests {
         _ = try await fixture.resolve("img.shop.test")
         _ = try await fixture.resolve("pay.shop.test")
         var listener = fixture.resolver.listener
-        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("*.shop.test")))
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.shop.test")))
         await listener.wait(for: .answered)
         let resolution = try #require(try fixture.immediate("img.shop.test"))
         #expect(resolution.addresses == ["203.0.113.99"] && resolution.isCached)
@@ -205,7 +205,7 @@ struct SwitchedOffTests {
         await fixture.provider.queries(atLeast: 1)
         async let target = fixture.resolve("img.shop.test")
         while fixture.resolver.counters.joined < 1, !Task.isCancelled { await Task.yield() }
-        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("alias.test")))
         #expect(try await alias.source == .system)
         fixture.provider.release()
         #expect(try await target.source == .provider)
@@ -217,7 +217,7 @@ struct SwitchedOffTests {
         let fixture = try fixture()
         try fixture.system.say(.success([Self.systemAddress]), about: HTTPDNSName("alias.test"))
         _ = try await fixture.resolve("alias.test")
-        fixture.resolver.killSwitch.turnOff(.route(try HostPattern("alias.test")))
+        fixture.resolver.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("alias.test")))
         await fixture.system.questions(atLeast: 1)
         #expect(fixture.system.questions.map(\.description) == ["alias.test"])
     }

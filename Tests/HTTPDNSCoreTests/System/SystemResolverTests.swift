@@ -30,7 +30,7 @@ struct SystemResolverTests {
     private func code(
         _ resolver: SystemResolver,
         _ host: HTTPDNSName,
-        _ families: AddressFamilies = .both
+        _ families: HTTPDNSAddress.Families = .both
     ) async -> SystemResolverError.Code? {
         do {
             _ = try await resolver.resolve(host, families: families, timeLimit: .seconds(1))

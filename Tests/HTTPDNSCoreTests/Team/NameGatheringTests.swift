@@ -21,7 +21,7 @@ struct NameGatheringTests {
     private func team(_ provider: any HTTPDNSProvider, perSecond: Double? = nil) -> ProviderTeam {
         ProviderTeam(
             [ProviderLease(provider)],
-            limits: ["ali": ProviderLimits(queriesPerSecond: perSecond)],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: perSecond)],
             hedgeAfter: .milliseconds(50),
             attemptLimit: .seconds(1),
             timeSource: FakeTimeSource(),
@@ -33,7 +33,7 @@ struct NameGatheringTests {
     private func begin(
         _ hosts: [HTTPDNSName],
         at team: ProviderTeam,
-        families: AddressFamilies = .v4
+        families: HTTPDNSAddress.Families = .v4
     ) -> [ProviderTeam.Question] {
         hosts.map { host in
             team.begin(

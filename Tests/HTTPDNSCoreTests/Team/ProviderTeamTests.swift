@@ -63,7 +63,10 @@ struct ProviderTeamTests {
 
     @Test("five thousand cold names at once: eight at a time, each asked once, all answered")
     func manyNames() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 8)])
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 8)]
+        )
         let names = try (0..<5000).map { try HTTPDNSName("n\($0).test") }
         for name in names { fixture.providers[0].say(.known, about: name) }
         fixture.providers[0].hold()
@@ -136,7 +139,11 @@ struct ProviderTeamTests {
 
     @Test("a provider that listens to nothing holds nobody up: its place is free a second after its limit")
     func stubborn() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 1)], isStubborn: true)
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)],
+            isStubborn: true
+        )
         fixture.providers[0].hold()
         async let first = fixture.team.ask(fixture.assignment())
         await fixture.time.sleepers(atLeast: 2)
@@ -153,7 +160,10 @@ struct ProviderTeamTests {
 
     @Test("a shutdown ends all questions and queries, and later questions at once")
     func shutsDown() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 1)])
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
+        )
         fixture.providers[0].hold()
         async let running = fixture.team.ask(fixture.assignment())
         await fixture.providers[0].queries(atLeast: 1)
@@ -170,8 +180,8 @@ struct ProviderTeamTests {
     @Test("an answer with one family missing is definite, and kept as it is")
     func partial() async throws {
         let fixture = TeamFixture()
-        let failure = FamilyAnswer.failed(HTTPDNSProviderError(code: .timedOut, message: "no answer"))
-        let v4 = FamilyAnswer.addresses(
+        let failure = HTTPDNSProviderAnswer.Family.failed(HTTPDNSProviderError(code: .timedOut, message: "no answer"))
+        let v4 = HTTPDNSProviderAnswer.Family.addresses(
             [HTTPDNSAddress(v4: 203, 0, 113, 7)],
             timeToLive: .seconds(60),
             canonicalName: nil
@@ -211,7 +221,8 @@ struct ProviderTeamTests {
         let team = ProviderTeam(
             providers.map { ProviderLease($0) },
             limits: [
-                "a": ProviderLimits(maximumInFlight: 3), "b": ProviderLimits(maximumInFlight: 5, queriesPerSecond: 200),
+                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3),
+                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 5, queriesPerSecond: 200),
             ],
             hedgeAfter: .milliseconds(3),
             attemptLimit: .milliseconds(30),

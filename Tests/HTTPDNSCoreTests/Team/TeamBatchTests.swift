@@ -39,7 +39,10 @@ struct TeamBatchTests {
 
     @Test("a provider without batches is asked about each name, within its limit")
     func singles() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 3)])
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 3)]
+        )
         let hosts = try hosts(50)
         for host in hosts { fixture.providers[0].say(.known, about: host) }
         let outcomes = await fixture.team.ask(try fixture.assignment(), batch: hosts)

@@ -17,7 +17,7 @@ struct TeamFixture {
 
     init(
         _ names: [String] = ["ali", "backup"],
-        limits: [String: ProviderLimits] = [:],
+        limits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:],
         isStubborn: Bool = false,
         batchLimit: Int = 1,
         ticket: UInt64 = 0

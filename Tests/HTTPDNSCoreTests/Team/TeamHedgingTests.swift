@@ -40,7 +40,7 @@ struct TeamHedgingTests {
 
     @Test("of a burst to a slow provider ten questions are hedged, later one in ten")
     func hedgeBudget() throws {
-        let limits = ProviderLimits(maximumInFlight: 1000)
+        let limits = HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1000)
         var team = TeamSimulation(
             [
                 ("slow", Simulation.answering(after: .milliseconds(60))),

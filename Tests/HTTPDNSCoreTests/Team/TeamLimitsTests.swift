@@ -12,7 +12,7 @@ struct TeamLimitsTests {
     func queues() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
-            limits: ["a": ProviderLimits(maximumInFlight: 2)]
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
         )
         let ids = try (0..<6).map { try team.ask(host: "n\($0).test") }
         #expect(team.state.members[0].report(at: team.now).queued == 4)
@@ -33,7 +33,7 @@ struct TeamLimitsTests {
                 ("busy", Simulation.answering(after: .milliseconds(200))),
                 ("free", Simulation.answering(after: .milliseconds(5))),
             ],
-            limits: ["busy": ProviderLimits(maximumInFlight: 1)]
+            limits: ["busy": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
         try team.ask(["busy"])
         let id = try team.ask()
@@ -50,7 +50,10 @@ struct TeamLimitsTests {
                 ("a", Simulation.answering(after: .milliseconds(500))),
                 ("b", Simulation.answering(after: .milliseconds(70))),
             ],
-            limits: ["a": ProviderLimits(maximumInFlight: 1), "b": ProviderLimits(maximumInFlight: 1)]
+            limits: [
+                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
+                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
+            ]
         )
         try team.ask(["a"])
         try team.ask(["b"])
@@ -61,7 +64,10 @@ struct TeamLimitsTests {
 
         var crowd = TeamSimulation(
             [("a", Simulation.blackHole), ("b", Simulation.blackHole)],
-            limits: ["a": ProviderLimits(maximumInFlight: 1), "b": ProviderLimits(maximumInFlight: 1)]
+            limits: [
+                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
+                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1),
+            ]
         )
         try crowd.ask(["a"])
         try crowd.ask(["b"])
@@ -79,7 +85,7 @@ struct TeamLimitsTests {
     func timesOutInQueue() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(400)))],
-            limits: ["a": ProviderLimits(maximumInFlight: 1)]
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
         let first = try team.ask()
         let second = try team.ask(limit: .milliseconds(300))
@@ -100,7 +106,7 @@ struct TeamLimitsTests {
     func budget() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .zero)), ("b", Simulation.answering(after: .zero))],
-            limits: ["a": ProviderLimits(queriesPerSecond: 2)]
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(queriesPerSecond: 2)]
         )
         let ids = try (0..<4).map { _ in try team.ask() }
         team.run(for: .milliseconds(1))
@@ -121,7 +127,7 @@ struct TeamLimitsTests {
     func budgetGivenBack() throws {
         var team = TeamSimulation(
             [("a", Simulation.answering(after: .milliseconds(10)))],
-            limits: ["a": ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 2)]
         )
         try team.ask()
         let queued = try team.ask()
@@ -137,7 +143,7 @@ struct TeamLimitsTests {
     func stubborn() throws {
         var team = TeamSimulation(
             [("a", Simulation.blackHole)],
-            limits: ["a": ProviderLimits(maximumInFlight: 1)]
+            limits: ["a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1)]
         )
         try team.ask()
         let id = try #require(team.state.queries.keys.first)
@@ -154,7 +160,10 @@ struct TeamLimitsTests {
 
     @Test("slow names lose their places to names that wait, as many as wait")
     func makesRoom() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 4)])
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 4)]
+        )
         let provider = fixture.providers[0]
         for number in 0..<9 { try fixture.say(.known, about: "n\(number).test", at: 0) }
         for number in 0..<5 {
@@ -188,7 +197,10 @@ struct TeamLimitsTests {
 
     @Test("slow names keep their places where no answer was ever seen")
     func keepsPlaces() async throws {
-        let fixture = TeamFixture(["ali"], limits: ["ali": ProviderLimits(maximumInFlight: 2)])
+        let fixture = TeamFixture(
+            ["ali"],
+            limits: ["ali": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2)]
+        )
         let provider = fixture.providers[0]
         try fixture.say(.known, about: "img.test", at: 0)
         let slow = try (0..<2).map { try HTTPDNSName("slow\($0).test") }
@@ -230,7 +242,8 @@ struct TeamLimitsTests {
         var team = TeamSimulation(
             names.map { ($0, behaviour(&random)) },
             limits: [
-                "a": ProviderLimits(maximumInFlight: 2), "b": ProviderLimits(maximumInFlight: 1, queriesPerSecond: 20),
+                "a": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 2),
+                "b": HTTPDNSResolver.Configuration.ProviderLimits(maximumInFlight: 1, queriesPerSecond: 20),
             ]
         )
         var open: [(id: TeamAsk.ID, deadline: Duration)] = []

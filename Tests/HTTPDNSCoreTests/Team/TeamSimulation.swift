@@ -35,7 +35,7 @@ struct TeamSimulation {
 
     init(
         _ behaviours: [(String, Behaviour)],
-        limits: [String: ProviderLimits] = [:],
+        limits: [String: HTTPDNSResolver.Configuration.ProviderLimits] = [:],
         hedgeAfter: Duration = .milliseconds(50),
         attemptLimit: Duration = .seconds(1)
     ) {
@@ -46,7 +46,7 @@ struct TeamSimulation {
         let members = behaviours.map { name, _ in
             TeamMember(
                 ScriptedProvider(name: name),
-                limits: limits[name] ?? ProviderLimits(),
+                limits: limits[name] ?? HTTPDNSResolver.Configuration.ProviderLimits(),
                 hedgeAfter: hedgeAfter,
                 attemptLimit: attemptLimit,
                 at: start

@@ -16,7 +16,7 @@ struct ProviderCompatibilityTests {
     private struct BentProvider: HTTPDNSProvider {
         let inner: ScriptedProvider
         var name: String { inner.name }
-        var answerScope: AddressScope { inner.answerScope }
+        var answerScope: HTTPDNSAddressPolicy.Scope { inner.answerScope }
         let bend: @Sendable (ScriptedProvider, HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer
         /// Nil leaves batches to the default.
         var bendBatch:
@@ -41,7 +41,7 @@ struct ProviderCompatibilityTests {
     private struct DefaultBatches: HTTPDNSProvider {
         let provider: BentProvider
         var name: String { provider.name }
-        var answerScope: AddressScope { provider.answerScope }
+        var answerScope: HTTPDNSAddressPolicy.Scope { provider.answerScope }
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
             try await provider.resolve(query)
         }
@@ -149,13 +149,13 @@ struct ProviderCompatibilityTests {
                 return HTTPDNSProviderAnswer()
             }
         }
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [Sleeper()]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["sleeper"], fallback: .none))]
         configuration.timeLimit = .milliseconds(50)
         let resolver = try HTTPDNSResolver(configuration)
-        let error = await #expect(throws: ResolutionError.self) {
-            try await resolver.resolve(ResolutionQuestion(.name(HTTPDNSName("img.test")), port: 443))
+        let error = await #expect(throws: HTTPDNSResolver.Error.self) {
+            try await resolver.resolve(HTTPDNSResolver.Query(.name(HTTPDNSName("img.test")), port: 443))
         }
         #expect(error?.code == .timedOut)
         await resolver.shutdown()
@@ -310,7 +310,7 @@ struct ProviderCompatibilityTests {
         struct Empty: HTTPDNSProvider {
             let inner: ScriptedProvider
             var name: String { inner.name }
-            var answerScope: AddressScope { inner.answerScope }
+            var answerScope: HTTPDNSAddressPolicy.Scope { inner.answerScope }
             var batchLimit: Int { 0 }
             func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
                 try await inner.resolve(query)

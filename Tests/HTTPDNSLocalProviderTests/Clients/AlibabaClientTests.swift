@@ -206,7 +206,7 @@ extension OverTheNetwork {
         @Test("twenty names are warmed with four queries, the fewest that the vendor allows", arguments: Client.all)
         func warming(client: Client) async throws {
             try await Serving.run(try client.serve()) { serving in
-                var configuration = ResolverConfiguration()
+                var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [try client.provider(serving.url)]
                 configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
                 configuration.timeLimit = .seconds(60)
@@ -217,7 +217,7 @@ extension OverTheNetwork {
                 #expect(serving.queries.all.map(\.hosts.count) == [5, 5, 5, 5])
                 #expect(Set(serving.queries.all.flatMap(\.hosts)) == Set(names.map(\.description)))
                 for name in names {
-                    let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                    let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
                     #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
                 }
                 #expect(serving.queries.all.count == 4)
@@ -231,7 +231,7 @@ extension OverTheNetwork {
             try await Serving.run(try client.serve()) { serving in
                 let warnings = Warnings()
                 let url = serving.url + "/dns-query"
-                var configuration = ResolverConfiguration()
+                var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [
                     try client.provider(serving.url, secret: "ffff"),
                     try HTTPDNSDoHProvider(HTTPDNSDoHProvider.Configuration(name: "healthy", url: url)),
@@ -242,7 +242,7 @@ extension OverTheNetwork {
                 let resolver = try HTTPDNSResolver(configuration)
                 for number in 1...20 {
                     let name = try HTTPDNSName("h\(number).wild.test")
-                    let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                    let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
                     #expect(resolution.endpoints.map { "\($0.address)" } == ["192.0.2.30"])
                 }
                 await resolver.shutdown()

@@ -77,7 +77,7 @@ extension OverTheNetwork {
         func aliases(client: Client) async throws {
             try await Serving.run { serving in
                 let answer = try await client.provider(serving.url).outcome("alias.shop.test", .v4)
-                let expected = FamilyAnswer.addresses(
+                let expected = HTTPDNSProviderAnswer.Family.addresses(
                     [HTTPDNSAddress(v4: 192, 0, 2, 10), HTTPDNSAddress(v4: 192, 0, 2, 11)],
                     timeToLive: .seconds(30),
                     canonicalName: try HTTPDNSName("both.shop.test")

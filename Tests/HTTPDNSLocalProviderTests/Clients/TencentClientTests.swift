@@ -153,7 +153,7 @@ extension OverTheNetwork {
         )
         func warming(isEncrypted: Bool) async throws {
             try await Serving.run(try Self.serve()) { serving in
-                var configuration = ResolverConfiguration()
+                var configuration = HTTPDNSResolver.Configuration()
                 configuration.providers = [try Self.provider(serving.url, isEncrypted: isEncrypted)]
                 configuration.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
                 configuration.timeLimit = .seconds(60)

@@ -38,14 +38,14 @@ struct Serving: Sendable {
         }
     }
 
-    static func query(_ name: String, _ families: AddressFamilies = .both) throws -> HTTPDNSProviderQuery {
+    static func query(_ name: String, _ families: HTTPDNSAddress.Families = .both) throws -> HTTPDNSProviderQuery {
         HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(30))
     }
 }
 
 extension HTTPDNSProvider {
     /// The answer about a name, or the error; the provider is shut down afterwards.
-    func outcome(_ name: String, _ families: AddressFamilies = .both) async throws -> Result<
+    func outcome(_ name: String, _ families: HTTPDNSAddress.Families = .both) async throws -> Result<
         HTTPDNSProviderAnswer, HTTPDNSProviderError
     > {
         defer { Task { await shutdown() } }

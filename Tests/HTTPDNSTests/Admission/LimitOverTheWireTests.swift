@@ -14,7 +14,7 @@ struct LimitOverTheWireTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.connections.perHost = limit
         configuration.connections.maximumQueued = 100_000
-        configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): .addresses(["127.0.0.1:\(port)"])]
         return configuration
     }
 
@@ -86,7 +86,8 @@ struct LimitOverTheWireTests {
         var all: Int { whole + cancelled + other.count }
     }
 
-    /// Calls, each of which is cancelled: before it begins, in the queue, while it connects, waits or reads, or when it is over.
+    /// Calls, each of which is cancelled: before it begins, in the queue, while it connects, waits or reads, or when it is
+    /// over.
     private func cancelAll(_ total: Int, of client: HTTPDNSClient) async -> Endings {
         await withTaskGroup(of: Result<Int, any Error>.self, returning: Endings.self) { group in
             var endings = Endings()

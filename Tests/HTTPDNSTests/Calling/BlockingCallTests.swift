@@ -26,7 +26,7 @@ struct BlockingCallTests {
         _ change: (inout HTTPDNSClient.Configuration) -> Void = { _ in }
     ) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
         change(&configuration)
         return try await HTTPDNSClient(configuration: configuration)
     }
@@ -227,7 +227,7 @@ struct BlockingCallTests {
     /// Answers about every name after 50 ms.
     private final class SlowProvider: HTTPDNSProvider {
         let name = "slow"
-        let answerScope = AddressScope.loopback
+        let answerScope = HTTPDNSAddressPolicy.Scope.loopback
         let queries = Lock(0)
 
         func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {

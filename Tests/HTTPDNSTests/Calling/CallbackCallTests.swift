@@ -12,7 +12,7 @@ struct CallbackCallTests {
 
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
         return try await HTTPDNSClient(configuration: configuration)
     }
 

@@ -32,7 +32,7 @@ struct ConnectionFallbackTests {
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire ?? scripted, timeToLive: .seconds(3600)) {
-            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: fallback))]
+            $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: fallback))]
         }
         rig.system.say(.success(system), about: try HTTPDNSName("one.test"))
         rig.system.say(.success([Self.good]), about: try HTTPDNSName("map.test"))

@@ -42,15 +42,15 @@ struct ReachableNetworksTests {
             configuration.resolver.timeSource = clock
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
-                HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system)),
-                HTTPDNSRoute(try HostPattern("system.test"), .bypass),
+                HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system)),
+                HTTPDNSRoute(try .init("system.test"), .bypass),
             ]
             configuration.resolver.mappings = [
-                try MappingKey("mapped.test"): .addresses(["127.0.0.1"]),
-                try MappingKey("past.test"): .bypass,
-                try MappingKey("via.test"): .via("system.test"),
-                try MappingKey("resort.test"): .lastResort(["127.0.0.1"]),
-                try MappingKey("metadata.test"): .addresses(["169.254.169.254"]),
+                try HTTPDNSMapping.Key("mapped.test"): .addresses(["127.0.0.1"]),
+                try HTTPDNSMapping.Key("past.test"): .bypass,
+                try HTTPDNSMapping.Key("via.test"): .via("system.test"),
+                try HTTPDNSMapping.Key("resort.test"): .lastResort(["127.0.0.1"]),
+                try HTTPDNSMapping.Key("metadata.test"): .addresses(["169.254.169.254"]),
             ]
             system.say(.success([loopback]), about: try HTTPDNSName("past.test"))
             try change(&configuration)

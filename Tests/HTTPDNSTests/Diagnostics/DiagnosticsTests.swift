@@ -45,7 +45,7 @@ struct DiagnosticsTests {
     func bounded() async throws {
         let rig = try Rig { configuration in
             for number in 0..<20 {
-                configuration.resolver.mappings[try MappingKey("m\(number).test")] = .addresses(["203.0.113.9"])
+                configuration.resolver.mappings[try HTTPDNSMapping.Key("m\(number).test")] = .addresses(["203.0.113.9"])
             }
         }
         for number in 0..<20 {
@@ -61,7 +61,9 @@ struct DiagnosticsTests {
         #expect(all.cache.answers.count == 20 && !all.cache.isTruncated)
         #expect(all.mappings.rules.count == 21 && !all.mappings.isTruncated)
         #expect(rig.client.diagnostics(limit: -1).cache.answers.isEmpty)
-        let some = rig.client.diagnostics(names: [try HostPattern("n7.test"), try HostPattern("m7.test")])
+        let some = rig.client.diagnostics(names: [
+            try HTTPDNSRoute.Pattern("n7.test"), try HTTPDNSRoute.Pattern("m7.test"),
+        ])
         #expect(some.cache.answers.map(\.host) == ["n7.test"] && some.mappings.rules.map(\.key) == ["m7.test"])
         #expect(!some.cache.isTruncated && !some.mappings.isTruncated)
     }
@@ -97,7 +99,7 @@ struct DiagnosticsTests {
         let error = HTTPDNSProviderError(code: .unreachable, message: "connection refused")
         rig.provider.say(.failure(error), about: try HTTPDNSName("sick.test"))
         _ = try? await rig.client.resolve("sick.test")
-        rig.client.killSwitch.turnOff(.route(try HostPattern("*.test")), by: .socket)
+        rig.client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.test")), by: .socket)
         rig.clock.advance(by: .milliseconds(500))
         let diagnostics = rig.client.diagnostics()
         let provider = try #require(diagnostics.providers.first)
@@ -117,8 +119,8 @@ struct DiagnosticsTests {
         #expect(rig.client.diagnostics().limits.connectSeconds == 5)
         settings.timeouts.connect = .seconds(2)
         settings.timeouts.total = nil
-        var route = HTTPDNSRoute(try HostPattern("pay.test"), .providers(["scripted"], fallback: .system))
-        route.rollout = Rollout(percent: 25, by: .key)
+        var route = HTTPDNSRoute(try .init("pay.test"), .providers(["scripted"], fallback: .system))
+        route.rollout = HTTPDNSRoute.Rollout(percent: 25, by: .key)
         route.mode = .shadow
         settings.resolver.routes.append(route)
         try await rig.client.reload(settings)

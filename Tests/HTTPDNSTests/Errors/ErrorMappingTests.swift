@@ -107,7 +107,7 @@ struct ErrorMappingTests {
     @Test("an unknown name, a refused address and a failed provider are told apart")
     func resolving() async throws {
         let rig = try Rig { configuration in
-            configuration.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["169.254.169.254"])]
         }
         rig.provider.say(
             .failure(HTTPDNSProviderError(code: .httpStatus, message: "503")),
@@ -125,7 +125,7 @@ struct ErrorMappingTests {
             #expect(error?.code == code && error?.stage == stage, "\(host)")
             #expect(error?.host == host)
             #expect(error?.requestMayHaveBeenSent == false)
-            #expect(error?.underlying is ResolutionError)
+            #expect(error?.underlying is HTTPDNSResolver.Error)
         }
         #expect(rig.wire.requests.isEmpty)
     }

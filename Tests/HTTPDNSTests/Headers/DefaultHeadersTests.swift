@@ -22,7 +22,7 @@ struct DefaultHeadersTests {
     ) throws -> Rig {
         try Rig(wire: wire) { configuration in
             configuration.headers.fields = [.userAgent: "shop/1.4", .acceptLanguage: "de", Self.tenant: "7"]
-            configuration.headers.byHost[try HostPattern("map.test")] = .init(
+            configuration.headers.byHost[try HTTPDNSRoute.Pattern("map.test")] = .init(
                 [.userAgent: "shop-map/1", Self.trace: "m"],
                 without: [.acceptLanguage]
             )
@@ -99,7 +99,7 @@ struct DefaultHeadersTests {
             $0.headers.fields[.authorization] = "Bearer everywhere"
             $0.computedHeaders = { _ in [.cookie: "computed=1"] }
             $0.redirects.secretFields.insert(Self.tenant)
-            $0.headers.byHost[try HostPattern("map.test")]?.fields[.cookie] = "map=1"
+            $0.headers.byHost[try HTTPDNSRoute.Pattern("map.test")]?.fields[.cookie] = "map=1"
         }
         _ = try await rig.client.get("https://one.test/").body.collect(upTo: .kibibytes(1))
         let (first, second) = (rig.wire.requests[0].headerFields, rig.wire.requests[1].headerFields)
@@ -129,7 +129,7 @@ struct DefaultHeadersTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")])
         )
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])
         configuration.headers.fields = [.userAgent: "shop/1.4", Self.tenant: "7"]
         configuration.retries = .standard
         configuration.retries.delay = .zero
@@ -156,7 +156,10 @@ struct DefaultHeadersTests {
     func mistakes() async throws {
         for (change, text): (@Sendable (inout HTTPDNSClient.Configuration) throws -> Void, String) in [
             ({ $0.headers.fields[Self.name("Host")] = "x" }, "Host"),
-            ({ $0.headers.byHost[try HostPattern("a.test")] = .init([.contentLength: "3"]) }, "Content-Length"),
+            (
+                { $0.headers.byHost[try HTTPDNSRoute.Pattern("a.test")] = .init([.contentLength: "3"]) },
+                "Content-Length"
+            ),
             ({ $0.headers.byHost[.any] = .init() }, "\"*\""),
         ] {
             var configuration = HTTPDNSClient.Configuration()

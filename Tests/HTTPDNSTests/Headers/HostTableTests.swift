@@ -10,7 +10,8 @@ struct HostTableTests {
     @Test("the exact name wins, then the longest suffix; a suffix is not its own name, and addresses have none")
     func lookUp() throws {
         let table = HostTable([
-            try HostPattern("a.test"): 1, try HostPattern("*.a.test"): 2, try HostPattern("*.b.a.test"): 3, .any: 4,
+            try HTTPDNSRoute.Pattern("a.test"): 1, try HTTPDNSRoute.Pattern("*.a.test"): 2,
+            try HTTPDNSRoute.Pattern("*.b.a.test"): 3, .any: 4,
         ])
         for (name, value) in [
             ("a.test", 1), ("x.a.test", 2), ("x.y.a.test", 2), ("b.a.test", 2), ("x.b.a.test", 3), ("test", nil),

@@ -151,7 +151,7 @@ struct ShutdownTests {
             applying apply: @escaping ApplySettings
         ) -> any ConfigurationWatch { self }
 
-        func reload() async throws -> ReloadResult { throw ConfigurationWatchEnded() }
+        func reload() async throws -> HTTPDNSResolver.ReloadResult { throw ConfigurationWatchEnded() }
         func rebase(on settings: HTTPDNSClient.Configuration) {}
         func end() async { await latch.wait() }
         func cancel() { cancelled.withLock { $0 = true } }
@@ -162,10 +162,10 @@ struct ShutdownTests {
         let rig = try Rig()
         try await rig.client.shutdown()
         let generation = rig.client.mappings.generation
-        #expect(throws: ResolverConfigurationError.self) {
+        #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
             try rig.client.mappings.apply { $0["new.test"] = .addresses(["203.0.113.9"]) }
         }
-        #expect(throws: ResolverConfigurationError.self) {
+        #expect(throws: HTTPDNSResolver.ConfigurationError.self) {
             try rig.client.mappings.replaceBase(with: HTTPDNSMappings())
         }
         #expect(rig.client.mappings.generation == generation)

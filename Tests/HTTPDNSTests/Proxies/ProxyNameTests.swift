@@ -15,7 +15,7 @@ struct ProxyNameTests {
         local: Bool = false
     ) throws -> Rig {
         let rig = try Rig(wire: wire) {
-            for (key, mapping) in mappings { $0.resolver.mappings[try MappingKey(key)] = mapping }
+            for (key, mapping) in mappings { $0.resolver.mappings[try HTTPDNSMapping.Key(key)] = mapping }
             var proxy = try HTTPDNSClient.Proxy("http://\(Self.name):3128")
             proxy.resolvesLocally = local
             $0.proxy = .through(proxy)

@@ -147,7 +147,7 @@ struct RedirectLimitsTests {
     )
     func metadata(location: String) async throws {
         let rig = try Rig(wire: ScriptedWire { request, _ in .redirect(302, to: location, from: request) }) {
-            $0.resolver.routes.append(HTTPDNSRoute(try HostPattern("metadata.sys.test"), .bypass))
+            $0.resolver.routes.append(HTTPDNSRoute(try .init("metadata.sys.test"), .bypass))
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 169, 254, 169, 254)]), about: try HTTPDNSName("metadata.sys.test"))
         let error = await clientError { try await rig.client.get("http://one.test/") }
@@ -193,7 +193,7 @@ struct RedirectLimitsTests {
         }
         // The fallback has the limit of the provider, which may answer private addresses: the redirect is what is refused.
         let rig = try Rig(wire: wire, timeToLive: .seconds(3600), answerScope: .private) {
-            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
             if isAllowed { $0.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("10.0.0.0/8"))] }
         }
         let inside = HTTPDNSAddress(v4: 10, 0, 0, 5)
@@ -254,7 +254,7 @@ struct RedirectLimitsTests {
                 number == 0 ? .redirect(302, to: to, from: request) : .ok(from: request)
             }
             let rig = try Rig(wire: wire) {
-                $0.resolver.mappings[try MappingKey("in.test")] = .addresses(["10.0.0.7"])
+                $0.resolver.mappings[try HTTPDNSMapping.Key("in.test")] = .addresses(["10.0.0.7"])
             }
             #expect(try await rig.client.get(from).status == .ok)
         }

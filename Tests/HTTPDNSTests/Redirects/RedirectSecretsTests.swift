@@ -39,7 +39,7 @@ struct RedirectSecretsTests {
     private func client(_ ports: [String: UInt16]) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
         for (name, port) in ports {
-            configuration.resolver.mappings[try MappingKey(name)] = .addresses(["127.0.0.1:\(port)"])
+            configuration.resolver.mappings[try HTTPDNSMapping.Key(name)] = .addresses(["127.0.0.1:\(port)"])
         }
         configuration.redirects.secretFields.insert(try Self.name("x-tenant"))
         return try await HTTPDNSClient(configuration: configuration)
@@ -145,7 +145,7 @@ struct RedirectSecretsTests {
         let first = try RawServer(.readHead, .read(11), Self.redirect(308, "http://one.test:\(second.port)/"))
         // Each on a port of its own: the rule names none.
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("one.test")] = .addresses(["127.0.0.1"])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1"])
         let client = try await HTTPDNSClient(configuration: configuration)
         var request = try request(port: first.port)
         request.headerFields[.authorization] = "Bearer canary-token"

@@ -13,7 +13,7 @@ struct OneStepTests {
 
     private func settings(_ server: RawServer, key: String) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         configuration.headers.fields[try #require(HTTPField.Name(Self.field))] = key
         return configuration
     }

@@ -31,7 +31,7 @@ struct CompressedOnceTests {
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire) {
-            $0.resolver.mappings[try MappingKey("proxy.test")] = .addresses([
+            $0.resolver.mappings[try HTTPDNSMapping.Key("proxy.test")] = .addresses([
                 "203.0.113.7", "203.0.113.8", "203.0.113.9",
             ])
             var proxy = try HTTPDNSClient.Proxy("http://proxy.test:3128")
@@ -50,7 +50,7 @@ struct CompressedOnceTests {
             return .ok(from: request)
         }
         let rig = try Rig(wire: wire) {
-            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: try HTTPDNSName("one.test"))
         _ = try await rig.client.post("https://one.test/", body: Self.body)

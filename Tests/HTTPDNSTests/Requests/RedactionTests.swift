@@ -79,7 +79,7 @@ struct RedactionTests {
         var configuration = HTTPDNSClient.Configuration()
         configuration.headers = HTTPDNSClient.Configuration.DefaultHeaders(
             fields,
-            byHost: [try HostPattern("*.test"): .init(fields)]
+            byHost: [try HTTPDNSRoute.Pattern("*.test"): .init(fields)]
         )
         configuration.proxy = request.options.proxy
         configuration.resolver.providers = [

@@ -8,7 +8,7 @@ struct RouteLineTests {
     @Test("it names address, source, lifetime and connection")
     func sources() async throws {
         let rig = try Rig { configuration in
-            configuration.resolver.mappings[try MappingKey("file.test")] = HTTPDNSMapping(
+            configuration.resolver.mappings[try HTTPDNSMapping.Key("file.test")] = HTTPDNSMapping(
                 .addresses([.init(HTTPDNSAddress(v4: 203, 0, 113, 8), port: 8443)]),
                 timeToLive: .seconds(30),
                 location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 12)

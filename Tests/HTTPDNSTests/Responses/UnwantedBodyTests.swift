@@ -82,7 +82,7 @@ struct UnwantedBodyTests {
                 : [.readHead, .sendText("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")]
         }
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         (configuration.timeouts.idle, configuration.timeouts.total) = (nil, nil)
         let client = try await HTTPDNSClient(configuration: configuration)
         let response = try await client.get("http://one.test/a")

@@ -337,7 +337,7 @@ struct RetryTests {
         }
         let rig = try Rig(wire: wire) {
             $0.retries = Self.atOnce
-            $0.resolver.routes = [HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .system))]
+            $0.resolver.routes = [HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .system))]
         }
         rig.system.say(.success([HTTPDNSAddress(v4: 203, 0, 113, 51)]), about: host)
         var options = HTTPDNSClient.Request.Options()

@@ -12,7 +12,7 @@ struct SentOnceTests {
 
     private func client(_ port: UInt16) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
         configuration.retries = .standard
         configuration.retries.limit = 5
         configuration.retries.delay = .milliseconds(1)
@@ -67,7 +67,7 @@ struct SentOnceTests {
         gone.stop()
         let later = Lock<RawServer?>(nil)
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
         configuration.retries = .standard
         configuration.retries.limit = 100
         configuration.retries.delay = .milliseconds(1)

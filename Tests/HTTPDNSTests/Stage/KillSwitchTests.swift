@@ -37,11 +37,11 @@ struct KillSwitchTests {
         let first = try rig()
         let second = try rig()
         let rewritten = try await first.client.rewrite("http://one.test/")
-        first.client.killSwitch.turnOff(.route(try HostPattern("*.test")))
+        first.client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("*.test")))
         #expect(rewritten.tag?.isValid == false)
-        first.client.killSwitch.turnOn(.route(try HostPattern("*.test")))
+        first.client.killSwitch.turnOn(.route(try HTTPDNSRoute.Pattern("*.test")))
         #expect(rewritten.tag?.isValid == true)
-        second.client.killSwitch.turnOff(.route(try HostPattern("one.test")))
+        second.client.killSwitch.turnOff(.route(try HTTPDNSRoute.Pattern("one.test")))
         let response = try await second.client.execute(rewritten)
         #expect(response.exchanges.first?.request.source == .system)
     }
@@ -100,7 +100,7 @@ struct KillSwitchTests {
 
     @Test("a request's rollout key reaches the route")
     func rolloutKey() async throws {
-        let rig = try rig { $0.resolver.routes[0].rollout = Rollout(percent: 50, by: .key) }
+        let rig = try rig { $0.resolver.routes[0].rollout = HTTPDNSRoute.Rollout(percent: 50, by: .key) }
         var sources: Set<String> = []
         for number in 0..<20 {
             var options = HTTPDNSClient.Request.Options()

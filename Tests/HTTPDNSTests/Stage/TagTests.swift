@@ -64,7 +64,7 @@ struct TagTests {
     func policy() async throws {
         let first = try Rig { configuration in
             configuration.resolver.policy.allowed = [try #require(HTTPDNSAddressBlock("169.254.0.0/16"))]
-            configuration.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["169.254.169.254"])]
         }
         let second = try Rig()
         let rewritten = try await first.client.rewrite("https://meta.test/")
@@ -80,7 +80,7 @@ struct TagTests {
     func onlyBlocks() async throws {
         let inside = try #require(HTTPDNSAddressBlock("203.0.113.0/29"))
         let first = try Rig {
-            $0.resolver.mappings = [try MappingKey("moved.test"): .addresses(["198.51.100.9", "203.0.113.1"])]
+            $0.resolver.mappings = [try HTTPDNSMapping.Key("moved.test"): .addresses(["198.51.100.9", "203.0.113.1"])]
         }
         let second = try Rig {
             for index in $0.resolver.routes.indices { $0.resolver.routes[index].only = [inside] }
@@ -104,7 +104,7 @@ struct TagTests {
         let metadata = try #require(HTTPDNSAddressBlock("169.254.0.0/16"))
         let first = try Rig {
             for index in $0.resolver.routes.indices { $0.resolver.routes[index].allowed = [metadata] }
-            $0.resolver.mappings = [try MappingKey("meta.test"): .addresses(["169.254.169.254"])]
+            $0.resolver.mappings = [try HTTPDNSMapping.Key("meta.test"): .addresses(["169.254.169.254"])]
         }
         let allowing = try Rig {
             for index in $0.resolver.routes.indices { $0.resolver.routes[index].allowed = [metadata] }
@@ -134,7 +134,7 @@ struct TagTests {
     func untagged() async throws {
         let rig = try Rig()
         for (url, source) in [
-            ("http://203.0.113.77/", Resolution.Source.literal), ("http://localhost/", .literal),
+            ("http://203.0.113.77/", HTTPDNSResolver.Resolution.Source.literal), ("http://localhost/", .literal),
             ("http://sys.test/", .system),
         ] {
             let rewritten = try await rig.client.rewrite(url)

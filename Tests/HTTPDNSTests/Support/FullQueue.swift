@@ -17,7 +17,7 @@ struct FullQueue {
         let server = try RawServer(.readHead, .hang)
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.mappings = [
-            try MappingKey("one.test"): .addresses(["\(server.address):\(server.port)"])
+            try HTTPDNSMapping.Key("one.test"): .addresses(["\(server.address):\(server.port)"])
         ]
         configuration.connections.perHost = 4
         configuration.timeouts.total = total

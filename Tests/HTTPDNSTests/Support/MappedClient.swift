@@ -9,6 +9,6 @@ func mappedClient(
 ) async throws -> HTTPDNSClient {
     var configuration = HTTPDNSClient.Configuration()
     configuration.driver = driver
-    configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(port)"])]
+    configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(port)"])]
     return try await HTTPDNSClient(configuration: configuration)
 }

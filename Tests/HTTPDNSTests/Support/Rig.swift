@@ -20,7 +20,7 @@ struct Rig {
     init(
         wire: ScriptedWire = ScriptedWire(),
         timeToLive: Duration = .seconds(30),
-        answerScope: AddressScope = .public,
+        answerScope: HTTPDNSAddressPolicy.Scope = .public,
         configure: (inout HTTPDNSClient.Configuration) throws -> Void = { _ in }
     ) throws {
         let provider = ScriptedProvider(
@@ -39,11 +39,11 @@ struct Rig {
         var configuration = HTTPDNSClient.Configuration()
         configuration.resolver.providers = [provider]
         configuration.resolver.routes = [
-            HTTPDNSRoute(try HostPattern("*.test"), .providers(["scripted"], fallback: .none)),
-            HTTPDNSRoute(try HostPattern("sys.test"), .bypass),
+            HTTPDNSRoute(try .init("*.test"), .providers(["scripted"], fallback: .none)),
+            HTTPDNSRoute(try .init("sys.test"), .bypass),
         ]
         configuration.resolver.mappings = [
-            try MappingKey("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
+            try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.7", "2001:db8::7"])
         ]
         configuration.resolver.timeSource = clock
         configuration.environment = { _ in nil }

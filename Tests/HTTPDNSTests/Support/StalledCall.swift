@@ -53,7 +53,7 @@ struct StalledCall: Sendable {
             configuration.resolver.providers = [try HTTPDNSDoHProvider(.init(name: "silent", url: url))]
             configuration.resolver.routes = [HTTPDNSRoute(.any, .providers(["silent"], fallback: .none))]
         } else {
-            configuration.resolver.mappings = [try MappingKey("one.test"): .addresses([endpoint])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses([endpoint])]
         }
         configuration.resolver.timeLimit = .seconds(60)
         configuration.resolver.attemptLimit = .seconds(60)

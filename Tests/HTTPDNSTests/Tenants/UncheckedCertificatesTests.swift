@@ -26,7 +26,7 @@ struct UncheckedCertificatesTests {
     /// The same, and a mistake that is found out after the trust settings were looked at.
     private func withMistake(_ configuration: HTTPDNSClient.Configuration) throws -> HTTPDNSClient.Configuration {
         var bad = configuration
-        bad.resolver.routes = [HTTPDNSRoute(try HostPattern("one.test"), .providers(["nobody"], fallback: .none))]
+        bad.resolver.routes = [HTTPDNSRoute(try .init("one.test"), .providers(["nobody"], fallback: .none))]
         return bad
     }
 
@@ -66,13 +66,13 @@ struct UncheckedCertificatesTests {
         var next = unchecked
         next.timeouts.connect = .seconds(7)
         #expect(try await client.reload(next).isChanged)
-        next.trustByHost[try HostPattern("one.test")] = checked.trust
+        next.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = checked.trust
         #expect(try await client.reload(next).isChanged)
         #expect(warnings == 1)
         // Settings of a host's own are settings as well.
         var own = unchecked.trust
         own.minimumVersion = .tls13
-        next.trustByHost[try HostPattern("one.test")] = own
+        next.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = own
         #expect(try await client.reload(next).isChanged)
         #expect(warnings == 2)
         try await client.shutdown()

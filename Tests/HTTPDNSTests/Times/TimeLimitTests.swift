@@ -16,7 +16,7 @@ struct TimeLimitTests {
         _ change: (inout HTTPDNSClient.Configuration) -> Void
     ) async throws -> HTTPDNSClient {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("one.test"): .addresses(["127.0.0.1:\(server.port)"])]
         change(&configuration)
         return try await HTTPDNSClient(configuration: configuration)
     }

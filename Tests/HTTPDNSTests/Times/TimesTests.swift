@@ -27,7 +27,7 @@ struct TimesTests {
 
     private func configuration(_ targets: [String]) throws -> HTTPDNSClient.Configuration {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings = [try MappingKey("*.test"): .addresses(targets)]
+        configuration.resolver.mappings = [try HTTPDNSMapping.Key("*.test"): .addresses(targets)]
         configuration.timeouts.connect = .seconds(60)
         return configuration
     }

@@ -43,9 +43,10 @@ struct MapArgumentTests {
             mapping.location = location
             return mapping
         }
-        let file: [MappingKey: HTTPDNSMapping] = [
-            try MappingKey("a.test"): rule("192.0.2.1"), try MappingKey("a.test:8443"): rule("192.0.2.2"),
-            try MappingKey("b.test"): rule("192.0.2.3"), try MappingKey("b.test:81"): rule("192.0.2.4"),
+        let file: [HTTPDNSMapping.Key: HTTPDNSMapping] = [
+            try HTTPDNSMapping.Key("a.test"): rule("192.0.2.1"),
+            try HTTPDNSMapping.Key("a.test:8443"): rule("192.0.2.2"),
+            try HTTPDNSMapping.Key("b.test"): rule("192.0.2.3"), try HTTPDNSMapping.Key("b.test:81"): rule("192.0.2.4"),
         ]
         let merged = try MapArgument.apply(["a.test=127.0.0.1", "b.test:81=127.0.0.2"], to: file)
         let shown = MappingOrder.sorted(merged).map { "\($0.key) \(MappingText.text($0.mapping))" }.sorted()

@@ -41,7 +41,8 @@ struct VerdictTests {
             host: try HTTPDNSName("img.shop.example"),
             port: 443,
             client: ours.isEmpty
-                ? .nothing("name not found") : .resolved(Resolution(endpoints: ours, source: .provider)),
+                ? .nothing("name not found")
+                : .resolved(HTTPDNSResolver.Resolution(endpoints: ours, source: .provider)),
             system: theirs.isEmpty ? .nothing("name not found") : .addresses(theirs.map(\.address))
         )
         comparison.proofs = proofs

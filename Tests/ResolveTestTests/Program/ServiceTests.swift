@@ -28,9 +28,9 @@ struct ServiceTests {
             var configuration = HTTPDNSClient.Configuration()
             configuration.resolver.providers = [provider]
             configuration.resolver.routes = [
-                HTTPDNSRoute(try HostPattern("*.test"), .providers(["backup"], fallback: .system))
+                HTTPDNSRoute(try .init("*.test"), .providers(["backup"], fallback: .system))
             ]
-            configuration.resolver.mappings = [try MappingKey("map.test"): .addresses(["203.0.113.9"])]
+            configuration.resolver.mappings = [try HTTPDNSMapping.Key("map.test"): .addresses(["203.0.113.9"])]
             configuration.resolver.families = .v4
             (configuration.connections.perHost, configuration.connections.queueWait) = (64, .seconds(2))
             client = try await HTTPDNSClient(configuration: configuration)
@@ -112,7 +112,7 @@ struct ServiceTests {
                 "switch  ON, but for routes\n  *.test off for N s, by socket\n", 0
             )
         )
-        #expect(service.client.killSwitch.offs.map(\.scope) == [.route(try HostPattern("*.test"))])
+        #expect(service.client.killSwitch.offs.map(\.scope) == [.route(try HTTPDNSRoute.Pattern("*.test"))])
         #expect(try await turn("on", "--route", "*.test") == ("switch  ON\n", 0))
         await service.socket.shutdown()
     }
@@ -130,7 +130,7 @@ struct ServiceTests {
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.providers = [service.provider]
         settings.resolver.routes = try ["*.test", "img.test", "*.shop.test"].map {
-            HTTPDNSRoute(try HostPattern($0), .providers(["backup"], fallback: .system))
+            HTTPDNSRoute(try .init($0), .providers(["backup"], fallback: .system))
         }
         try await service.client.reload(settings)
         let off = try await turn("off", "--route", "*.test")

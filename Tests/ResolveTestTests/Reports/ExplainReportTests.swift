@@ -63,7 +63,9 @@ struct ExplainReportTests {
     @Test("a provider's answer names the route, the provider and those that failed before")
     func provider() throws {
         var resolution = try Samples.provided(["203.0.113.8"], port: 8443)
-        resolution.failedAttempts = [ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))]
+        resolution.failedAttempts = [
+            HTTPDNSResolver.ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))
+        ]
         let text = ExplainReport(
             rewrite: Samples.rewrite(resolution),
             providerKinds: Samples.kinds,
@@ -79,7 +81,7 @@ struct ExplainReportTests {
 
     @Test("Behind a proxy the curl line goes through it, without --resolve")
     func proxy() throws {
-        var view = Samples.rewrite(Resolution(endpoints: [], source: .proxy))
+        var view = Samples.rewrite(HTTPDNSResolver.Resolution(endpoints: [], source: .proxy))
         view.resolveEntry = ""
         view.wayOut = .proxy(try HTTPDNSClient.Proxy("http://me:canary@proxy.test:3128"))
         let report = ExplainReport(rewrite: view, providerKinds: [:], isVerbose: true)

@@ -8,7 +8,7 @@ struct ResolveReportTests {
     private func report() throws -> ResolveReport {
         var provided = try Samples.provided(["203.0.113.30"])
         provided.failedAttempts = [
-            ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))
+            HTTPDNSResolver.ProviderAttempt(provider: "ali", failure: "503", elapsed: .milliseconds(12))
         ]
         var failure = CommandFailure.failed(code: "name-not-found", "db: no such name", hint: "add a mapping")
         failure.stage = "resolve"

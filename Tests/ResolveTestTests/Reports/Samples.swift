@@ -14,14 +14,14 @@ enum Samples {
     }
 
     static func mapped(_ addresses: [String], key: String, line: Int, weights: [Int]? = nil, port: UInt16 = 443) throws
-        -> Resolution
+        -> HTTPDNSResolver.Resolution
     {
-        var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .mapping)
+        var resolution = HTTPDNSResolver.Resolution(endpoints: try endpoints(addresses, port: port), source: .mapping)
         let targets = try addresses.enumerated().map { index, text in
             HTTPDNSMapping.Target(try address(text), weight: weights?[index])
         }
-        resolution.rule = AppliedRule(
-            key: try MappingKey(key),
+        resolution.rule = HTTPDNSResolver.AppliedMapping(
+            key: try HTTPDNSMapping.Key(key),
             location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: line),
             targets: targets
         )
@@ -29,13 +29,13 @@ enum Samples {
         return resolution
     }
 
-    static func provided(_ addresses: [String], port: UInt16 = 443) throws -> Resolution {
-        var resolution = Resolution(endpoints: try endpoints(addresses, port: port), source: .provider)
+    static func provided(_ addresses: [String], port: UInt16 = 443) throws -> HTTPDNSResolver.Resolution {
+        var resolution = HTTPDNSResolver.Resolution(endpoints: try endpoints(addresses, port: port), source: .provider)
         resolution.provider = "backup"
         resolution.timeToLive = .milliseconds(40_980)
         resolution.elapsed = .microseconds(8_100)
         resolution.route = HTTPDNSRoute(
-            try HostPattern("*.shop.example"),
+            try HTTPDNSRoute.Pattern("*.shop.example"),
             .providers(["ali", "backup"], fallback: .none),
             location: HTTPDNSSourceLocation(file: "httpdns.yaml", line: 7)
         )
@@ -43,7 +43,7 @@ enum Samples {
         return resolution
     }
 
-    static func rewrite(_ resolution: Resolution) -> RewriteView {
+    static func rewrite(_ resolution: HTTPDNSResolver.Resolution) -> RewriteView {
         RewriteView(
             originalURL: "https://Api.Shop.example:8443/v1?q=1",
             canonicalURL: "https://api.shop.example:8443/v1?q=1",

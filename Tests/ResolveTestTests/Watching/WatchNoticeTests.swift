@@ -10,8 +10,10 @@ struct WatchNoticeTests {
     private let clock = ClockText { String(ClockText.universal($0).dropFirst(11).prefix(8)) }
     private let date = Date(timeIntervalSince1970: 1_795_269_731.5)
 
-    private func event(_ kind: ResolverEvent.Kind, _ fill: (inout ResolverEvent) throws -> Void) throws -> WatchNotice {
-        var event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 0))
+    private func event(_ kind: HTTPDNSResolver.Event.Kind, _ fill: (inout HTTPDNSResolver.Event) throws -> Void) throws
+        -> WatchNotice
+    {
+        var event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 0))
         try fill(&event)
         return WatchNotice(date: date, content: .event(event))
     }
@@ -60,7 +62,7 @@ struct WatchNoticeTests {
         let failure = CommandFailure.failed(code: "resolve-failed", "no address")
         let told = [
             .success(fresh), .success(fresh), .success(stale), .success(stale), .failure(failure), .failure(failure),
-            Result<Resolution, CommandFailure>.success(fresh),
+            Result<HTTPDNSResolver.Resolution, CommandFailure>.success(fresh),
         ].map { model.take($0, about: 0, at: date).count }
         #expect(told == [1, 0, 1, 0, 1, 0, 1])
         #expect(model.isAnswered(times: 7) && !model.isAnswered(times: 8))

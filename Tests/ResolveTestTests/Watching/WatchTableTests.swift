@@ -13,8 +13,8 @@ struct WatchTableTests {
         case answer([String], ttl: Int, age: Int, isStale: Bool = false, isCached: Bool = true)
         case mapped([String])
         case failure(String)
-        case event(ResolverEvent.Kind, host: String = "img.test")
-        case health(ProviderHealth.State)
+        case event(HTTPDNSResolver.Event.Kind, host: String = "img.test")
+        case health(HTTPDNSResolver.Status.Provider.State)
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -172,7 +172,9 @@ struct WatchTableTests {
     @Test("Addresses with weights have a line each, with the requests of the watched service")
     func weights() async throws {
         var configuration = HTTPDNSClient.Configuration()
-        configuration.resolver.mappings[try MappingKey("app.test")] = .weighted(["127.0.0.2:81": 50, "127.0.0.3": 50])
+        configuration.resolver.mappings[try HTTPDNSMapping.Key("app.test")] = .weighted([
+            "127.0.0.2:81": 50, "127.0.0.3": 50,
+        ])
         let client = try await HTTPDNSClient(configuration: configuration)
         let service = client.diagnostics()
         try await client.shutdown()
@@ -212,7 +214,7 @@ struct WatchTableTests {
 
     static func table(_ steps: [Step]) throws -> WatchTable {
         var model = WatchModel([try HostArgument("img.test")])
-        var counters = ResolverCounters()
+        var counters = HTTPDNSResolver.Counters()
         counters.hits = 3
         model.take([health(.healthy)], counters, at: MonotonicTime(nanoseconds: 0))
         for (second, step) in steps.enumerated() {
@@ -232,7 +234,7 @@ struct WatchTableTests {
                 failure.reason = reason
                 _ = model.take(.failure(failure), about: 0, at: date)
             case .event(let kind, let host):
-                var event = ResolverEvent(kind, at: MonotonicTime(nanoseconds: 0))
+                var event = HTTPDNSResolver.Event(kind, at: MonotonicTime(nanoseconds: 0))
                 event.host = try HTTPDNSName(host)
                 _ = model.take(event, at: date)
             case .health(let state):
@@ -243,8 +245,8 @@ struct WatchTableTests {
         return WatchTable(model: model, providerKinds: Samples.kinds, clock: clock)
     }
 
-    private static func health(_ state: ProviderHealth.State) -> ProviderHealth {
-        ProviderHealth(
+    private static func health(_ state: HTTPDNSResolver.Status.Provider.State) -> HTTPDNSResolver.Status.Provider {
+        HTTPDNSResolver.Status.Provider(
             name: "backup",
             state: state,
             latency: .microseconds(1_400),

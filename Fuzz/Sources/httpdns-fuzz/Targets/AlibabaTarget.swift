@@ -13,7 +13,7 @@ extension FuzzTarget {
             precondition((try? schedule.discovery(parsing: octets)) == nil)
             return
         }
-        for families in [AddressFamilies.v4, .v6, .both] {
+        for families in [HTTPDNSAddress.Families.v4, .v6, .both] {
             let question = VendorQuestion(hosts: Array(hosts(in: root).prefix(5)), families: families)
             for read in [first, plain] { check(question, read, octets) }
         }

@@ -6,7 +6,7 @@ extension FuzzTarget {
     /// Answers of Tencent's HTTPDNS, and what it says about itself. The names that are asked about are taken from the text,
     /// so that they seldom end the reading.
     static let tencent = FuzzTarget(name: "tencent") { octets in
-        for families in [AddressFamilies.v4, .v6, .both] {
+        for families in [HTTPDNSAddress.Families.v4, .v6, .both] {
             let hosts = Array(hosts(in: octets).prefix(8))
             checkTencent(octets, VendorQuestion(hosts: hosts, families: families))
             checkTencent(octets, VendorQuestion(hosts: [hosts[0]], families: families))

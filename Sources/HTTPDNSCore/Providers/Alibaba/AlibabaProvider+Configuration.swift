@@ -48,7 +48,7 @@ extension AlibabaProvider {
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: AddressScope = .public
+        public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// The vendor's own service. Its certificate is for this name at every address (Alibaba's C client relies on it).
         public static let vendorURL = "https://resolvers.httpdns.aliyuncs.com"

@@ -60,7 +60,7 @@ struct AlibabaV1: VendorProtocol {
     }
 }
 
-extension AddressFamilies {
+extension HTTPDNSAddress.Families {
     /// The families as both versions write them.
     var alibabaQuery: String {
         switch self {

@@ -25,7 +25,7 @@ enum AlibabaV1Answer {
         }
 
         /// A list that is missing beside another one is an empty one. With no list at all nothing was said.
-        func answer(_ families: AddressFamilies) -> HTTPDNSProviderAnswer? {
+        func answer(_ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
             guard v4 != nil || v6 != nil else { return nil }
             var answer = HTTPDNSProviderAnswer()
             if families.contains(.v4) { answer.v4 = VendorAnswer.family(.v4, v4 ?? [], seconds: seconds) }

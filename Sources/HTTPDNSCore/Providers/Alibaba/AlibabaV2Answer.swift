@@ -60,8 +60,8 @@ enum AlibabaV2Answer {
     }
 
     /// Nil when the element has nothing about any family that was asked for.
-    private static func answer(_ element: JSONValue, _ families: AddressFamilies) -> HTTPDNSProviderAnswer? {
-        let nodes = [(HTTPDNSAddress.Family.v4, AddressFamilies.v4, "v4"), (.v6, .v6, "v6")]
+    private static func answer(_ element: JSONValue, _ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer? {
+        let nodes = [(HTTPDNSAddress.Family.v4, HTTPDNSAddress.Families.v4, "v4"), (.v6, .v6, "v6")]
             .filter { families.contains($0.1) }
             .map { family, _, key in (family: family, node: element[key].flatMap(object)) }
         guard nodes.contains(where: { $0.node != nil }) else { return nil }
@@ -73,7 +73,7 @@ enum AlibabaV2Answer {
         return answer.hasAddresses ? answer.withoutNameErrors : answer
     }
 
-    private static func outcome(_ family: HTTPDNSAddress.Family, _ node: JSONValue?) -> FamilyAnswer {
+    private static func outcome(_ family: HTTPDNSAddress.Family, _ node: JSONValue?) -> HTTPDNSProviderAnswer.Family {
         // The vendor leaves a family out that was not asked for. One that was, and is not there, is none: for a short time.
         guard let node else { return .noData(timeToLive: nil) }
         let seconds = node["ttl"]?.finiteNumber
@@ -96,7 +96,7 @@ extension HTTPDNSProviderAnswer {
 
     /// A name with addresses of one family exists, whatever is said about the other.
     fileprivate var withoutNameErrors: HTTPDNSProviderAnswer {
-        func corrected(_ outcome: FamilyAnswer?) -> FamilyAnswer? {
+        func corrected(_ outcome: HTTPDNSProviderAnswer.Family?) -> HTTPDNSProviderAnswer.Family? {
             if case .nameError(let life)? = outcome { .noData(timeToLive: life) } else { outcome }
         }
         return HTTPDNSProviderAnswer(v4: corrected(v4), v6: corrected(v6))

@@ -25,7 +25,7 @@ extension HTTPDNSDoHProvider {
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: AddressScope = .public
+        public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings with the defaults above.
         public init(name: String, url: String, bootstrap: [HTTPDNSAddress] = []) {

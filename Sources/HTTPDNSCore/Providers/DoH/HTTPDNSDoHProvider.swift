@@ -19,7 +19,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
     public let name: String
 
     /// The setting ``Configuration/answers``.
-    public var answerScope: AddressScope { configuration.answers }
+    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answers }
 
     private let service: DoHService
     private let configuration: Configuration
@@ -60,9 +60,9 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
 
     /// Asks for every family of the query at once, and for services beside them where they are wanted.
     ///
-    /// A family whose message says that the server failed or refused has ``FamilyAnswer/failed(_:)``, and so has one
-    /// whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses. The same
-    /// holds for services, which are waited for as long again as the addresses took: 50 ms at least, 500 ms at most.
+    /// A family whose message says that the server failed or refused has ``HTTPDNSProviderAnswer/Family/failed(_:)``, and so
+    /// has one whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses. The
+    /// same holds for services, which are waited for as long again as the addresses took: 50 ms at least, 500 ms at most.
     ///
     /// A client subnet is cut to 24 bits of IPv4 or 56 of IPv6, and sent to the service with every question (RFC 7871).
     /// - Throws: ``HTTPDNSProviderError`` when no family's request brought a message; `CancellationError` when the task is
@@ -78,7 +78,7 @@ public final class HTTPDNSDoHProvider: HTTPDNSProvider {
                 $0.verdict(DoHService.words)
             }
         }
-        let services: @Sendable () async throws -> ServiceAnswer = { [service] in
+        let services: @Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords = { [service] in
             let question = DNSQuestion(query.host, type: .https)
             var generator = SystemRandomNumberGenerator()
             return try await reply(question).messageServices(

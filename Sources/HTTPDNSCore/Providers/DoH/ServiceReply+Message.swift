@@ -10,7 +10,7 @@ extension ServiceReply {
         to question: DNSQuestion,
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool
-    ) throws(HTTPDNSProviderError) -> (FamilyAnswer, scope: Int?) {
+    ) throws(HTTPDNSProviderError) -> (HTTPDNSProviderAnswer.Family, scope: Int?) {
         let (outcome, scope) = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in
             (try response.outcome(), response.clientSubnetScope)
@@ -28,7 +28,7 @@ extension ServiceReply {
         clientSubnet: DNSClientSubnet?,
         isSecret: Bool = false,
         using generator: inout some RandomNumberGenerator
-    ) throws(HTTPDNSProviderError) -> ServiceAnswer {
+    ) throws(HTTPDNSProviderError) -> HTTPDNSProviderAnswer.HTTPSRecords {
         let outcome = try read(question, clientSubnet: clientSubnet, isSecret: isSecret) {
             response throws(DNSMessageError) in
             try response.serviceOutcome()

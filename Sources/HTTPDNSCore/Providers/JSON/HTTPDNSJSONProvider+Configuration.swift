@@ -93,7 +93,7 @@ extension HTTPDNSJSONProvider {
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: AddressScope = .public
+        public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings with the service's own URL and addresses, or those of another service that speaks as it does.
         /// - Parameters:

@@ -12,7 +12,7 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     public let name: String
 
     /// The setting ``Configuration/answers``.
-    public var answerScope: AddressScope { configuration.answers }
+    public var answerScope: HTTPDNSAddressPolicy.Scope { configuration.answers }
 
     private let service: JSONDNSService
     private let configuration: Configuration
@@ -58,8 +58,8 @@ public final class HTTPDNSJSONProvider: HTTPDNSProvider {
     /// A client subnet is cut to 24 bits of IPv4 and 56 of IPv6, and passed on to services that take one; Cloudflare does
     /// not. Without one, a service does as it likes: Google and Alidns go by the address that the request comes from.
     ///
-    /// A family whose answer says that the server failed or refused has ``FamilyAnswer/failed(_:)``, and so has one whose
-    /// request failed while the other's did not, or that has no answer 500 ms after the other's addresses.
+    /// A family whose answer says that the server failed or refused has ``HTTPDNSProviderAnswer/Family/failed(_:)``, and so
+    /// has one whose request failed while the other's did not, or that has no answer 500 ms after the other's addresses.
     /// - Throws: ``HTTPDNSProviderError`` when no family's request brought an answer; `CancellationError` when the task is
     ///   cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {

@@ -6,7 +6,9 @@ extension ServiceReply {
     /// - Parameter isSecret: Whether the request has a signature or another secret in it. Then no text of the response is
     ///   quoted, which may repeat the request.
     /// - Throws: ``HTTPDNSProviderError`` when it is no JSON DNS answer to it.
-    func jsonAnswer(to question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError) -> FamilyAnswer {
+    func jsonAnswer(to question: DNSQuestion, isSecret: Bool) throws(HTTPDNSProviderError)
+        -> HTTPDNSProviderAnswer.Family
+    {
         try checkStatus(JSONDNSService.words)
         let message: JSONDNSMessage
         let response: DNSResponse

@@ -2,7 +2,7 @@ internal import HTTPDNSPrimitives
 
 /// A query of a provider whose protocol asks for one type of record at a time: one question for each, at the same time.
 struct FamilyQuestions {
-    let families: AddressFamilies
+    let families: HTTPDNSAddress.Families
     let deadline: MonotonicTime
     let time: any TimeSource
 
@@ -10,8 +10,8 @@ struct FamilyQuestions {
     /// fail the rest.
     /// - Throws: ``HTTPDNSProviderError`` when no family was answered; `CancellationError` when the task is cancelled.
     func answers(
-        services: (@Sendable () async throws -> ServiceAnswer)? = nil,
-        _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> FamilyAnswer
+        services: (@Sendable () async throws -> HTTPDNSProviderAnswer.HTTPSRecords)? = nil,
+        _ ask: @escaping @Sendable (HTTPDNSAddress.Family) async throws -> HTTPDNSProviderAnswer.Family
     ) async throws -> HTTPDNSProviderAnswer {
         var gathering = QuestionGathering(
             families: families,

@@ -7,8 +7,8 @@ struct QuestionGathering {
     }
 
     enum Outcome: Sendable {
-        case addresses(FamilyAnswer)
-        case services(ServiceAnswer)
+        case addresses(HTTPDNSProviderAnswer.Family)
+        case services(HTTPDNSProviderAnswer.HTTPSRecords)
         case failure(HTTPDNSProviderError)
         case cancelled
 
@@ -46,7 +46,7 @@ struct QuestionGathering {
     private var patience: Duration = .zero
     private var isGivenUp = false
 
-    init(families: AddressFamilies, wantsServices: Bool, since start: MonotonicTime, deadline: MonotonicTime) {
+    init(families: HTTPDNSAddress.Families, wantsServices: Bool, since start: MonotonicTime, deadline: MonotonicTime) {
         var questions: [Question] = []
         if families.contains(.v4) { questions.append(.v4) }
         if families.contains(.v6) { questions.append(.v6) }
@@ -113,7 +113,7 @@ struct QuestionGathering {
 }
 
 extension HTTPDNSProviderAnswer {
-    fileprivate subscript(family question: QuestionGathering.Question) -> FamilyAnswer? {
+    fileprivate subscript(family question: QuestionGathering.Question) -> HTTPDNSProviderAnswer.Family? {
         get { question == .v4 ? v4 : v6 }
         set { if question == .v4 { v4 = newValue } else { v6 = newValue } }
     }

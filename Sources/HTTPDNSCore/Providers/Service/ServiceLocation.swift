@@ -9,7 +9,7 @@ struct ServiceLocation {
     let endpoints: [HTTPDNSEndpoint]
     /// The most public scope among the endpoints, which limits the addresses that the service names for itself (discovery).
     /// Link-local and other special addresses count as private, since they open no machine's own addresses.
-    let scope: AddressScope
+    let scope: HTTPDNSAddressPolicy.Scope
 
     /// - Parameters:
     ///   - url: An https URL; http is for loopback literals alone.
@@ -70,15 +70,15 @@ struct ServiceLocation {
     }
 
     /// The most public scope among the endpoints; nil when there are none.
-    private static func scope(of endpoints: [HTTPDNSEndpoint]) -> AddressScope? {
+    private static func scope(of endpoints: [HTTPDNSEndpoint]) -> HTTPDNSAddressPolicy.Scope? {
         endpoints.map { endpoint in
-            let scope = AddressScope(of: endpoint.address)
+            let scope = HTTPDNSAddressPolicy.Scope(of: endpoint.address)
             return scope == .special ? .private : scope
         }.min()
     }
 
     private static func isLoopbackLiteral(_ url: ParsedURL) -> Bool {
         guard case .address(let literal) = url.host else { return false }
-        return AddressScope(of: literal) == .loopback
+        return HTTPDNSAddressPolicy.Scope(of: literal) == .loopback
     }
 }

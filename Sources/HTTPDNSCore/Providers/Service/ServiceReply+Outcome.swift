@@ -7,7 +7,7 @@ extension ServiceReply {
         _ outcome: DNSOutcome,
         to question: DNSQuestion,
         comment: String? = nil
-    ) -> FamilyAnswer {
+    ) -> HTTPDNSProviderAnswer.Family {
         let freshness = HTTPFreshness(headerFields)
         switch outcome {
         case .addresses(let addresses, let timeToLive, let canonicalName):

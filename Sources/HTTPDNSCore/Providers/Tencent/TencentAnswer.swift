@@ -53,7 +53,7 @@ enum TencentAnswer {
         return (try? HTTPDNSName(String(line))) == nil ? (nil, line) : (line, "")
     }
 
-    private static func answer(_ lists: Substring, _ families: AddressFamilies) -> HTTPDNSProviderAnswer {
+    private static func answer(_ lists: Substring, _ families: HTTPDNSAddress.Families) -> HTTPDNSProviderAnswer {
         let lists = lists.split(separator: "-", omittingEmptySubsequences: false)
         guard families == .both else {
             let family: HTTPDNSAddress.Family = families == .v4 ? .v4 : .v6
@@ -74,7 +74,7 @@ enum TencentAnswer {
     }
 
     /// What `192.0.2.4;192.0.2.5,120` says.
-    private static func outcome(_ family: HTTPDNSAddress.Family, _ list: Substring) -> FamilyAnswer {
+    private static func outcome(_ family: HTTPDNSAddress.Family, _ list: Substring) -> HTTPDNSProviderAnswer.Family {
         let parts = list.split(separator: ",", omittingEmptySubsequences: false)
         var seconds: Double?
         if parts.count > 1 {
@@ -87,7 +87,7 @@ enum TencentAnswer {
         return VendorAnswer.family(family, texts == ["0"] ? [] : texts, seconds: seconds)
     }
 
-    private static func unreadable(_ message: String) -> FamilyAnswer {
+    private static func unreadable(_ message: String) -> HTTPDNSProviderAnswer.Family {
         .failed(HTTPDNSProviderError(code: .badResponse, message: message))
     }
 }

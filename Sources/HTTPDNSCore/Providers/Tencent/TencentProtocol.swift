@@ -68,7 +68,7 @@ struct TencentProtocol: VendorProtocol {
             var discovery = try TencentServiceList.read(body, port: location.url.port)
             // A service in clear on this machine leads to nothing in clear elsewhere.
             if location.url.scheme == .http {
-                discovery.endpoints.removeAll { AddressScope(of: $0.address) != .loopback }
+                discovery.endpoints.removeAll { HTTPDNSAddressPolicy.Scope(of: $0.address) != .loopback }
             }
             return discovery
         } catch {
@@ -101,7 +101,7 @@ struct TencentProtocol: VendorProtocol {
     }
 }
 
-extension AddressFamilies {
+extension HTTPDNSAddress.Families {
     /// The families as the service writes them; nil for IPv4, which it answers when nothing else is asked for.
     fileprivate var tencentType: String? {
         switch self {

@@ -36,7 +36,7 @@ extension TencentProvider {
         /// The authorities that the service's certificate must end at.
         public var trustRoots: TrustRoots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
-        public var answers: AddressScope = .public
+        public var answers: HTTPDNSAddressPolicy.Scope = .public
 
         /// Creates settings for the vendor's own service in mainland China.
         public init(name: String, credential: VendorCredential) {

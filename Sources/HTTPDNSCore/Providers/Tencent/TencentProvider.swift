@@ -18,7 +18,7 @@ public final class TencentProvider: HTTPDNSProvider {
     public let name: String
 
     /// The setting ``Configuration/answers``.
-    public let answerScope: AddressScope
+    public let answerScope: HTTPDNSAddressPolicy.Scope
 
     /// Eight names.
     public var batchLimit: Int { exchange.batchLimit }
@@ -81,7 +81,7 @@ public final class TencentProvider: HTTPDNSProvider {
 
     /// Asks for all families of the query in one request.
     ///
-    /// A family whose list has no address in it that can be read has ``FamilyAnswer/failed(_:)``.
+    /// A family whose list has no address in it that can be read has ``HTTPDNSProviderAnswer/Family/failed(_:)``.
     /// - Throws: ``HTTPDNSProviderError`` when no family has an outcome; `CancellationError` when the task is cancelled.
     public func resolve(_ query: HTTPDNSProviderQuery) async throws -> HTTPDNSProviderAnswer {
         try await exchange.resolve(query)

@@ -27,7 +27,7 @@ final class ServiceAddresses: Sendable {
     private static let storedName = HTTPDNSName(canonical: "service-addresses.invalid")
 
     /// The most public scope of the settings' own addresses: the service may name addresses as private, and no more.
-    private let scope: AddressScope
+    private let scope: HTTPDNSAddressPolicy.Scope
     private let time: any TimeSource
     private let wallClock: WallClock
     private let storage: Storage?
@@ -36,7 +36,7 @@ final class ServiceAddresses: Sendable {
     init(
         bootstrap: [HTTPDNSEndpoint],
         maximumAttempts: Int = ServiceAddressBook.maximumAttempts,
-        scope: AddressScope,
+        scope: HTTPDNSAddressPolicy.Scope,
         storage: Storage? = nil,
         time: any TimeSource,
         wallClock: WallClock
@@ -115,7 +115,7 @@ final class ServiceAddresses: Sendable {
         await save(discovery)
     }
 
-    private func isAllowed(_ address: HTTPDNSAddress) -> Bool { AddressScope(of: address) <= scope }
+    private func isAllowed(_ address: HTTPDNSAddress) -> Bool { HTTPDNSAddressPolicy.Scope(of: address) <= scope }
 }
 
 // MARK: - Over restarts

@@ -12,7 +12,9 @@ enum VendorAnswer {
     /// - Parameters:
     ///   - texts: Its addresses as the vendor wrote them. What is no address of the family is left out.
     ///   - seconds: The vendor's time to live.
-    static func family(_ family: HTTPDNSAddress.Family, _ texts: [String], seconds: Double?) -> FamilyAnswer {
+    static func family(_ family: HTTPDNSAddress.Family, _ texts: [String], seconds: Double?)
+        -> HTTPDNSProviderAnswer.Family
+    {
         var addresses: [HTTPDNSAddress] = []
         for address in texts.compactMap({ HTTPDNSAddress($0) })
         where address.family == family && !addresses.contains(address) && addresses.count < maximumAddresses {

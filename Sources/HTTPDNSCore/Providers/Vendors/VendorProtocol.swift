@@ -51,7 +51,7 @@ extension VendorProtocol {
 struct VendorQuestion: Hashable, Sendable {
     /// The names, from one to the vendor's ``VendorProtocol/batchLimit``, each once.
     var hosts: [HTTPDNSName]
-    var families: AddressFamilies
+    var families: HTTPDNSAddress.Families
     /// On whose behalf is asked.
     var clientSubnet: HTTPDNSAddressBlock?
 }

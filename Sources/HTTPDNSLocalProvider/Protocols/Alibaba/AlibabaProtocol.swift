@@ -24,7 +24,7 @@ extension AlibabaProtocol {
     }
 
     /// The families of `4`, `6` and `4,6`.
-    static func families(_ text: String?) throws(Refusal) -> AddressFamilies {
+    static func families(_ text: String?) throws(Refusal) -> HTTPDNSAddress.Families {
         switch text {
         case nil, "4": .v4
         case "6": .v6

@@ -106,7 +106,7 @@ struct AlibabaV1Row: Encodable {
         case originTimeToLive = "origin_ttl"
     }
 
-    init(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String) {
+    init(_ answer: ZoneAnswer, _ families: HTTPDNSAddress.Families, client: String) {
         host = "\(answer.host)"
         self.client = client
         ips = families.contains(.v4) ? answer.v4.map { "\($0)" } : []
@@ -116,7 +116,7 @@ struct AlibabaV1Row: Encodable {
     }
 
     /// A row for each family, both with their addresses in `ips`.
-    static func byType(_ answer: ZoneAnswer, _ families: AddressFamilies, client: String) -> [AlibabaV1Row] {
+    static func byType(_ answer: ZoneAnswer, _ families: HTTPDNSAddress.Families, client: String) -> [AlibabaV1Row] {
         [HTTPDNSAddress.Family.v4, .v6].filter { families.contains($0) }.map { family in
             var row = AlibabaV1Row(answer, families, client: client)
             row.ips = answer.addresses(family).map { "\($0)" }

@@ -14,7 +14,7 @@ struct AlibabaV2Body: Encodable {
         var v4: Family?
         var v6: Family?
 
-        init(_ answer: ZoneAnswer, _ families: AddressFamilies) {
+        init(_ answer: ZoneAnswer, _ families: HTTPDNSAddress.Families) {
             dn = "\(answer.host)"
             if families.contains(.v4) { v4 = Family(answer, .v4) }
             if families.contains(.v6) { v6 = Family(answer, .v6) }

@@ -71,7 +71,7 @@ struct WireDNS: ServedProtocol {
 
 extension DNSRecordType {
     /// The families that a question for records of the type asks for.
-    var families: AddressFamilies {
+    var families: HTTPDNSAddress.Families {
         switch self {
         case .a: .v4
         case .aaaa: .v6

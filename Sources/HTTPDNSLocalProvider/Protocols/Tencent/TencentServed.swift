@@ -48,7 +48,7 @@ struct TencentServed: ServedProtocol {
         return try Inquiry.hosts(names)
     }
 
-    private static func families(_ text: String?) throws(Refusal) -> AddressFamilies {
+    private static func families(_ text: String?) throws(Refusal) -> HTTPDNSAddress.Families {
         switch text?.lowercased() {
         case nil: .v4
         case "aaaa": .v6
@@ -74,7 +74,7 @@ struct TencentServed: ServedProtocol {
     /// `v4;v4,ttl-v6,ttl`, a missing family as `0`; of a name alone nothing at all.
     private static func lists(
         _ answer: ZoneAnswer,
-        _ families: AddressFamilies,
+        _ families: HTTPDNSAddress.Families,
         hasLife: Bool,
         hasNames: Bool
     ) -> String {

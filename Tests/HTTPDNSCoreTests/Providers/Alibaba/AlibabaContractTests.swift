@@ -119,7 +119,7 @@ struct AlibabaContractTests {
             credential: VendorCredential(account: "100000")
         )
         settings.discoversAddresses = false
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [try AlibabaProvider(settings, exchange: exchange)]
         configuration.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         // A busy machine must not turn a batch into single names.
@@ -130,7 +130,7 @@ struct AlibabaContractTests {
         #expect(await resolver.preresolve(names).isEmpty)
         #expect(exchange.sent.count == 4)
         for name in names {
-            let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+            let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
             #expect(resolution.isCached && resolution.endpoints.map(\.address) == [AlibabaBody.address])
         }
         #expect(exchange.sent.count == 4)

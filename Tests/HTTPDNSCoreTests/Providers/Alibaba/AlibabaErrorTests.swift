@@ -145,7 +145,7 @@ struct AlibabaErrorTests {
     @Test("A reload lets one query try a refused account; a faulty reload does not")
     func accountRetryByReload() async throws {
         let scripted = try ScriptedAlibaba { $0.refusal("InvalidAccount") }
-        var settings = ResolverConfiguration()
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         settings.timeSource = FakeTimeSource()
@@ -153,7 +153,7 @@ struct AlibabaErrorTests {
         #expect(try await scripted.error() != nil)
         var faulty = settings
         faulty.timeLimit = .zero
-        #expect(throws: ResolverConfigurationError.self) { try resolver.reload(faulty) }
+        #expect(throws: HTTPDNSResolver.ConfigurationError.self) { try resolver.reload(faulty) }
         #expect(try await scripted.error() != nil)
         #expect(scripted.exchange.sent.count == 1)
         try resolver.reload(settings)
@@ -175,13 +175,13 @@ struct AlibabaErrorTests {
         let scripted = try ScriptedAlibaba { sent in
             isRefused.withLock { $0 } ? sent.refusal("InvalidAccount") : sent.reply(AlibabaBody.v2)
         }
-        var settings = ResolverConfiguration()
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["ali"], fallback: .none))]
         settings.timeSource = FakeTimeSource()
         let resolver = try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
-        let question = ResolutionQuestion(.name(try HTTPDNSName("www.example.com")), port: 443)
-        await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
+        let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("www.example.com")), port: 443)
+        await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question) }
         isRefused.withLock { $0 = false }
         try resolver.reload(settings)
         resolver.removeAllCached()

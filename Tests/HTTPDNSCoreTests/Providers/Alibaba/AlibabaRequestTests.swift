@@ -13,7 +13,7 @@ struct AlibabaRequestTests {
         _ version: AlibabaProvider.Version,
         secret: HTTPDNSSecret? = nil,
         names: [String] = ["www.example.com"],
-        families: AddressFamilies = .both,
+        families: HTTPDNSAddress.Families = .both,
         clientSubnet: HTTPDNSAddressBlock? = nil,
         settings: (inout AlibabaProvider.Configuration) -> Void = { _ in }
     ) async throws -> String {
@@ -29,9 +29,9 @@ struct AlibabaRequestTests {
 
     @Test(
         "5 (7): version 2 asks for one family, the other, both",
-        arguments: [(AddressFamilies.v4, "4"), (.v6, "6"), (.both, "4,6")]
+        arguments: [(HTTPDNSAddress.Families.v4, "4"), (.v6, "6"), (.both, "4,6")]
     )
-    func families(families: AddressFamilies, query: String) async throws {
+    func families(families: HTTPDNSAddress.Families, query: String) async throws {
         #expect(try await target(.v2, families: families) == "/v2/d?id=123456&m=0&dn=www.example.com&q=\(query)")
         #expect(try await target(.v1, families: families) == "/100000/d?host=www.example.com&query=\(query)")
     }
@@ -109,7 +109,7 @@ struct AlibabaRequestTests {
             #expect(scripted.exchange.sent.map(\.endpoint.address) == [try #require(region.bootstrap.first)])
             #expect(scripted.exchange.sent[0].request.url.authority == "resolvers.httpdns.aliyuncs.com")
             #expect(Set(region.bootstrap.map(\.family)) == [.v4, .v6])
-            #expect(region.bootstrap.allSatisfy { AddressScope(of: $0) == .public })
+            #expect(region.bootstrap.allSatisfy { HTTPDNSAddressPolicy.Scope(of: $0) == .public })
         }
         #expect(AlibabaProvider.Region.all.map(\.bootstrap.count) == [10, 4, 4, 4, 4, 0])
         #expect(AlibabaProvider.Region.all.map(\.identifier) == ["cn", "hk", "sg", "de", "us", "global"])

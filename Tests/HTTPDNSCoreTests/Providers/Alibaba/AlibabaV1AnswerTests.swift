@@ -11,13 +11,13 @@ struct AlibabaV1AnswerTests {
     private func read(
         _ text: String,
         names: [String] = ["www.example.com"],
-        families: AddressFamilies = .both
+        families: HTTPDNSAddress.Families = .both
     ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV1Answer.read(Array(text.utf8), question: question)
     }
 
-    private static func addresses(_ addresses: [HTTPDNSAddress], _ seconds: Int) -> FamilyAnswer {
+    private static func addresses(_ addresses: [HTTPDNSAddress], _ seconds: Int) -> HTTPDNSProviderAnswer.Family {
         .addresses(addresses, timeToLive: .seconds(seconds), canonicalName: nil)
     }
 

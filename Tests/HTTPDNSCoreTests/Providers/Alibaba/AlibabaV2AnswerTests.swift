@@ -8,20 +8,21 @@ struct AlibabaV2AnswerTests {
     private func read(
         _ text: String,
         names: [String] = ["www.example.com"],
-        families: AddressFamilies = .both
+        families: HTTPDNSAddress.Families = .both
     ) throws -> [HTTPDNSName: HTTPDNSProviderAnswer] {
         let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
         return try AlibabaV2Answer.read(Array(text.utf8), question: question, payload: nil)
     }
 
     /// The answer about `www.example.com` in an element with these members.
-    private func answer(_ members: String, _ families: AddressFamilies = .both) throws -> HTTPDNSProviderAnswer? {
+    private func answer(_ members: String, _ families: HTTPDNSAddress.Families = .both) throws -> HTTPDNSProviderAnswer?
+    {
         try read(AlibabaBody.v2(#"{"dn":"www.example.com",\#(members)}"#), families: families)[
             HTTPDNSName("www.example.com")
         ]
     }
 
-    private func life(_ outcome: FamilyAnswer?) -> Duration? {
+    private func life(_ outcome: HTTPDNSProviderAnswer.Family?) -> Duration? {
         switch outcome {
         case .addresses(_, let life, _): life
         case .noData(let life), .nameError(let life): life

@@ -9,7 +9,7 @@ struct TencentAnswerTests {
 
     private func read(
         _ text: String,
-        _ families: AddressFamilies = .v4,
+        _ families: HTTPDNSAddress.Families = .v4,
         names: [String] = ["www.example.com"]
     ) throws -> [String: HTTPDNSProviderAnswer] {
         let question = VendorQuestion(hosts: try names.map { try HTTPDNSName($0) }, families: families)
@@ -17,17 +17,17 @@ struct TencentAnswerTests {
         return Dictionary(uniqueKeysWithValues: answers.map { ($0.key.description, $0.value) })
     }
 
-    private func one(_ lists: String, _ families: AddressFamilies = .v4) throws -> HTTPDNSProviderAnswer {
+    private func one(_ lists: String, _ families: HTTPDNSAddress.Families = .v4) throws -> HTTPDNSProviderAnswer {
         try #require(try read("www.example.com.:\(lists)\(Self.client)", families)["www.example.com"])
     }
 
-    private func addresses(_ texts: String..., life: Int64) -> FamilyAnswer {
+    private func addresses(_ texts: String..., life: Int64) -> HTTPDNSProviderAnswer.Family {
         .addresses(texts.compactMap { HTTPDNSAddress($0) }, timeToLive: .seconds(life), canonicalName: nil)
     }
 
-    private let nothing = FamilyAnswer.noData(timeToLive: .seconds(60))
+    private let nothing = HTTPDNSProviderAnswer.Family.noData(timeToLive: .seconds(60))
 
-    private func isFailure(_ outcome: FamilyAnswer?) -> Bool {
+    private func isFailure(_ outcome: HTTPDNSProviderAnswer.Family?) -> Bool {
         if case .failed(let error)? = outcome { error.code == .badResponse } else { false }
     }
 
@@ -64,7 +64,7 @@ struct TencentAnswerTests {
         ]
     )
     func absences(text: String) throws {
-        for families in [AddressFamilies.v4, .v6] {
+        for families in [HTTPDNSAddress.Families.v4, .v6] {
             let answer = try #require(try read(text + Self.client, families).values.first)
             #expect((families == .v4 ? answer.v4 : answer.v6) == nothing)
             #expect((families == .v4 ? answer.v6 : answer.v4) == nil)

@@ -97,7 +97,7 @@ struct TencentContractTests {
             let exchange = ScriptedVendorExchange { sent in
                 try await service.exchange(sent.request, with: sent.endpoint, deadline: sent.deadline)
             }
-            var settings = ResolverConfiguration()
+            var settings = HTTPDNSResolver.Configuration()
             settings.providers = [try TencentProvider(configuration(access), exchange: exchange)]
             settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: .none))]
             // A busy machine must not turn a batch into single names.
@@ -108,7 +108,7 @@ struct TencentContractTests {
             #expect(await resolver.preresolve(names).isEmpty)
             #expect(exchange.sent.count == 3)
             for name in names {
-                let resolution = try await resolver.resolve(ResolutionQuestion(.name(name), port: 443))
+                let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(name), port: 443))
                 #expect(resolution.isCached && resolution.endpoints.map(\.address) == [TencentBody.address])
             }
             #expect(exchange.sent.count == 3)

@@ -12,7 +12,7 @@ struct TencentRequestTests {
     private func sent(
         _ access: ScriptedTencent.Access = .token,
         names: [String] = ["www.example.com"],
-        families: AddressFamilies = .v4,
+        families: HTTPDNSAddress.Families = .v4,
         clientSubnet: HTTPDNSAddressBlock? = nil,
         settings: (inout TencentProvider.Configuration) -> Void = { _ in }
     ) async throws -> ScriptedVendorExchange.Sent {
@@ -26,9 +26,9 @@ struct TencentRequestTests {
 
     @Test(
         "5 (5), (7): with a token names go in clear, with their expiry, for one family, the other, both",
-        arguments: [(AddressFamilies.v4, ""), (.v6, "&type=aaaa"), (.both, "&type=addrs")]
+        arguments: [(HTTPDNSAddress.Families.v4, ""), (.v6, "&type=aaaa"), (.both, "&type=addrs")]
     )
-    func families(families: AddressFamilies, type: String) async throws {
+    func families(families: HTTPDNSAddress.Families, type: String) async throws {
         let request = try await sent(families: families).request
         #expect(request.url.target == "/d?dn=www.example.com;1700000600&token=800900\(type)\(Self.flags)")
         #expect(request.method == .get && request.body == nil && request.headerFields.isEmpty)

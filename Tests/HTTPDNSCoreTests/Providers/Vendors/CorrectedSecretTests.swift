@@ -32,15 +32,15 @@ final class CorrectedSecretTests: Sendable {
     }
 
     private func resolver(_ scripted: ScriptedTencent, _ fallback: HTTPDNSRoute.Fallback) throws -> HTTPDNSResolver {
-        var settings = ResolverConfiguration()
+        var settings = HTTPDNSResolver.Configuration()
         settings.providers = [scripted.provider]
         settings.routes = [HTTPDNSRoute(.any, .providers(["tencent"], fallback: fallback))]
         settings.timeSource = time
         return try HTTPDNSResolver(settings, systemResolver: ScriptedSystemResolver())
     }
 
-    private func question(_ name: String = "www.example.com") throws -> ResolutionQuestion {
-        ResolutionQuestion(.name(try HTTPDNSName(name)), port: 443)
+    private func question(_ name: String = "www.example.com") throws -> HTTPDNSResolver.Query {
+        HTTPDNSResolver.Query(.name(try HTTPDNSName(name)), port: 443)
     }
 
     @Test(
@@ -52,7 +52,7 @@ final class CorrectedSecretTests: Sendable {
         let resolver = try resolver(scripted, .none)
         word.withLock { $0 = isMissing ? .missing : .refused }
         for _ in 0..<3 {
-            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question()) }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question()) }
             #expect(error?.code == .providersFailed)
         }
         #expect(scripted.exchange.sent.count == (isMissing ? 0 : 1))

@@ -13,7 +13,7 @@ protocol ScriptedVendor {
 extension ScriptedVendor {
     func resolve(
         _ name: String = "www.example.com",
-        _ families: AddressFamilies = .both,
+        _ families: HTTPDNSAddress.Families = .both,
         clientSubnet: HTTPDNSAddressBlock? = nil
     ) async throws -> HTTPDNSProviderAnswer {
         var query = HTTPDNSProviderQuery(host: try HTTPDNSName(name), families: families, timeLimit: .seconds(3))
@@ -21,7 +21,7 @@ extension ScriptedVendor {
         return try await provider.resolve(query)
     }
 
-    func batch(_ names: [String], _ families: AddressFamilies = .both) async throws -> [HTTPDNSName:
+    func batch(_ names: [String], _ families: HTTPDNSAddress.Families = .both) async throws -> [HTTPDNSName:
         HTTPDNSProviderAnswer]
     {
         let hosts = try names.map { try HTTPDNSName($0) }
@@ -33,7 +33,7 @@ extension ScriptedVendor {
     }
 
     /// The error of a query; nil when it is answered.
-    func error(_ name: String = "www.example.com", _ families: AddressFamilies = .both) async throws
+    func error(_ name: String = "www.example.com", _ families: HTTPDNSAddress.Families = .both) async throws
         -> HTTPDNSProviderError?
     {
         do {

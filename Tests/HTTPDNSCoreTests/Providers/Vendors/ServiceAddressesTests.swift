@@ -36,7 +36,7 @@ struct ServiceAddressesTests {
     }
 
     private func addresses(
-        scope: AddressScope = .public,
+        scope: HTTPDNSAddressPolicy.Scope = .public,
         store: MemoryStore? = nil,
         key: String = "https://a.test/ cn",
         time: StoppedTime = StoppedTime(),
@@ -101,9 +101,9 @@ struct ServiceAddressesTests {
 
     @Test(
         "the service may not send queries to more private addresses than its own, nor to special ones",
-        arguments: [(AddressScope.public, 0), (.private, 1), (.loopback, 2)]
+        arguments: [(HTTPDNSAddressPolicy.Scope.public, 0), (.private, 1), (.loopback, 2)]
     )
-    func scopes(scope: AddressScope, count: Int) async {
+    func scopes(scope: HTTPDNSAddressPolicy.Scope, count: Int) async {
         let addresses = addresses(scope: scope)
         let named = [
             HTTPDNSAddress(v4: 10, 0, 0, 1), HTTPDNSAddress(v4: 127, 0, 0, 1), HTTPDNSAddress(v4: 169, 254, 169, 254),

@@ -36,7 +36,7 @@ enum VendorCanary {
     /// What a resolver at its most talkative logs and tells about a query, and the error that it ends with.
     static func logged(by vendor: some ScriptedVendor) async throws -> [String] {
         try await logged(by: vendor) { resolver, question in
-            let error = await #expect(throws: ResolutionError.self) { try await resolver.resolve(question) }
+            let error = await #expect(throws: HTTPDNSResolver.Error.self) { try await resolver.resolve(question) }
             return "\(error as Any)"
         }
     }
@@ -55,10 +55,10 @@ enum VendorCanary {
 
     private static func logged(
         by vendor: some ScriptedVendor,
-        _ ask: (HTTPDNSResolver, ResolutionQuestion) async throws -> String
+        _ ask: (HTTPDNSResolver, HTTPDNSResolver.Query) async throws -> String
     ) async throws -> [String] {
         let log = CollectedLog()
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [vendor.provider]
         configuration.routes = [HTTPDNSRoute(.any, .providers([vendor.provider.name], fallback: .none))]
         configuration.logger = log.logger(.trace)
@@ -67,7 +67,7 @@ enum VendorCanary {
         configuration.attemptLimit = .seconds(60)
         let resolver = try HTTPDNSResolver(configuration)
         let events = resolver.events
-        let question = ResolutionQuestion(.name(try HTTPDNSName("www.example.com")), port: 443)
+        let question = HTTPDNSResolver.Query(.name(try HTTPDNSName("www.example.com")), port: 443)
         let outcome = try await ask(resolver, question)
         await resolver.shutdown()
         var said = log.lines

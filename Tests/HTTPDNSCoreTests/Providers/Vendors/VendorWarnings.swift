@@ -21,7 +21,7 @@ enum VendorWarnings {
             timeSource: time
         )
         let log = CollectedLog()
-        var configuration = ResolverConfiguration()
+        var configuration = HTTPDNSResolver.Configuration()
         configuration.providers = [provider, good]
         configuration.routes = [
             HTTPDNSRoute(.any, .providers([provider.name, "good"], fallback: .none), families: .v4)
@@ -31,7 +31,7 @@ enum VendorWarnings {
         let resolver = try HTTPDNSResolver(configuration)
         for _ in 0..<20 {
             resolver.removeAllCached()
-            let resolution = try await resolver.resolve(ResolutionQuestion(.name(host), port: 443))
+            let resolution = try await resolver.resolve(HTTPDNSResolver.Query(.name(host), port: 443))
             #expect(resolution.endpoints.map(\.address) == [address])
             time.advance(by: .seconds(40))
         }

@@ -9,7 +9,7 @@ enum VendorWire {
     /// - Parameter make: The provider for a server at a port of this machine.
     static func error(
         _ steps: [RawServer.Step],
-        _ families: AddressFamilies,
+        _ families: HTTPDNSAddress.Families,
         timeLimit: Duration,
         _ make: (UInt16) throws -> any HTTPDNSProvider
     ) async throws -> HTTPDNSProviderError? {
