@@ -106,10 +106,10 @@ extension HTTPDNSClient {
             /// the load. A time near the slowest hundredth of answers suits.
             public var hedgeAfter: Duration?
             /// When an address whose server answers with errors is left for a while; nil means never.
-            public var ejection: OutlierEjection?
+            public var ejection: HTTPDNSClient.Configuration.OutlierEjection?
             /// How addresses are connected to without a request, to know how they stand; nil means not at all: then those in
             /// trouble are tried beside requests.
-            public var activeProbing: ActiveProbing?
+            public var activeProbing: HTTPDNSClient.Configuration.ActiveProbing?
             /// Whether ``HTTPDNSClient/Exchange/peerCertificates`` has what the server showed. It takes 2 to 8 KB for each
             /// address in use.
             public var keepsPeerCertificates = false
@@ -157,7 +157,7 @@ extension HTTPDNSClient {
         /// settings.
         public var trust = HTTPDNSTrust()
         /// The authorities that origins' certificates must end at: those of ``trust``.
-        public var trustRoots: TrustRoots {
+        public var trustRoots: HTTPDNSTrust.Roots {
             get { trust.roots }
             set { trust.roots = newValue }
         }
@@ -197,11 +197,11 @@ extension HTTPDNSClient {
         public var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
         /// The network interface or address of this machine at which connections begin, those to a proxy too; nil means that
         /// the system chooses.
-        public var localSource: LocalSource?
+        public var localSource: HTTPDNSClient.Configuration.LocalSource?
         /// The longest response body, after decoding. It also stops a decompression bomb.
         public var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
         /// The HTTP versions allowed.
-        public var versions: HTTPVersionChoice = .automatic
+        public var versions: HTTPDNSClient.AllowedVersions = .automatic
         /// How many connections are kept open for later requests, at least 1.
         public var maximumIdleConnections = 1024
         /// How many requests may be in flight at once, until the last byte of their answer, at least 1. One more fails at
@@ -313,7 +313,7 @@ extension HTTPDNSClient.Configuration {
     }
 }
 
-extension OutlierEjection {
+extension HTTPDNSClient.Configuration.OutlierEjection {
     fileprivate func validate() throws(HTTPDNSClientError) {
         let mistake: String? =
             if consecutive < 1 {
@@ -329,7 +329,7 @@ extension OutlierEjection {
     }
 }
 
-extension ActiveProbing {
+extension HTTPDNSClient.Configuration.ActiveProbing {
     fileprivate func validate() throws(HTTPDNSClientError) {
         guard interval >= .seconds(1), maximumAtOnce >= 1 else {
             throw .configuration(

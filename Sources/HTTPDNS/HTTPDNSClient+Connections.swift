@@ -18,11 +18,11 @@ extension HTTPDNSClient {
 
     /// What is known of addresses, sorted by address: for each of the client's trust settings at most 4,096 records of what
     /// connecting has shown, and as many of addresses that are ejected.
-    public var endpointRecords: [EndpointRecord] { sender.endpointRecords }
+    public var endpointRecords: [HTTPDNSClient.EndpointRecord] { sender.endpointRecords }
 
     /// The connections that are open: the largest pools first, then by host. A client on a transport that others use too,
     /// with the same trust settings, tells theirs as well: they share these.
-    public var connectionPools: [ConnectionPoolRecord] {
+    public var connectionPools: [HTTPDNSClient.ConnectionPool] {
         sender.connectionPools.filter { $0.connections > 0 }
     }
 

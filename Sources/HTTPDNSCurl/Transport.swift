@@ -25,7 +25,7 @@ package struct TransportConfiguration: Sendable {
     package var trust = HTTPDNSTrust()
     /// The files of ``trust`` as somebody has read and tried them; nil: the loop reads them itself.
     var trustMaterial: TrustMaterial?
-    package var trustRoots: TrustRoots {
+    package var trustRoots: HTTPDNSTrust.Roots {
         get { trust.roots }
         set { trust.roots = newValue }
     }
@@ -49,13 +49,13 @@ package struct TransportConfiguration: Sendable {
     /// Whether the certificates that servers show are kept with each connection: 2 to 8 KB for each endpoint.
     package var keepsPeerCertificates = false
     /// When an endpoint that answers with errors is tried last for a while; nil: never.
-    package var ejection: OutlierEjection?
+    package var ejection: HTTPDNSTransfer.OutlierEjection?
     /// Whether libcurl takes off the content codings that ``Inflater`` does not know. That needs a libcurl that asks in the
     /// middle of the head; with others only gzip and deflate are asked for, for libcurl takes a body in them for whole that
     /// ends in the middle.
     var decodesByThePiece = CurlLibrary.decodesByThePiece
     /// How endpoints are connected to without a request; nil: not at all.
-    package var activeProbing: ActiveProbing?
+    package var activeProbing: HTTPDNSTransfer.ActiveProbing?
     package var logger: Logger?
     #if os(Linux)
     /// The epoll driver's system call.
@@ -156,13 +156,13 @@ package final class Transport: Sendable {
 
     /// What is known of endpoints, sorted: at most 4,096 records of what connecting to them showed, and as many of endpoints
     /// that are ejected.
-    package var endpointRecords: [EndpointRecord] {
+    package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
         // A copy, which shares its memory: the loop takes the same lock, and thousands of records take their time.
         mailbox.health.withLock { $0 }.records(at: SystemTimeSource().now())
     }
 
     /// The connections that are open, and the endpoints without one that requests were sent to, in no order.
-    package var connectionPools: [ConnectionPoolRecord] {
+    package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
         mailbox.pools.withLock { $0.records }
     }
 

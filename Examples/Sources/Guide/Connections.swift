@@ -5,8 +5,8 @@ func choosingAddresses() -> HTTPDNSClient.Configuration {
     var configuration = HTTPDNSClient.Configuration()
     configuration.connections.selection = .fastest
     configuration.connections.hedgeAfter = .milliseconds(80)
-    configuration.connections.ejection = OutlierEjection()
-    configuration.connections.activeProbing = ActiveProbing()
+    configuration.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection()
+    configuration.connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing()
     return configuration
 }
 

@@ -13,12 +13,12 @@ func tenants(
 }
 
 func trust() throws -> HTTPDNSClient.Configuration {
-    let pin = try PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
-    let backup = try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    let pin = try HTTPDNSTrust.PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
+    let backup = try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 
     var configuration = HTTPDNSClient.Configuration()
     configuration.trust.roots = .file("/etc/app/ca.pem")
-    configuration.trust.clientCertificate = ClientCertificate(
+    configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(
         certificateFile: "/run/tls/tls.crt",
         keyFile: "/run/tls/tls.key",
         keyPassword: .file("/run/secrets/tls-key")

@@ -109,7 +109,7 @@ final class Admission: Sendable {
     }
 
     /// A host has answered in this version.
-    func note(_ version: HTTPVersion, from origin: HopOrigin) {
+    func note(_ version: HTTPDNSClient.HTTPVersion, from origin: HopOrigin) {
         end(state.withLock { $0.queue.learn(origin, isShared: version == .http2) }, .admitted)
     }
 

@@ -1,7 +1,7 @@
 internal import HTTPDNSCurl
 
-/// The right of one hop to be on its way. It is given back when nobody holds it any more: the pipeline does until the hop has a
-/// head or has failed, and its transfer until the last byte has come or the transfer has ended otherwise.
+/// The right of one hop to be on its way. It is given back when nobody holds it any more: the pipeline does until the hop has
+/// a head or has failed, and its transfer until the last byte has come or the transfer has ended otherwise.
 final class AdmissionPlace: Sendable {
     private let admission: Admission
     private let origin: HopOrigin
@@ -17,7 +17,7 @@ final class AdmissionPlace: Sendable {
     deinit { admission.leave(origin) }
 
     /// The host has answered in this version.
-    func note(_ version: HTTPVersion) {
+    func note(_ version: HTTPDNSClient.HTTPVersion) {
         admission.note(version, from: origin)
         outer?.note(version)
     }

@@ -7,7 +7,7 @@ extension HTTPDNSClient.Response {
         /// Status and header fields.
         public var head: HTTPResponse
         /// The HTTP version.
-        public var version: HTTPVersion
+        public var version: HTTPDNSClient.HTTPVersion
         /// The body.
         public var body: [UInt8]
         /// The hops that led here; the last one gave this answer.

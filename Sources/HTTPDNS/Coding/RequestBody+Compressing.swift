@@ -8,7 +8,8 @@ extension HTTPDNSClient.Request.Body {
     /// - What is in memory (bytes, text, JSON, forms) is compressed whole, so that its length is known, and once a call:
     ///   retries, redirects and other addresses get the same bytes, which are kept beside the plain ones until the head of
     ///   the answer. Files, multipart forms and streams are compressed piece by piece as the server takes them, with unknown
-    ///   length: HTTP/1.1 sends chunks, and `HTTPVersionChoice.http10Only` refuses them. The compressor needs 256 KiB.
+    ///   length: HTTP/1.1 sends chunks, and `HTTPDNSClient.AllowedVersions.http10Only` refuses them. The compressor needs
+    ///   256 KiB.
     /// - It runs in tasks of the client's, never on the loop thread. Cancelling ends it, and so does the call's deadline:
     ///   with ``HTTPDNSClientError/Code/timedOut`` in the stage ``HTTPDNSClientError/Stage/request`` for what is in memory.
     /// - It can be sent again if the plain body can.

@@ -56,7 +56,8 @@ extension HTTPDNSClient.Status {
 }
 
 extension HTTPDNSClient.Status {
-    static func pools(_ records: [ConnectionPoolRecord], about names: [HTTPDNSRoute.Pattern]?) -> [ConnectionPoolRecord]
+    static func pools(_ records: [HTTPDNSClient.ConnectionPool], about names: [HTTPDNSRoute.Pattern]?) -> [HTTPDNSClient
+        .ConnectionPool]
     {
         guard let names else { return records }
         return records.filter { record in
@@ -66,7 +67,7 @@ extension HTTPDNSClient.Status {
     }
 
     /// Those in trouble first.
-    static func endpoints(_ records: [EndpointRecord], limit: Int) -> [Endpoint] {
+    static func endpoints(_ records: [HTTPDNSClient.EndpointRecord], limit: Int) -> [Endpoint] {
         // The clock of the records, whatever the resolver's is.
         let now = SystemTimeSource().now()
         let ill = records.filter { $0.state != .healthy }
@@ -76,7 +77,7 @@ extension HTTPDNSClient.Status {
 
 extension HTTPDNSClient.Status.Connections {
     init(
-        _ pools: [ConnectionPoolRecord],
+        _ pools: [HTTPDNSClient.ConnectionPool],
         requestsInFlight: Int,
         requestsWaiting: Int,
         _ counters: HTTPDNSClient.ConnectionCounters
@@ -93,7 +94,7 @@ extension HTTPDNSClient.Status.Connections {
 }
 
 extension HTTPDNSClient.Status.Pool {
-    init(_ record: ConnectionPoolRecord) {
+    init(_ record: HTTPDNSClient.ConnectionPool) {
         host = record.host
         port = record.port
         endpoint = record.endpoint.description
@@ -103,7 +104,7 @@ extension HTTPDNSClient.Status.Pool {
 }
 
 extension HTTPDNSClient.Status.Endpoint {
-    init(_ record: EndpointRecord, at now: MonotonicTime) {
+    init(_ record: HTTPDNSClient.EndpointRecord, at now: MonotonicTime) {
         endpoint = record.endpoint.description
         host = record.host
         state = record.state.description

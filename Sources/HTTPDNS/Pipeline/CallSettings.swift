@@ -8,7 +8,7 @@ struct CallSettings: Hashable, Sendable {
     let total: Duration?
     /// For a call until the head of its response.
     let responseHead: Duration?
-    let versions: HTTPVersionChoice
+    let versions: HTTPDNSClient.AllowedVersions
     let headers: HostHeaderRules?
     let redirects: HTTPDNSClient.RedirectPolicy
     let retries: HTTPDNSClient.RetryPolicy

@@ -17,10 +17,10 @@ package protocol HopSending: AnyObject, Sendable {
     func retireConnections(host: String)
 
     /// What connecting to endpoints has shown.
-    var endpointRecords: [EndpointRecord] { get }
+    var endpointRecords: [HTTPDNSClient.EndpointRecord] { get }
 
     /// The connections that are open, the largest pools first.
-    var connectionPools: [ConnectionPoolRecord] { get }
+    var connectionPools: [HTTPDNSClient.ConnectionPool] { get }
 
     /// Hops that were begun and whose body has not ended.
     var transfersInFlight: Int { get }
@@ -37,8 +37,8 @@ package struct StaleSettings: Error {
 extension HopSending {
     package func retireConnections() {}
     package func retireConnections(host: String) {}
-    package var endpointRecords: [EndpointRecord] { [] }
-    package var connectionPools: [ConnectionPoolRecord] { [] }
+    package var endpointRecords: [HTTPDNSClient.EndpointRecord] { [] }
+    package var connectionPools: [HTTPDNSClient.ConnectionPool] { [] }
     package var transfersInFlight: Int { 0 }
 }
 
@@ -50,23 +50,23 @@ package struct HopAnswer: Sendable {
     }
 
     package var head: HTTPResponse
-    package var version: HTTPVersion
+    package var version: HTTPDNSClient.HTTPVersion
     package var endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before, and failed.
     package var failedAttempts: [TransferAttempt] = []
     package var reusedConnection: Bool
     /// How often the request was sent besides, because it had no answer in time.
     package var hedges = 0
-    package var peerCertificates: [PeerCertificate] = []
-    package var timings: TransferTimings
+    package var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
+    package var timings: HTTPDNSClient.Exchange.Timings
     package var body: Body
 
     package init(
         head: HTTPResponse,
-        version: HTTPVersion,
+        version: HTTPDNSClient.HTTPVersion,
         endpoint: HTTPDNSEndpoint,
         reusedConnection: Bool,
-        timings: TransferTimings,
+        timings: HTTPDNSClient.Exchange.Timings,
         body: Body
     ) {
         self.head = head

@@ -20,10 +20,10 @@ extension HTTPDNSClient.Proxy {
             throw refusal("it has a space or a control character")
         }
         var rest = text[...]
-        var kind = ProxyKind.http
+        var kind = HTTPDNSClient.Proxy.Kind.http
         if let end = text.utf8.firstRange(of: "://".utf8) {
             let scheme = text[..<end.lowerBound].lowercased()
-            guard let known = scheme == "socks" ? .socks4 : ProxyKind(rawValue: scheme) else {
+            guard let known = scheme == "socks" ? .socks4 : HTTPDNSClient.Proxy.Kind(rawValue: scheme) else {
                 // What stands there may be a user and a password.
                 throw refusal("its scheme is unknown")
             }
@@ -89,7 +89,7 @@ extension HTTPDNSClient.Proxy {
 
 extension HTTPDNSClient.Proxy.Credential {
     /// Reads `user[:password]`, percent-encoded.
-    fileprivate init(_ text: Substring, _ kind: ProxyKind) throws(HTTPDNSClientError) {
+    fileprivate init(_ text: Substring, _ kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
         let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
         guard let user = PercentEncoding.decoded(text[..<(colon ?? text.endIndex)]),
             let password = PercentEncoding.decoded(colon.map { text[text.utf8.index(after: $0)...] } ?? "")
@@ -99,7 +99,7 @@ extension HTTPDNSClient.Proxy.Credential {
     }
 
     /// - Throws: ``HTTPDNSClientError`` with code `configuration` for a user that cannot be sent.
-    func check(for kind: ProxyKind) throws(HTTPDNSClientError) {
+    func check(for kind: HTTPDNSClient.Proxy.Kind) throws(HTTPDNSClientError) {
         guard user.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }), !user.isEmpty || password == nil else {
             throw .configuration("the user is empty or has a control character")
         }

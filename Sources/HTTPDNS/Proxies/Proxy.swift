@@ -8,7 +8,7 @@ extension HTTPDNSClient {
     /// Printed, compared and dumped it is its kind, host and port; the login stands in no text.
     public struct Proxy: Hashable, Sendable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
         /// What is spoken with it.
-        public var kind: ProxyKind
+        public var kind: HTTPDNSClient.Proxy.Kind
         /// Its name or address. A name goes to the mappings, if they have addresses for it, else to the system resolver;
         /// providers are never asked about it.
         public var host: HTTPDNSHost
@@ -17,8 +17,8 @@ extension HTTPDNSClient {
         /// Who the client is to it; nil for nobody.
         public var credential: HTTPDNSClient.Proxy.Credential?
         /// Whether the client finds the addresses of URLs' names, by mappings, providers and policy as without a proxy, and
-        /// gives the proxy these. If not, the proxy is told names, and does as it likes. `ProxyKind.socks4` and
-        /// `ProxyKind.socks5` take addresses only, whatever it says.
+        /// gives the proxy these. If not, the proxy is told names, and does as it likes. `HTTPDNSClient.Proxy.Kind.socks4`
+        /// and `HTTPDNSClient.Proxy.Kind.socks5` take addresses only, whatever it says.
         ///
         /// Through an HTTP proxy that makes a tunnel (CONNECT) of requests to `http` URLs too, which many proxies allow to
         /// port 443 only.
@@ -29,7 +29,7 @@ extension HTTPDNSClient {
         public var enforcesReachableNetworks = false
 
         /// Creates a proxy without credential.
-        public init(_ kind: ProxyKind, host: HTTPDNSHost, port: UInt16) {
+        public init(_ kind: HTTPDNSClient.Proxy.Kind, host: HTTPDNSHost, port: UInt16) {
             self.kind = kind
             self.host = host
             self.port = port

@@ -20,7 +20,7 @@ final class WaysOut: Sendable {
     private let environment: ProxyEnvironment
     private let unixSocket: String?
     /// What all connections are bound to.
-    let source: LocalSource?
+    let source: HTTPDNSClient.Configuration.LocalSource?
     /// Whether every hop without options of its own goes straight.
     private let isPlain: Bool
     /// What every straight hop passes through on its way.

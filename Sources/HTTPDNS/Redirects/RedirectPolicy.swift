@@ -1,3 +1,4 @@
+internal import HTTPDNSPrimitives
 public import HTTPTypes
 
 extension HTTPDNSClient {

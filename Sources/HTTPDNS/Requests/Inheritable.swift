@@ -27,7 +27,7 @@ extension Inheritable {
 
 extension HTTPDNSClient.RedirectPolicy: Inheritable {}
 extension HTTPDNSClient.RetryPolicy: Inheritable {}
-extension HTTPVersionChoice: Inheritable {}
+extension HTTPDNSClient.AllowedVersions: Inheritable {}
 extension HTTPDNSClient.ByteLimit: Inheritable {}
 extension HTTPDNSClient.TimeLimit: Inheritable {}
 extension HTTPDNSClient.Proxy.Rules: Inheritable {

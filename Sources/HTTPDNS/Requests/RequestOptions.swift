@@ -43,7 +43,7 @@ extension HTTPDNSClient.Request {
         /// part of what is sent.
         public var decodesBody = true
         /// The HTTP versions allowed.
-        public var versions = HTTPVersionChoice.inherited
+        public var versions = HTTPDNSClient.AllowedVersions.inherited
         /// Which of the requests that wait for a connection goes first.
         public var priority = HTTPDNSClient.Request.Priority.normal
         /// The redirects that are followed. With ``HTTPDNSClient/RedirectPolicy/never`` a 3xx status is the response.

@@ -8,10 +8,10 @@ extension HTTPDNSClient.Response {
         /// Bytes of the body as received, before decoding.
         public var wireBytes: Int
         /// All phases.
-        public var timings: TransferTimings
+        public var timings: HTTPDNSClient.Exchange.Timings
 
         /// Creates a summary.
-        public init(bodyBytes: Int, wireBytes: Int, timings: TransferTimings) {
+        public init(bodyBytes: Int, wireBytes: Int, timings: HTTPDNSClient.Exchange.Timings) {
             self.bodyBytes = bodyBytes
             self.wireBytes = wireBytes
             self.timings = timings

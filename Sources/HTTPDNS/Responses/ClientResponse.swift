@@ -7,7 +7,7 @@ extension HTTPDNSClient {
         /// Status and header fields.
         public var head: HTTPResponse
         /// The HTTP version.
-        public var version: HTTPVersion
+        public var version: HTTPDNSClient.HTTPVersion
         /// The body. Read it to its end, or drop it: one that is kept unread holds its connection until the call's deadline.
         public var body: HTTPDNSClient.Response.Body
         /// The hops that led here, redirects and tries that were answered before a retry included; the last one gave this
@@ -17,7 +17,7 @@ extension HTTPDNSClient {
         /// Creates a response, as an interceptor that answers by itself does.
         public init(
             head: HTTPResponse,
-            version: HTTPVersion = .http11,
+            version: HTTPDNSClient.HTTPVersion = .http11,
             body: HTTPDNSClient.Response.Body,
             exchanges: [HTTPDNSClient.Exchange] = []
         ) {

@@ -28,15 +28,15 @@ extension HTTPDNSClient {
         public var isHedged = false
         /// The certificates that the server showed when the connection was made, its own first, as it sent them; empty in
         /// clear text, and unless ``HTTPDNSClient/Configuration/Connections/keepsPeerCertificates``.
-        public var peerCertificates: [PeerCertificate] = []
+        public var peerCertificates: [HTTPDNSClient.Exchange.PeerCertificate] = []
         /// The HTTP version.
-        public var version: HTTPVersion
+        public var version: HTTPDNSClient.HTTPVersion
         /// The status.
         public var status: HTTPResponse.Status
         /// How long resolving took; nil when the request brought its addresses.
         public var resolve: Duration?
         /// The phases known at the head. ``HTTPDNSClient/Response/Body/summary`` has the total.
-        public var timings: TransferTimings
+        public var timings: HTTPDNSClient.Exchange.Timings
         /// Unique in the process for a call through interceptors or hooks, 0 for others.
         var number: UInt64 = 0
     }

@@ -1,4 +1,5 @@
 package import HTTPDNSCurl
+package import HTTPDNSPrimitives
 
 extension HTTPDNSClient.Configuration {
     /// Whom the client believes at a host: ``trustByHost``, or ``trust``.

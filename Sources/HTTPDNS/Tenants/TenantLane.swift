@@ -72,7 +72,7 @@ final class TenantLane: HopSending {
     }
 
     /// With the trust settings in use: what was found out with others says nothing about these.
-    var endpointRecords: [EndpointRecord] {
+    var endpointRecords: [HTTPDNSClient.EndpointRecord] {
         let transports = state.withLock { $0.ways.transports }
         guard transports.count > 1 else { return transports.first?.endpointRecords ?? [] }
         return transports.flatMap(\.endpointRecords)
@@ -80,7 +80,7 @@ final class TenantLane: HopSending {
     }
 
     /// Those of all clients with the same trust settings: they share these.
-    var connectionPools: [ConnectionPoolRecord] { transports.flatMap(\.connectionPools).merged() }
+    var connectionPools: [HTTPDNSClient.ConnectionPool] { transports.flatMap(\.connectionPools).merged() }
 
     var transfersInFlight: Int { group.inFlight }
 
@@ -114,8 +114,8 @@ final class TenantLane: HopSending {
 
     // MARK: other trust settings
 
-    /// Gets ready for other trust settings: their files are read and tried, and nothing has changed yet. What it returns goes to
-    /// ``exchange(_:)`` or to ``abandon(_:)``.
+    /// Gets ready for other trust settings: their files are read and tried, and nothing has changed yet. What it returns goes
+    /// to ``exchange(_:)`` or to ``abandon(_:)``.
     /// - Returns: The ways of these settings; nil when they are those in use.
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`, `limitReached` or `shutDown`.
     func prepare(_ configuration: HTTPDNSClient.Configuration) async throws(HTTPDNSClientError) -> TrustedWays? {

@@ -1,4 +1,5 @@
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 /// Which trust settings are in use by how many clients: a value.
 struct TrustRegistry {

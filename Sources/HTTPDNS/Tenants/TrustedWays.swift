@@ -1,5 +1,6 @@
 internal import HTTPDNSCore
 internal import HTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 /// One client's ways to the wire by whom it believes: those for all hosts, and those of hosts that have their own.
 ///

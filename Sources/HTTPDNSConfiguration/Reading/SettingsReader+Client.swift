@@ -5,7 +5,7 @@ extension SettingsReader {
     /// The bounds of a time-out.
     package static let timeouts: ClosedRange<Duration> = .milliseconds(1)...(.seconds(24 * 3600))
 
-    private static let versions: [String: HTTPVersionChoice] = [
+    private static let versions: [String: HTTPDNSClient.AllowedVersions] = [
         "1.0": .http10Only, "1.1": .http1Only, "2": .http2Only,
     ]
 

@@ -85,9 +85,11 @@ extension SettingsReader {
     }
 
     /// What is not written stays at the default: `{}` is enough to switch it on.
-    private mutating func readEjection(_ node: ConfigurationNode, path: String) -> OutlierEjection? {
+    private mutating func readEjection(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Configuration
+        .OutlierEjection?
+    {
         guard !node.isEmpty, let fields = fields(of: node, .ejection, path: path) else { return nil }
-        var ejection = OutlierEjection()
+        var ejection = HTTPDNSClient.Configuration.OutlierEjection()
         if let node = fields["statuses"] {
             var statuses: Set<Int> = []
             for node in elements(of: node, path: "\(path).statuses", "statuses from 400 to 599") ?? [] {
@@ -116,9 +118,11 @@ extension SettingsReader {
         return ejection
     }
 
-    private mutating func readProbing(_ node: ConfigurationNode, path: String) -> ActiveProbing? {
+    private mutating func readProbing(_ node: ConfigurationNode, path: String) -> HTTPDNSClient.Configuration
+        .ActiveProbing?
+    {
         guard !node.isEmpty, let fields = fields(of: node, .probing, path: path) else { return nil }
-        var probing = ActiveProbing()
+        var probing = HTTPDNSClient.Configuration.ActiveProbing()
         if let node = fields["interval"],
             let interval = duration(of: node, in: .seconds(1)...(.seconds(24 * 3600)), path: "\(path).interval")
         {

@@ -100,7 +100,9 @@ extension SettingsReader {
         }
     }
 
-    private mutating func readClientCertificate(_ node: ConfigurationNode, path: String) -> ClientCertificate? {
+    private mutating func readClientCertificate(_ node: ConfigurationNode, path: String) -> HTTPDNSTrust
+        .ClientCertificate?
+    {
         guard let fields = fields(of: node, .clientCertificate, path: path) else { return nil }
         let key = fields["key"].flatMap { readableFile(of: $0, path: "\(path).key") }
         let password = fields["password"].flatMap { readSecret($0, path: "\(path).password") }
@@ -113,7 +115,7 @@ extension SettingsReader {
             return nil
         }
         guard let file = readableFile(of: file, path: "\(path).file") else { return nil }
-        return ClientCertificate(
+        return HTTPDNSTrust.ClientCertificate(
             certificateFile: file,
             keyFile: key,
             keyPassword: password.map { place in
@@ -125,12 +127,12 @@ extension SettingsReader {
         )
     }
 
-    private mutating func readPins(_ node: ConfigurationNode, path: String) -> [PublicKeyPin] {
-        var pins: [PublicKeyPin] = []
+    private mutating func readPins(_ node: ConfigurationNode, path: String) -> [HTTPDNSTrust.PublicKeyPin] {
+        var pins: [HTTPDNSTrust.PublicKeyPin] = []
         for node in elements(of: node, path: path, Self.pinForm + ", one or a list") ?? [] {
             let pin = value(of: node, path: path, Self.pinForm) { text throws(ValueMistake) in
-                do throws(TrustSettingsError) {
-                    return try PublicKeyPin(text)
+                do throws(HTTPDNSTrust.Error) {
+                    return try HTTPDNSTrust.PublicKeyPin(text)
                 } catch {
                     throw ValueMistake(error.message)
                 }
@@ -151,7 +153,7 @@ extension SettingsReader {
             let pins = readPins(entry.value, path: place)
             // What was wrong with the pins is told already.
             guard !pins.isEmpty else { continue }
-            do throws(TrustSettingsError) {
+            do throws(HTTPDNSTrust.Error) {
                 try trust.pin(pattern, to: pins)
             } catch {
                 mistakes.add("\(place): \(error.message)", at: entry.key.position)

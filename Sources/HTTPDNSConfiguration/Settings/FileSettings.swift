@@ -38,14 +38,14 @@ package struct FileSettings: Sendable {
     package var trustOrigins: [HTTPDNSTrust: TrustOrigin] = [:]
     package var maximumIdleConnections: Int?
     package var connections = HTTPDNSClient.Configuration.Connections()
-    package var versions: HTTPVersionChoice = .automatic
+    package var versions: HTTPDNSClient.AllowedVersions = .automatic
     package var maximumResponseBody = HTTPDNSClient.ByteLimit.unlimited
     package var headers = HTTPDNSClient.Configuration.DefaultHeaders()
     package var redirects = HTTPDNSClient.RedirectPolicy()
     package var retries = HTTPDNSClient.RetryPolicy.never
     package var proxy = HTTPDNSClient.Proxy.Rules.direct
     package var unixSocket: String?
-    package var localSource: LocalSource?
+    package var localSource: HTTPDNSClient.Configuration.LocalSource?
     package var reachableNetworks = HTTPDNSClient.ReachableNetworks.any
     /// The settings of a local provider. Clients have no use for it.
     package var serve = ServeSettings()
@@ -55,7 +55,7 @@ package struct FileSettings: Sendable {
     /// ``trust`` with ``certificateFile``.
     package var wholeTrust: HTTPDNSTrust {
         var trust = trust
-        trust.roots = certificateFile.map(TrustRoots.file) ?? .system
+        trust.roots = certificateFile.map(HTTPDNSTrust.Roots.file) ?? .system
         return trust
     }
 

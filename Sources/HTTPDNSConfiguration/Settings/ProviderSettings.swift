@@ -47,7 +47,7 @@ extension FileSettings {
 
         /// The provider itself.
         func live() throws(HTTPDNSProviderConfigurationError) -> any HTTPDNSProvider {
-            let trustRoots = certificateFile.map(TrustRoots.file) ?? .system
+            let trustRoots = certificateFile.map(HTTPDNSTrust.Roots.file) ?? .system
             let service: HTTPDNSJSONProvider.Service
             switch kind {
             case .doh(let method):

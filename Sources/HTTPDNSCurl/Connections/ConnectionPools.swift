@@ -1,4 +1,4 @@
-internal import HTTPDNSPrimitives
+package import HTTPDNSPrimitives
 internal import Synchronization
 
 /// The connections that a loop has open and the requests that it sent on them, by host, port and endpoint. The loop writes
@@ -39,18 +39,19 @@ struct ConnectionPools {
     }
 
     /// One record for each endpoint with an open connection, then those without that requests were sent to.
-    var records: [ConnectionPoolRecord] {
+    var records: [HTTPDNSTransfer.ConnectionPool] {
         open.map { ConnectionPools.record($0, connections: $1.connections, $1.requests) }
             + closed.all.map { ConnectionPools.record($0, connections: 0, $1) }
     }
 
-    private static func record(_ key: Key, connections: Int, _ requests: RequestCount) -> ConnectionPoolRecord {
+    private static func record(_ key: Key, connections: Int, _ requests: RequestCount) -> HTTPDNSTransfer.ConnectionPool
+    {
         let host =
             switch key.host {
             case .name(let name): name
             case .address(let address): address.description
             }
-        return ConnectionPoolRecord(
+        return HTTPDNSTransfer.ConnectionPool(
             host: host,
             port: key.port,
             endpoint: key.endpoint,
@@ -70,10 +71,10 @@ final class RequestCount: Sendable {
     func add() { count.store(count.load(ordering: .relaxed) &+ 1, ordering: .relaxed) }
 }
 
-extension [ConnectionPoolRecord] {
+extension [HTTPDNSTransfer.ConnectionPool] {
     /// Those of several loops as one list, the largest first, then by host, port and endpoint.
-    package func merged() -> [ConnectionPoolRecord] {
-        var merged: [ConnectionPoolRecord: ConnectionPoolRecord] = [:]
+    package func merged() -> [HTTPDNSTransfer.ConnectionPool] {
+        var merged: [HTTPDNSTransfer.ConnectionPool: HTTPDNSTransfer.ConnectionPool] = [:]
         for record in self {
             var key = record
             key.connections = 0

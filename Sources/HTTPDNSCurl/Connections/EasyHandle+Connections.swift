@@ -17,8 +17,8 @@ extension EasyHandle {
     /// After so many idle seconds the kernel probes a connection.
     static let keepaliveSeconds = 30
 
-    /// Bounds unacknowledged time for the transfer. The kernel counts a peer's closed window, too, so its bound is not below the
-    /// limits of the transfer that allow for one. A connection keeps the largest bound of its transfers.
+    /// Bounds unacknowledged time for the transfer. The kernel counts a peer's closed window, too, so its bound is not below
+    /// the limits of the transfer that allow for one. A connection keeps the largest bound of its transfers.
     func limitUnacknowledgedTime() {
         guard let connection, let limits = transfer?.limits else { return }
         let isFirst = hasOpenedConnection && connection.localPort == 0
@@ -73,7 +73,7 @@ extension EasyHandle {
     }
 
     /// Notes the version that the connection speaks.
-    func noteVersion(_ version: HTTPVersion) {
+    func noteVersion(_ version: HTTPDNSTransfer.HTTPVersion) {
         guard let connection, connection.version == nil else { return }
         connection.pin?.connections.negotiated(version, on: connection)
     }

@@ -1,3 +1,5 @@
+internal import HTTPDNSPrimitives
+
 /// The transfers of a pin that wait until its HTTP/2 connections have room. Loop thread only.
 ///
 /// libcurl opens a connection for each transfer that finds all others full, at the same time: 1,000 requests at once opened 900

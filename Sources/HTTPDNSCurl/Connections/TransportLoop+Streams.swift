@@ -1,4 +1,5 @@
 internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 // Transfers that share connections: now to libcurl, or later. See ``StreamQueue``.
 extension TransportLoop {

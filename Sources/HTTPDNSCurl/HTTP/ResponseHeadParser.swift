@@ -1,3 +1,4 @@
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 /// Reads the head of a response as libcurl hands it over: a status line and field lines, each ended by CR LF or LF.
@@ -7,14 +8,14 @@ enum ResponseHeadParser {
     private static let maximumFields = 10_000
 
     /// - Throws: ``TransferFailure`` with code `protocolViolation`.
-    static func parse(_ bytes: [UInt8]) throws(TransferFailure) -> (HTTPResponse, HTTPVersion) {
+    static func parse(_ bytes: [UInt8]) throws(TransferFailure) -> (HTTPResponse, HTTPDNSTransfer.HTTPVersion) {
         try bytes.withUnsafeBufferPointer { buffer throws(TransferFailure) in try parse(buffer) }
     }
 
     private typealias Line = Slice<UnsafeBufferPointer<UInt8>>
 
     private static func parse(_ bytes: UnsafeBufferPointer<UInt8>) throws(TransferFailure) -> (
-        HTTPResponse, HTTPVersion
+        HTTPResponse, HTTPDNSTransfer.HTTPVersion
     ) {
         var start = 0
         guard let statusLine = nextLine(of: bytes, from: &start), let (version, status) = status(statusLine) else {
@@ -58,7 +59,7 @@ enum ResponseHeadParser {
         return line.isEmpty ? nil : line
     }
 
-    private static func status(_ line: Line) -> (HTTPVersion, HTTPResponse.Status)? {
+    private static func status(_ line: Line) -> (HTTPDNSTransfer.HTTPVersion, HTTPResponse.Status)? {
         guard let space = line.firstIndex(of: UInt8(ascii: " ")), let version = version(line[..<space]) else {
             return nil
         }
@@ -75,7 +76,7 @@ enum ResponseHeadParser {
         return (version, HTTPResponse.Status(code: code, reasonPhrase: phrase))
     }
 
-    private static func version(_ name: Line) -> HTTPVersion? {
+    private static func version(_ name: Line) -> HTTPDNSTransfer.HTTPVersion? {
         if name.elementsEqual("HTTP/1.1".utf8) { return .http11 }
         if name.elementsEqual("HTTP/2".utf8) || name.elementsEqual("HTTP/2.0".utf8) { return .http2 }
         if name.elementsEqual("HTTP/1.0".utf8) { return .http10 }

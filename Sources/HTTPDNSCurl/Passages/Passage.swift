@@ -8,9 +8,9 @@ package final class Passage: Hashable, Sendable {
     /// The path of a Unix socket that is connected to in place of any endpoint. A proxy is not asked then.
     package let unixSocket: String?
     /// What connections are bound to; nil means that the system chooses.
-    package let source: LocalSource?
+    package let source: HTTPDNSTransfer.LocalSource?
 
-    package init(proxy: ProxyPassage? = nil, unixSocket: String? = nil, source: LocalSource? = nil) {
+    package init(proxy: ProxyPassage? = nil, unixSocket: String? = nil, source: HTTPDNSTransfer.LocalSource? = nil) {
         self.proxy = unixSocket == nil ? proxy : nil
         self.unixSocket = unixSocket
         self.source = source
@@ -32,7 +32,7 @@ package final class Passage: Hashable, Sendable {
 ///
 /// Two are equal that differ in ``addresses`` alone: connections through a proxy serve on while its name gives others.
 package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
-    package var kind: ProxyKind
+    package var kind: HTTPDNSTransfer.ProxyKind
     package var host: ParsedURL.Host
     package var port: UInt16
     /// All addresses of ``host``. A connection to any other is refused.
@@ -45,7 +45,7 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
     package var trust: ProxyTrust
 
     package init(
-        kind: ProxyKind,
+        kind: HTTPDNSTransfer.ProxyKind,
         host: ParsedURL.Host,
         port: UInt16,
         addresses: Set<HTTPDNSAddress>,
@@ -92,7 +92,7 @@ package struct ProxyPassage: Hashable, Sendable, CustomStringConvertible {
 
     /// Whether the request's server is reached through a tunnel, or the proxy answers itself. As libcurl decides, but for
     /// HTTP/2 in clear text, which a proxy would not understand.
-    package func tunnels(_ scheme: ParsedURL.Scheme, _ versions: HTTPVersionChoice) -> Bool {
+    package func tunnels(_ scheme: ParsedURL.Scheme, _ versions: HTTPDNSTransfer.AllowedVersions) -> Bool {
         !kind.isHTTP || scheme == .https || endpoint != nil || versions == .http2Only
     }
 }

@@ -1,11 +1,12 @@
 internal import CHTTPDNSCurl
+package import HTTPDNSPrimitives
 
 /// Which certificates an HTTPS proxy is believed by. It belongs to the way, for one loop carries the requests of clients that
 /// believe different proxies.
 package struct ProxyTrust: Hashable, Sendable {
-    private let roots: TrustRoots
+    private let roots: HTTPDNSTrust.Roots
     private let verification: HTTPDNSTrust.Verification
-    private let minimumVersion: TLSVersion
+    private let minimumVersion: HTTPDNSTrust.TLSVersion
 
     /// As servers are believed. The client's own certificate and pinned keys are not for the proxy.
     package init(_ settings: HTTPDNSTrust = HTTPDNSTrust()) {

@@ -6,7 +6,7 @@ struct PinKey: Hashable {
     var host: ParsedURL.Host
     var port: UInt16
     var endpoint: HTTPDNSEndpoint
-    var versions: HTTPVersionChoice
+    var versions: HTTPDNSTransfer.AllowedVersions
     /// Where the endpoint is not simply connected to.
     var passage: Passage?
     /// Whether the server learns nothing of the client's own certificate. A session that was made with it would show who the

@@ -145,15 +145,15 @@ struct EndpointHealth {
         _ endpoint: HTTPDNSEndpoint,
         for host: ParsedURL.Host,
         status: Int,
-        _ settings: OutlierEjection,
+        _ settings: HTTPDNSTransfer.OutlierEjection,
         at now: MonotonicTime
     ) {
         outliers.answered(Key(endpoint: endpoint, host: host), status: status, settings, at: now)
     }
 
     /// All that is known, by endpoint.
-    func records(at now: MonotonicTime) -> [EndpointRecord] {
-        (entries.all.map { key, entry in EndpointRecord(key, entry) } + outliers.records(at: now))
+    func records(at now: MonotonicTime) -> [HTTPDNSTransfer.EndpointRecord] {
+        (entries.all.map { key, entry in HTTPDNSTransfer.EndpointRecord(key, entry) } + outliers.records(at: now))
             .map { (text: $0.endpoint.description, record: $0) }
             .sorted { ($0.text, $0.record.host ?? "") < ($1.text, $1.record.host ?? "") }
             .map(\.record)

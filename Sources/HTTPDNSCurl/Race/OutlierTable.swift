@@ -24,7 +24,8 @@ struct OutlierTable {
     }
 
     /// A request was answered.
-    mutating func answered(_ key: Key, status: Int, _ settings: OutlierEjection, at now: MonotonicTime) {
+    mutating func answered(_ key: Key, status: Int, _ settings: HTTPDNSTransfer.OutlierEjection, at now: MonotonicTime)
+    {
         guard settings.statuses.contains(status) else {
             // An answer to a request from before says nothing about now.
             if !isEjected(key, at: now), !isEmpty { entries.remove(key) }
@@ -41,17 +42,17 @@ struct OutlierTable {
         entries.set(entry, for: key)
     }
 
-    static func rest(_ settings: OutlierEjection, ejections: Int) -> Duration {
+    static func rest(_ settings: HTTPDNSTransfer.OutlierEjection, ejections: Int) -> Duration {
         // 2^9 s is past any rest that makes sense.
         let factor = 1 << min(max(0, ejections - 1), 9)
         return min(max(settings.rest, .seconds(1)) * factor, max(settings.longestRest, settings.rest))
     }
 
     /// Those that are ejected.
-    func records(at now: MonotonicTime) -> [EndpointRecord] {
+    func records(at now: MonotonicTime) -> [HTTPDNSTransfer.EndpointRecord] {
         entries.all.compactMap { key, entry in
             guard let until = entry.until, now < until else { return nil }
-            return EndpointRecord(key, ejectedUntil: until, failures: entry.ejections)
+            return HTTPDNSTransfer.EndpointRecord(key, ejectedUntil: until, failures: entry.ejections)
         }
     }
 }

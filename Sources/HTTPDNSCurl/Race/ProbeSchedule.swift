@@ -4,7 +4,7 @@ internal import HTTPDNSPrimitives
 struct ProbeTarget: Hashable {
     let url: ParsedURL
     let endpoint: HTTPDNSEndpoint
-    let versions: HTTPVersionChoice
+    let versions: HTTPDNSTransfer.AllowedVersions
     let limits: TransferLimits
     /// Whether the request does not come as itself. Its probe then does not either.
     let withholdsCertificate: Bool
@@ -65,7 +65,7 @@ struct ProbeSchedule {
     /// When there is something to do; `Int64.max` when there is not.
     private(set) var nextAt = Int64.max
 
-    init(_ settings: ActiveProbing) {
+    init(_ settings: HTTPDNSTransfer.ActiveProbing) {
         interval = max(1_000_000_000, settings.interval.wholeNanoseconds)
         maximumAtOnce = max(1, settings.maximumAtOnce)
     }

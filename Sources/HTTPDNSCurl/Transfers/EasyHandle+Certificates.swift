@@ -1,4 +1,5 @@
 internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 // What libcurl tells of the certificates that a server showed on the connection that this transfer made (CURLINFO_CERTINFO).
 extension EasyHandle {
@@ -14,10 +15,10 @@ extension EasyHandle {
     }
 
     /// The certificates in the order in which the server sent them, its own first.
-    var peerCertificates: [PeerCertificate] {
+    var peerCertificates: [HTTPDNSTransfer.PeerCertificate] {
         certificateLines.map { lines in
             func value(_ name: String) -> String { lines.first { $0.name == name }.map { String($0.value) } ?? "" }
-            return PeerCertificate(
+            return HTTPDNSTransfer.PeerCertificate(
                 pem: value("Cert"),
                 subject: value("Subject"),
                 issuer: value("Issuer"),

@@ -4,8 +4,8 @@ internal import HTTPTypes
 
 extension EasyHandle {
     /// Phases as libcurl measured them; `connect` and `tls` are nil on a reused connection.
-    func timings(isComplete: Bool) -> TransferTimings {
-        var timings = TransferTimings()
+    func timings(isComplete: Bool) -> HTTPDNSTransfer.Timings {
+        var timings = HTTPDNSTransfer.Timings()
         let pretransfer = microseconds(CURLINFO_PRETRANSFER_TIME_T)
         let firstByte = microseconds(CURLINFO_STARTTRANSFER_TIME_T)
         if firstByte >= pretransfer, firstByte > 0 { timings.firstByte = .microseconds(firstByte - pretransfer) }
@@ -43,8 +43,8 @@ extension EasyHandle {
         return declaredLength.length.map { $0 == UInt64(microseconds(CURLINFO_SIZE_DOWNLOAD_T)) } ?? false
     }
 
-    /// Whether a response over HTTP/2 is whole although libcurl ended its transfer with a code, which was about the rest of the
-    /// request (RFC 9113 section 8.1).
+    /// Whether a response over HTTP/2 is whole although libcurl ended its transfer with a code, which was about the rest of
+    /// the request (RFC 9113 section 8.1).
     func isWholeResponse(endedBy code: CURLcode) -> Bool {
         guard stream != nil, !hasFailed, isHeadComplete, !isReadingPaused else { return false }
         switch code {
@@ -210,8 +210,9 @@ extension EasyHandle {
             + "send large bodies over HTTP/1.1, or use libcurl 8.1"
     }
 
-    /// An alert with which the server ended TLS after the handshake; nil when the connection ended otherwise. With TLS 1.3 that is how a
-    /// server refuses the client's certificate: it sees the certificate only when the client's handshake is done (RFC 8446 section 4.4.2).
+    /// An alert with which the server ended TLS after the handshake; nil when the connection ended otherwise. With TLS 1.3
+    /// that is how a server refuses the client's certificate: it sees the certificate only when the client's handshake is
+    /// done (RFC 8446 section 4.4.2).
     var tlsAlert: String? {
         guard transfer?.request.isOverTLS == true, !isHeadBegun, let text = curlText,
             text.lowercased().contains("alert")

@@ -39,8 +39,8 @@ extension EasyHandle {
             needsReset = true
             try prepareMethod(transfer.request)
         }
-        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared connection
-        // of HTTP/2 ended share the next one, too, at whichever endpoint that is.
+        // Over HTTP/1.x the second sending is the last: libcurl would repeat one on a kept connection. Requests whose shared
+        // connection of HTTP/2 ended share the next one, too, at whichever endpoint that is.
         let isLastSending =
             transfer.wasSent && !transfer.wasSentOverHTTP2 && transfer.race?.race.isHedged != true
             && pin.connections.multiplexedSince == .max
@@ -132,7 +132,7 @@ extension EasyHandle {
 
     private func configure(
         for scheme: ParsedURL.Scheme,
-        _ versions: HTTPVersionChoice
+        _ versions: HTTPDNSTransfer.AllowedVersions
     ) throws(TransferFailure) {
         if scheme == .https {
             try loop.trust.get().apply(

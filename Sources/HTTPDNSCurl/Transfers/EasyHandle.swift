@@ -27,7 +27,7 @@ final class EasyHandle: HeapMember {
     /// Whether the options that are the same for all plain requests are set.
     var isConfigured = false
     /// The scheme and versions that the options are set for.
-    var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPVersionChoice)?
+    var configuredFor: (scheme: ParsedURL.Scheme, versions: HTTPDNSTransfer.AllowedVersions)?
     /// Whether libcurl took the options that were set.
     var options = OptionResults()
     /// Whether the last transfer set options that the next one must not see.
@@ -122,8 +122,8 @@ final class EasyHandle: HeapMember {
     /// The same in one byte: each transfer asks, and few fail.
     private(set) var hasFailed = false
 
-    /// Unchecked, as what else is touched for each piece that comes: only this object's methods on the loop's thread reach it, and
-    /// none of them calls out while it changes it. The check at run time costs more than the change.
+    /// Unchecked, as what else is touched for each piece that comes: only this object's methods on the loop's thread reach
+    /// it, and none of them calls out while it changes it. The check at run time costs more than the change.
     @exclusivity(unchecked) var head: [UInt8] = []
     /// The status in the head so far.
     var status: Int?
@@ -148,7 +148,7 @@ final class EasyHandle: HeapMember {
     var isTakingKept = false
     var isSendingPaused = false
     /// The version that TLS negotiated, for the transfer that its connection was opened for.
-    var negotiated: HTTPVersion?
+    var negotiated: HTTPDNSTransfer.HTTPVersion?
     /// How much of the request body is sent.
     var sentBytes = 0
     /// Whether the loop knows that there is something to deliver.
@@ -167,11 +167,12 @@ final class EasyHandle: HeapMember {
         errorBuffer.deallocate()
     }
 
-    /// Whether libcurl may keep a state of this transfer that spoils the handle's next one. Unsetting all options does not take it away.
+    /// Whether libcurl may keep a state of this transfer that spoils the handle's next one. Unsetting all options does not
+    /// take it away.
     ///
-    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer with taking that body
-    /// back, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would take an end
-    /// of the next transfer's connection for a refusal (7.88: `refused_stream`).
+    /// libcurl may have prepared to send the body again, and was stopped: it would begin the next transfer with taking that
+    /// body back, which fails (7.88: `rewindbeforesend`). Or the stream was refused after a response had begun: libcurl would
+    /// take an end of the next transfer's connection for a refusal (7.88: `refused_stream`).
     var spoilsNext: Bool {
         mayHaveBeenSent && transfer?.hasBody == true && (!isHeadComplete || hasFailed) || stream != nil && !isSuccess
     }

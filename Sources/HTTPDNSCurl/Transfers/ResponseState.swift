@@ -11,8 +11,8 @@ struct RawHead: Sendable {
     /// How often the request was sent besides, because it had no answer in time.
     var hedges = 0
     /// What the server showed when the connection was made, as far as that is kept.
-    var peerCertificates: [PeerCertificate] = []
-    var timings: TransferTimings
+    var peerCertificates: [HTTPDNSTransfer.PeerCertificate] = []
+    var timings: HTTPDNSTransfer.Timings
 }
 
 /// What one response has come to, between the loop that brings it and the task that takes it.

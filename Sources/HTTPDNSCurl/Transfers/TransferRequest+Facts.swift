@@ -1,3 +1,4 @@
+internal import HTTPDNSPrimitives
 internal import HTTPTypes
 
 extension TransferRequest {

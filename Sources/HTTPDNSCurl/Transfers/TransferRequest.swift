@@ -15,7 +15,7 @@ package struct TransferRequest: Sendable {
     /// The proxy, Unix socket or local address on the way to them; nil where they are simply connected to.
     package var passage: Passage?
     package var limits: TransferLimits
-    package var versions: HTTPVersionChoice
+    package var versions: HTTPDNSTransfer.AllowedVersions
     /// Sent instead of the URL's own host when not nil. SNI and the certificate's name stay those of the URL.
     package var hostHeader: String?
     /// Kept until the transfer has ended on the wire, and let go of then: the right to be on the way.
@@ -45,7 +45,7 @@ package struct TransferRequest: Sendable {
         body: RequestBodySource = .none,
         endpoints: [HTTPDNSEndpoint],
         limits: TransferLimits = TransferLimits(),
-        versions: HTTPVersionChoice = .automatic,
+        versions: HTTPDNSTransfer.AllowedVersions = .automatic,
         hostHeader: String? = nil
     ) {
         self.method = method

@@ -4,7 +4,7 @@ package import HTTPTypes
 /// The head of an answer and the stream of its body.
 package struct TransferResponse: Sendable {
     package var head: HTTPResponse
-    package var version: HTTPVersion
+    package var version: HTTPDNSTransfer.HTTPVersion
     /// The address and port that answered, as the connection itself reports them.
     package var endpoint: HTTPDNSEndpoint
     /// The endpoints that were tried before, and failed.
@@ -14,9 +14,9 @@ package struct TransferResponse: Sendable {
     package var hedges: Int
     /// The certificates that the server showed when the connection was made, its own first; empty in clear text, and unless
     /// ``TransportConfiguration/keepsPeerCertificates``.
-    package var peerCertificates: [PeerCertificate]
+    package var peerCertificates: [HTTPDNSTransfer.PeerCertificate]
     /// Phases known when the head arrived; ``TransferResponseBody/summary`` has `total` at the end.
-    package var timings: TransferTimings
+    package var timings: HTTPDNSTransfer.Timings
     package var body: TransferResponseBody
 }
 
@@ -26,5 +26,5 @@ package struct TransferSummary: Hashable, Sendable {
     package var bodyBytes: Int
     /// Bytes of the body as received, before decoding.
     package var wireBytes: Int
-    package var timings: TransferTimings
+    package var timings: HTTPDNSTransfer.Timings
 }

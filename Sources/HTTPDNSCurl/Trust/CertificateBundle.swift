@@ -1,3 +1,5 @@
+internal import HTTPDNSPrimitives
+
 #if canImport(Glibc)
 internal import Glibc
 #elseif canImport(Musl)
@@ -23,7 +25,7 @@ enum CertificateBundle {
     /// The file to give to libcurl.
     /// - Throws: ``TransferFailure`` that names the file, or the places where none was found.
     static func path(
-        for roots: TrustRoots,
+        for roots: HTTPDNSTrust.Roots,
         environment: (String) -> String? = { name in getenv(name).map { String(cString: $0) } },
         isReadable: (String) -> Bool = { access($0, R_OK) == 0 }
     ) throws(TransferFailure) -> String {

@@ -1,4 +1,5 @@
 internal import CHTTPDNSCurl
+internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
 internal import Glibc
@@ -72,7 +73,7 @@ final class TrustMaterial: @unchecked Sendable {
     }
 
     /// The empty text without a password: with none at all OpenSSL would ask for one on the terminal, and hold the loop.
-    private static func read(_ place: KeyPassword?) throws(TransferFailure) -> String {
+    private static func read(_ place: HTTPDNSTrust.KeyPassword?) throws(TransferFailure) -> String {
         switch place?.place {
         case nil:
             return ""

@@ -95,12 +95,12 @@ package final class TrustedTransport: Sendable {
     }
 
     /// What is known of endpoints from connecting to them with the files in use now.
-    package var endpointRecords: [EndpointRecord] {
+    package var endpointRecords: [HTTPDNSTransfer.EndpointRecord] {
         state.withLock { $0.transports[$0.rotation.generation] }?.endpointRecords ?? []
     }
 
     /// The connections that are open, those made with older files too: the largest pools first.
-    package var connectionPools: [ConnectionPoolRecord] {
+    package var connectionPools: [HTTPDNSTransfer.ConnectionPool] {
         state.withLock { Array($0.transports.values) }.flatMap(\.connectionPools).merged()
     }
 

@@ -19,7 +19,7 @@ struct FetchReport {
         /// The header fields that a redirect left behind on the way to this hop.
         var droppedFields: [String] = []
         var resolve: Duration?
-        var timings: TransferTimings
+        var timings: HTTPDNSClient.Exchange.Timings
     }
 
     var hops: [Hop]

@@ -10,9 +10,9 @@ import Testing
 struct BombTests {
     @Test(
         "1 GiB of zeros by gzip ends at the client's limit, over both versions; a stream beside it goes on",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func bomb(versions: HTTPVersionChoice) async throws {
+    func bomb(versions: HTTPDNSClient.AllowedVersions) async throws {
         try await bomb(versions, limit: .mebibytes(1), atMost: 1 << 20)
     }
 
@@ -22,7 +22,9 @@ struct BombTests {
         try await bomb(.automatic, limit: .unlimited, atMost: 80 << 20)
     }
 
-    private func bomb(_ versions: HTTPVersionChoice, limit: HTTPDNSClient.ByteLimit, atMost: Int) async throws {
+    private func bomb(_ versions: HTTPDNSClient.AllowedVersions, limit: HTTPDNSClient.ByteLimit, atMost: Int)
+        async throws
+    {
         let rig = try await ServerRig.shared()
         let path = rig.storedFile("zeros-\(versions).gz".lowercased())
         defer { try? FileManager.default.removeItem(atPath: path) }

@@ -11,9 +11,9 @@ struct ChosenVersionTests {
         "the log has the version that was chosen",
         arguments: [
             (.http10Only, "HTTP/1.0"), (.http1Only, "HTTP/1.1"), (.http2Only, "HTTP/2.0"), (.automatic, "HTTP/2.0"),
-        ] as [(HTTPVersionChoice, String)]
+        ] as [(HTTPDNSClient.AllowedVersions, String)]
     )
-    func chosen(versions: HTTPVersionChoice, name: String) async throws {
+    func chosen(versions: HTTPDNSClient.AllowedVersions, name: String) async throws {
         let rig = try await ServerRig.shared()
         let host = "version-\(versions).wild.test".lowercased()
         let mark = rig.accessLogMark()

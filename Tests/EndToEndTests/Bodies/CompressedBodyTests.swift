@@ -24,9 +24,9 @@ struct CompressedBodyTests {
 
     @Test(
         "memory, a file, a multipart form and a stream arrive compressed, and are the source when gzip has taken that off",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func arrives(versions: HTTPVersionChoice) async throws {
+    func arrives(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let bytes = (0..<40).flatMap { _ in Self.noise } + [UInt8](repeating: 0, count: 1_000_003)
@@ -103,9 +103,9 @@ struct CompressedBodyTests {
 
     @Test(
         "a POST without a body says that it has none, over both versions",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func none(versions: HTTPVersionChoice) async throws {
+    func none(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         try await withClient(settings(rig)) { client in
             for (method, length) in [(.post, "0"), (.get, nil)] as [(HTTPRequest.Method, String?)] {
@@ -136,9 +136,9 @@ struct CompressedBodyTests {
     @Test(
         "a stream of 64 MiB that does not shrink is compressed while the process grows by less than 16 MiB",
         .enabled("needs the machine for itself: HTTPDNS_TEST_ALONE=1") { ServerRig.hasMachineForItself },
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func memory(versions: HTTPVersionChoice) async throws {
+    func memory(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let name = "compressed-flat-\(versions)"
         let stored = rig.storedFile(name)

@@ -42,9 +42,9 @@ struct SentBodyTests {
     @Test(
         "a file arrives byte by byte, over HTTP/1.1 and HTTP/2",
         arguments: sizes,
-        [HTTPVersionChoice.http1Only, .http2Only]
+        [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func file(size: Int64, versions: HTTPVersionChoice) async throws {
+    func file(size: Int64, versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let source = try sparseFile(folder, size)
@@ -73,9 +73,9 @@ struct SentBodyTests {
 
     @Test(
         "streams of known and unknown length, and bytes arrive as they are",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func otherBodies(versions: HTTPVersionChoice) async throws {
+    func otherBodies(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let bytes = (0..<1_000_003).map { UInt8(truncatingIfNeeded: $0 / 251) }
@@ -131,9 +131,9 @@ struct SentBodyTests {
 
     @Test(
         "forms, JSON and multipart forms with a file arrive as their formats have them",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only]
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only]
     )
-    func formats(versions: HTTPVersionChoice) async throws {
+    func formats(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         let source = try sparseFile(folder, 3_000_001)

@@ -40,7 +40,7 @@ struct StalledBodyTests {
         let kind: Kind
         let stall: Stall
         let end: End
-        let versions: HTTPVersionChoice
+        let versions: HTTPDNSClient.AllowedVersions
 
         static let all = Kind.allCases.flatMap { kind in
             Stall.allCases.flatMap { stall in
@@ -95,10 +95,10 @@ struct StalledBodyTests {
 extension StalledBodyTests {
     @Test(
         "a source that takes no notice of its being cancelled holds nobody up: not the call, not the shutdown",
-        arguments: [HTTPVersionChoice.http1Only, .http2Only],
+        arguments: [HTTPDNSClient.AllowedVersions.http1Only, .http2Only],
         End.allCases
     )
-    func deaf(versions: HTTPVersionChoice, end: End) async throws {
+    func deaf(versions: HTTPDNSClient.AllowedVersions, end: End) async throws {
         let rig = try await ServerRig.shared()
         let (asked, done) = (Gate(), Gate())
         let source = AsyncStream<[UInt8]> {

@@ -222,7 +222,7 @@ struct DeadAddressTests {
             .repeatForever([.readHead, .sendText("HTTP/1.1 503 Busy\r\nContent-Length: 0\r\n\r\n")])
         )
         var ejecting = try settings(["\(failing.address):\(failing.port)", targets[0]])
-        ejecting.connections.ejection = OutlierEjection()
+        ejecting.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection()
         try await withClient(ejecting) { client in
             var statuses: [Int] = []
             for _ in 0..<7 {
@@ -242,22 +242,26 @@ struct DeadAddressTests {
             ({ $0.connections.hedgeAfter = .milliseconds(9) }, "hedgeAfter"),
             (
                 {
-                    $0.connections.ejection = OutlierEjection(); $0.connections.ejection?.consecutive = 0
+                    $0.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection();
+                    $0.connections.ejection?.consecutive = 0
                 }, "consecutive"
             ),
             (
                 {
-                    $0.connections.ejection = OutlierEjection(); $0.connections.ejection?.statuses = [200]
+                    $0.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection();
+                    $0.connections.ejection?.statuses = [200]
                 }, "statuses"
             ),
             (
                 {
-                    $0.connections.ejection = OutlierEjection(); $0.connections.ejection?.rest = .seconds(900)
+                    $0.connections.ejection = HTTPDNSClient.Configuration.OutlierEjection();
+                    $0.connections.ejection?.rest = .seconds(900)
                 }, "rest"
             ),
             (
                 {
-                    $0.connections.activeProbing = ActiveProbing(); $0.connections.activeProbing?.interval = .zero
+                    $0.connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing();
+                    $0.connections.activeProbing?.interval = .zero
                 }, "interval"
             ),
             ({ $0.trustByHost[.any] = HTTPDNSTrust() }, "trustByHost"),

@@ -8,13 +8,13 @@ import Testing
 /// Rows 6 to 8 of the acceptance list: connections live and die with the address they lead to.
 @Suite("Mappings and connections, over the wire", .enabled(if: ServerRig.isAvailable([.nginx, .bind])))
 struct MovedMappingTests {
-    private static let versions: [HTTPVersionChoice] = [.automatic, .http1Only]
+    private static let versions: [HTTPDNSClient.AllowedVersions] = [.automatic, .http1Only]
 
     @Test(
         "row 6, (42), invariant 18: the next request goes to the new address though the old connection lives; what is in flight finishes",
         arguments: versions
     )
-    func moved(versions: HTTPVersionChoice) async throws {
+    func moved(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let name = "row6-\(versions).wild.test".lowercased()
         let mark = rig.accessLogMark()
@@ -40,7 +40,7 @@ struct MovedMappingTests {
     }
 
     @Test("row 7: while the mapping rests a hundred requests travel on one connection", arguments: versions)
-    func kept(versions: HTTPVersionChoice) async throws {
+    func kept(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let name = "row7-\(versions).wild.test".lowercased()
         let mark = rig.accessLogMark()

@@ -93,9 +93,11 @@ struct LocalWayTests {
     @Test(
         "Connections begin at the address or interface that is asked for",
         .enabled(if: ServerRig.isAvailable([.nginx])),
-        arguments: [LocalSource.address(HTTPDNSAddress(v4: 127, 0, 0, 77)), .interface("lo")]
+        arguments: [
+            HTTPDNSClient.Configuration.LocalSource.address(HTTPDNSAddress(v4: 127, 0, 0, 77)), .interface("lo"),
+        ]
     )
-    func source(_ source: LocalSource) async throws {
+    func source(_ source: HTTPDNSClient.Configuration.LocalSource) async throws {
         let rig = try await ServerRig.shared()
         let expected: String? = if case .address(let address) = source { address.description } else { nil }
         let host = "source-\(expected == nil ? "interface" : "address").wild.test"
@@ -114,9 +116,11 @@ struct LocalWayTests {
 
     @Test(
         "One that is not there is a typed error before anything was sent",
-        arguments: [LocalSource.address(HTTPDNSAddress(v4: 192, 0, 2, 77)), .interface("nowhere0")]
+        arguments: [
+            HTTPDNSClient.Configuration.LocalSource.address(HTTPDNSAddress(v4: 192, 0, 2, 77)), .interface("nowhere0"),
+        ]
     )
-    func missing(source: LocalSource) async throws {
+    func missing(source: HTTPDNSClient.Configuration.LocalSource) async throws {
         let server = try RawServer(.repeatForever([.readHead, .sendText(Self.answer)]))
         var settings = HTTPDNSClient.Configuration()
         settings.resolver.mappings[try HTTPDNSMapping.Key("one.test")] = .addresses(["127.0.0.1:\(server.port)"])

@@ -144,7 +144,7 @@ struct RoutesUnderLoadTests {
     func panic() async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings(mappings: ["two.test": .addresses(["127.0.0.2", "127.0.0.3"])])
-        var ejection = OutlierEjection()
+        var ejection = HTTPDNSClient.Configuration.OutlierEjection()
         ejection.consecutive = 3
         configuration.connections.ejection = ejection
         configuration.connections.selection = .roundRobin

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNS
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -13,7 +14,7 @@ struct CertificateRotationTests {
         try folder.copy(rig.certificateFile("tenant-a.key"), to: "tls.key")
         var configuration = try rig.tenant(nil)
         configuration.trust.roots = .file(folder.path("ca.pem"))
-        configuration.trust.clientCertificate = ClientCertificate(
+        configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(
             certificateFile: folder.path("tls.crt"),
             keyFile: folder.path("tls.key")
         )
@@ -22,9 +23,9 @@ struct CertificateRotationTests {
 
     @Test(
         "a new pair serves the next request on a new connection; what is in flight ends on the old one",
-        arguments: [HTTPVersionChoice.automatic, .http1Only]
+        arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
-    func rotated(versions: HTTPVersionChoice) async throws {
+    func rotated(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let folder = try TemporaryFolder()
         var configuration = try configuration(rig, folder)

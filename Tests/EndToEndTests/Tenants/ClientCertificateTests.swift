@@ -92,7 +92,7 @@ struct ClientCertificateTests {
         let both = try ["tenant-b.pem", "tenant-b.key"].map { try folder.text(of: rig.certificateFile($0)) }.joined()
         try folder.write("both.pem", both)
         var configuration = try rig.tenant(nil)
-        configuration.trust.clientCertificate = ClientCertificate(certificateFile: folder.path("both.pem"))
+        configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: folder.path("both.pem"))
         do {
             let seen = try await ask(configuration, "/health?one=file")
             #expect(seen == (200, "CN=tenant-b"))
@@ -103,7 +103,7 @@ struct ClientCertificateTests {
         var testDescription: String
         var certificate = "tenant-a.pem"
         var key: String? = "tenant-a.key"
-        var password: KeyPassword?
+        var password: HTTPDNSTrust.KeyPassword?
         var roots = "tenant-ca-a.pem"
         var says: String
     }
@@ -138,7 +138,7 @@ struct ClientCertificateTests {
         let rig = try await ServerRig.shared()
         var configuration = try rig.tenant("tenant-a")
         configuration.trust.roots = .file(rig.certificateFile(mistake.roots))
-        configuration.trust.clientCertificate = ClientCertificate(
+        configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(
             certificateFile: rig.certificateFile(mistake.certificate),
             keyFile: mistake.key.map(rig.certificateFile),
             keyPassword: mistake.password
@@ -156,7 +156,7 @@ struct ClientCertificateTests {
     func pins() async throws {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "tenant.pem")
-        let strange = try PublicKeyPin(Self.strange)
+        let strange = try HTTPDNSTrust.PublicKeyPin(Self.strange)
         let backup = try await ask(rig.tenant("tenant-a", pins: [strange, right]), "/health?pin=backup")
         #expect(backup.0 == 200)
         try await withClient(try rig.tenant("tenant-a", pins: [strange, strange])) { client in
@@ -174,7 +174,7 @@ struct ClientCertificateTests {
     func pinsByHost() async throws {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "good.pem")
-        let strange = try PublicKeyPin(Self.strange)
+        let strange = try HTTPDNSTrust.PublicKeyPin(Self.strange)
         var configuration = try rig.settings(mappings: ["*.test": .addresses(["127.0.0.2"])])
         configuration.trust.pins = [strange]
         try configuration.trust.pin("*.wild.test", to: [right])

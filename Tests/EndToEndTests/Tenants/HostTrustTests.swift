@@ -1,6 +1,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -55,7 +56,7 @@ struct HostTrustTests {
             mappings: ["*.wild.test": .addresses(["127.0.0.2"]), "one.test": .addresses(["127.0.0.2"])]
         )
         var wrong = configuration.trust
-        wrong.pins = [try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        wrong.pins = [try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
         configuration.trustByHost = [
             try HTTPDNSRoute.Pattern("*.wild.test"): wrong,
             try HTTPDNSRoute.Pattern("right.wild.test"): configuration.trust,
@@ -84,7 +85,7 @@ struct HostTrustTests {
         let transport = HTTPDNSTransport()
         var configuration = try rig.settings(mappings: [:])
         var bad = configuration.trust
-        bad.clientCertificate = ClientCertificate(certificateFile: rig.certificateFile("good.key"))
+        bad.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: rig.certificateFile("good.key"))
         configuration.trustByHost[try HTTPDNSRoute.Pattern("one.test")] = bad
         let error = try await refusal { [configuration] in
             _ = try await HTTPDNSClient(configuration: configuration, on: transport)
@@ -95,9 +96,9 @@ struct HostTrustTests {
 
     @Test(
         "the certificates that a server showed are in each exchange, on a connection that was used before too",
-        arguments: [HTTPVersionChoice.automatic, .http1Only]
+        arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
-    func certificates(versions: HTTPVersionChoice) async throws {
+    func certificates(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         var configuration = try rig.settings(mappings: ["one.test": .addresses(["127.0.0.2"])])
         configuration.versions = versions

@@ -56,12 +56,12 @@ struct TenantCostTests {
         for client in clients { try await client.shutdown() }
     }
 
-    @Test("different trust settings: a thread each, and so much memory", arguments: [TrustRoots.system, nil])
-    func trustSettings(roots: TrustRoots?) async throws {
+    @Test("different trust settings: a thread each, and so much memory", arguments: [HTTPDNSTrust.Roots.system, nil])
+    func trustSettings(roots: HTTPDNSTrust.Roots?) async throws {
         let rig = try await ServerRig.shared()
         let transport = HTTPDNSTransport()
         let url = "https://one.test:\(rig.tlsPort)/health"
-        let pin = try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+        let pin = try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
         func different(_ number: Int) async throws -> HTTPDNSClient {
             try await client(on: transport) { configuration in
                 if let roots { configuration.trust.roots = roots }

@@ -1,4 +1,5 @@
 import HTTPDNS
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -30,9 +31,9 @@ struct TenantSeparationTests {
 
     @Test(
         "500 requests each in parallel: connections, TLS sessions and identities stay apart, and who may not, never gets in",
-        arguments: [HTTPVersionChoice.automatic, .http1Only]
+        arguments: [HTTPDNSClient.AllowedVersions.automatic, .http1Only]
     )
-    func separated(versions: HTTPVersionChoice) async throws {
+    func separated(versions: HTTPDNSClient.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let right = try await rig.pin(of: "tenant.pem")
         let backups = [try await rig.pin(of: "wrong.pem"), try await rig.pin(of: "other.pem")]
@@ -47,7 +48,9 @@ struct TenantSeparationTests {
         let second = try await client(rig.tenant("tenant-b", authority: "tenant-ca-b.pem", pins: [backups[1], right]))
         // The right certificate, and one thing wrong each.
         let otherAuthority = try await client(rig.tenant("tenant-c", authority: "other-ca.pem", pins: [right]))
-        let otherPins = try await client(rig.tenant("tenant-c", pins: backups + [PublicKeyPin(Self.strange)]))
+        let otherPins = try await client(
+            rig.tenant("tenant-c", pins: backups + [HTTPDNSTrust.PublicKeyPin(Self.strange)])
+        )
         let nobody = try await client(rig.tenant(nil, pins: [right]))
         let stranger = try await client(rig.tenant("stranger", pins: [right]))
         #expect(transport.usage.trustSettings == 6 && transport.usage.clients == 6)

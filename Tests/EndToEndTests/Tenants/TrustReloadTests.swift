@@ -1,4 +1,5 @@
 import HTTPDNS
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -15,8 +16,8 @@ struct TrustReloadTests {
     struct Facts {
         var rig: ServerRig
         /// The pin of nginx' key.
-        var right: PublicKeyPin
-        var strange: PublicKeyPin
+        var right: HTTPDNSTrust.PublicKeyPin
+        var strange: HTTPDNSTrust.PublicKeyPin
     }
 
     struct Case: Sendable, CustomTestStringConvertible {
@@ -109,7 +110,7 @@ struct TrustReloadTests {
         let facts = Facts(
             rig: rig,
             right: try await rig.pin(of: "good.pem"),
-            strange: try PublicKeyPin(Self.strange)
+            strange: try HTTPDNSTrust.PublicKeyPin(Self.strange)
         )
         var server: TLSServer?
         if let options = item.options {
@@ -167,9 +168,9 @@ struct TrustReloadTests {
 
     @Test(
         "a client certificate is exchanged: what is in flight ends as the one, the next request comes as the other",
-        arguments: [(HTTPVersionChoice.automatic, 48 << 20), (.http1Only, 16 << 20)]
+        arguments: [(HTTPDNSClient.AllowedVersions.automatic, 48 << 20), (.http1Only, 16 << 20)]
     )
-    func clientCertificate(versions: HTTPVersionChoice, bytes: Int) async throws {
+    func clientCertificate(versions: HTTPDNSClient.AllowedVersions, bytes: Int) async throws {
         let rig = try await ServerRig.shared()
         let mark = rig.accessLogMark()
         let tag = "exchanged-\(versions)"
@@ -213,7 +214,7 @@ struct TrustReloadTests {
         Mistake(
             testDescription: "a key of another certificate",
             change: { settings, rig in
-                settings.trust.clientCertificate = ClientCertificate(
+                settings.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(
                     certificateFile: rig.certificateFile("tenant-b.pem"),
                     keyFile: rig.certificateFile("tenant-a.key")
                 )

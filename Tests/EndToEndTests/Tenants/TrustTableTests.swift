@@ -1,4 +1,5 @@
 import HTTPDNS
+import HTTPDNSPrimitives
 import ServerRig
 import Testing
 
@@ -127,7 +128,9 @@ struct TrustTableTests {
             for _ in 0..<3 { try await client.get("https://one.test:\(rig.tlsPort)/health").text() }
         }
         #expect(log.warnings.count == 1 && log.warnings.first?.contains("certificates are not checked") == true)
-        configuration.trust.pins = [try PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        configuration.trust.pins = [
+            try HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+        ]
         try await withClient(configuration) { client in
             let error = try await refusal { _ = try await client.get("https://one.test:\(rig.tlsPort)/health") }
             #expect(error.code == .certificateRefused)

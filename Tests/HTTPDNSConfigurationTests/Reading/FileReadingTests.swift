@@ -1,6 +1,7 @@
 import Foundation
 import HTTPDNS
 import HTTPDNSConfiguration
+import HTTPDNSPrimitives
 import Testing
 
 #if YAML
@@ -51,7 +52,7 @@ struct FileReadingTests {
             #expect(trust.roots == .file(folder + "/ca.pem"))
             #expect(
                 trust.clientCertificate
-                    == ClientCertificate(
+                    == HTTPDNSTrust.ClientCertificate(
                         certificateFile: folder + "/a.pem",
                         keyFile: folder + "/a.key",
                         keyPassword: .environment("KEY_PASSWORD")

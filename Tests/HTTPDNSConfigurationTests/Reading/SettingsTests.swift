@@ -34,7 +34,7 @@ struct SettingsTests {
 
     @Test("Trust is read: pins for all and by host, the oldest TLS, and the loudly named option")
     func trust() throws {
-        let pin = try PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
+        let pin = try HTTPDNSTrust.PublicKeyPin("sha256//YhKJKSzoTt2b5FP18fvpHo7fJYqQCjAa3HWY3tvRMwE=")
         let text = """
             version: 1
             client:
@@ -58,8 +58,8 @@ struct SettingsTests {
         for (nothing, isOn) in [("", false), (" ~", false), (" null", false), (" {}", true)] {
             let text = "version: 1\nclient:\n  connections:\n    ejection:\(nothing)\n    probing:\(nothing)\n"
             let connections = try ConfigurationFile.settings(text, name: "f.yaml").connections
-            #expect(connections.ejection == (isOn ? OutlierEjection() : nil))
-            #expect(connections.activeProbing == (isOn ? ActiveProbing() : nil))
+            #expect(connections.ejection == (isOn ? HTTPDNSClient.Configuration.OutlierEjection() : nil))
+            #expect(connections.activeProbing == (isOn ? HTTPDNSClient.Configuration.ActiveProbing() : nil))
         }
     }
 
@@ -321,12 +321,12 @@ struct SettingsTests {
         connections.unacknowledged = nil
         connections.selection = .roundRobin
         connections.hedgeAfter = .milliseconds(80)
-        var ejection = OutlierEjection()
+        var ejection = HTTPDNSClient.Configuration.OutlierEjection()
         ejection.statuses = [503]
         ejection.consecutive = 2
         (ejection.rest, ejection.longestRest) = (.seconds(600), .seconds(600))
         connections.ejection = ejection
-        connections.activeProbing = ActiveProbing()
+        connections.activeProbing = HTTPDNSClient.Configuration.ActiveProbing()
         connections.keepsPeerCertificates = true
         #expect(settings.connections == connections)
         #expect(try ConfigurationFile.parse("version: 1", name: "f.yaml").connections != connections)
@@ -349,7 +349,7 @@ struct SettingsTests {
         #expect(lab.minimumVersion == .tls13 && !lab.pinsByHost.isEmpty)
         lab.verification = .insecurelyAcceptingAnyCertificate
         var pay = HTTPDNSTrust()
-        pay.pins = [try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
+        pay.pins = [try HTTPDNSTrust.PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")]
         #expect(
             configuration.trustByHost == [
                 try HTTPDNSRoute.Pattern("lab.shop.example"): lab, try HTTPDNSRoute.Pattern("*.pay.example"): pay,

@@ -54,7 +54,9 @@ struct ConnectionTests {
     func chains() {
         var table = PinTable(maximumPins: 256)
         let pin = table.acquire(key)
-        let chain = [PeerCertificate(pem: "pem", subject: "CN = one.test", issuer: "CN = ca", expires: "never")]
+        let chain = [
+            HTTPDNSTransfer.PeerCertificate(pem: "pem", subject: "CN = one.test", issuer: "CN = ca", expires: "never")
+        ]
         let one = table.opened(10, for: pin, inode: 1)
         pin.connections.showed(chain, on: one)
         #expect(one.chain == chain)

@@ -46,9 +46,9 @@ struct PreconnectTLSTests {
     @Test(
         "TLS included, over HTTP/2 and HTTP/1.1",
         arguments: TransportConfiguration.Driver.allCases,
-        [HTTPVersionChoice.automatic, .http1Only]
+        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func kept(driver: TransportConfiguration.Driver, versions: HTTPVersionChoice) async throws {
+    func kept(driver: TransportConfiguration.Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
         let url = "https://preconnect-\(driver)-\(versions).wild.test:\(rig.tlsPort)/a.jpg".lowercased()

@@ -9,7 +9,7 @@ struct RequestLoad {
     let origin: NginxOrigin
     let transport: Transport
     var scheme = "https"
-    var versions = HTTPVersionChoice.automatic
+    var versions = HTTPDNSTransfer.AllowedVersions.automatic
     var inFlight = 64
     /// The methods of the requests, in turns.
     var methods: [HTTPRequest.Method] = [.post]

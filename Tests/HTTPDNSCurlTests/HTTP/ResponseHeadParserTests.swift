@@ -1,3 +1,4 @@
+import HTTPDNSPrimitives
 import HTTPTypes
 import Testing
 
@@ -5,7 +6,7 @@ import Testing
 
 @Suite("ResponseHeadParser")
 struct ResponseHeadParserTests {
-    private func parse(_ text: String) throws -> (HTTPResponse, HTTPVersion) {
+    private func parse(_ text: String) throws -> (HTTPResponse, HTTPDNSTransfer.HTTPVersion) {
         try ResponseHeadParser.parse(Array(text.utf8))
     }
 
@@ -25,10 +26,11 @@ struct ResponseHeadParserTests {
     @Test(
         "each version is known by its status line",
         arguments: [
-            ("HTTP/2 200 \r\n", HTTPVersion.http2), ("HTTP/1.0 200 OK\r\n", .http10), ("HTTP/1.1 200\n", .http11),
+            ("HTTP/2 200 \r\n", HTTPDNSTransfer.HTTPVersion.http2), ("HTTP/1.0 200 OK\r\n", .http10),
+            ("HTTP/1.1 200\n", .http11),
         ]
     )
-    func versions(text: String, version: HTTPVersion) throws {
+    func versions(text: String, version: HTTPDNSTransfer.HTTPVersion) throws {
         let parsed = try parse(text)
         #expect(parsed.1 == version)
         #expect(parsed.0.status == .ok)

@@ -9,7 +9,11 @@ import Testing
 struct VersionChoiceTests {
     typealias Driver = TransportConfiguration.Driver
 
-    private func request(_ server: RawServer, _ versions: HTTPVersionChoice, body: RequestBodySource = .none) throws
+    private func request(
+        _ server: RawServer,
+        _ versions: HTTPDNSTransfer.AllowedVersions,
+        body: RequestBodySource = .none
+    ) throws
         -> TransferRequest
     {
         try TransportFixture.request(
@@ -27,7 +31,7 @@ struct VersionChoiceTests {
         for (versions, line) in [
             (.http10Only, "POST / HTTP/1.0\r\n"), (.http1Only, "POST / HTTP/1.1\r\n"),
             (.automatic, "POST / HTTP/1.1\r\n"),
-        ] as [(HTTPVersionChoice, String)] {
+        ] as [(HTTPDNSTransfer.AllowedVersions, String)] {
             let server = try RawServer(.readHead, .sendText("HTTP/1.0 200 OK\r\n\r\nok"))
             let (response, body) = try await fixture.fetch(try request(server, versions))
             #expect(response.version == .http10 && body == Array("ok".utf8))

@@ -6,7 +6,7 @@ import Testing
 /// What libcurl is told: no made-up name where a proxy would be told it, and no look-up for anything.
 struct PinEntriesTests {
     struct Case: Sendable, CustomTestStringConvertible {
-        let kind: ProxyKind
+        let kind: HTTPDNSTransfer.ProxyKind
         let isLocal: Bool
         let connectTo: String?
         let entries: [String]

@@ -9,8 +9,8 @@ struct OutlierTableTests {
         endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 192, 0, 2, 1), port: 443),
         host: .name("one.test")
     )
-    private let settings: OutlierEjection = {
-        var settings = OutlierEjection()
+    private let settings: HTTPDNSTransfer.OutlierEjection = {
+        var settings = HTTPDNSTransfer.OutlierEjection()
         settings.consecutive = 3
         return settings
     }()

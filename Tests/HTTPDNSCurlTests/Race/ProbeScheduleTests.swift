@@ -8,7 +8,7 @@ struct ProbeScheduleTests {
     private static let second: Int64 = 1_000_000_000
 
     private func schedule(_ interval: Duration, atOnce: Int) -> ProbeSchedule {
-        var settings = ActiveProbing()
+        var settings = HTTPDNSTransfer.ActiveProbing()
         settings.interval = interval
         settings.maximumAtOnce = atOnce
         return ProbeSchedule(settings)

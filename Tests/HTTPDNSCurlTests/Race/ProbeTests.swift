@@ -15,7 +15,7 @@ struct ProbeTests {
         configuration.trust = HTTPDNSTrust(roots: .file(rig.certificateFile("tenant-ca-a.pem")))
         configuration.attemptDelay = .seconds(60)
         if kind == .scheduled {
-            configuration.activeProbing = ActiveProbing()
+            configuration.activeProbing = HTTPDNSTransfer.ActiveProbing()
             configuration.activeProbing?.interval = .seconds(1)
         }
         return configuration
@@ -31,7 +31,7 @@ struct ProbeTests {
     private func probed(_ kind: Kind, at address: String, withholding: Bool) async throws -> String {
         let rig = try await ServerRig.shared()
         var configuration = configuration(rig, kind)
-        configuration.trust.clientCertificate = ClientCertificate(
+        configuration.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(
             certificateFile: rig.certificateFile("tenant-a.pem"),
             keyFile: rig.certificateFile("tenant-a.key")
         )

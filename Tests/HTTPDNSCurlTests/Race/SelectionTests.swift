@@ -147,7 +147,7 @@ struct SelectionTests {
         arguments: Driver.allCases
     )
     func ejection(driver: Driver) async throws {
-        var ejection = OutlierEjection()
+        var ejection = HTTPDNSTransfer.OutlierEjection()
         ejection.consecutive = 3
         let three = try three(driver, .given, first: [.readHead, .sendText(Self.unavailable)]) { [ejection] in
             $0.ejection = ejection
@@ -167,7 +167,7 @@ struct SelectionTests {
     )
     func probes(driver: Driver) async throws {
         let three = try three(driver, .given) { configuration in
-            var probing = ActiveProbing()
+            var probing = HTTPDNSTransfer.ActiveProbing()
             probing.interval = .seconds(1)
             configuration.activeProbing = probing
         }

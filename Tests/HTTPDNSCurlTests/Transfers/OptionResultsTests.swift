@@ -28,7 +28,7 @@ struct OptionResultsTests {
         let rig = try await ServerRig.shared()
         var configuration = TransportConfiguration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
-        let pin = try PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+        let pin = try HTTPDNSTrust.PublicKeyPin("AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
         try configuration.trust.pin("one.test", to: Array(repeating: pin, count: 160_000))
         let fixture = TransportFixture(Transport(configuration))
         let request = try TransportFixture.request("https://one.test:\(rig.tlsPort)/health", at: "127.0.0.2")

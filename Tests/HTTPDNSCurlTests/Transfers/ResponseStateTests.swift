@@ -9,9 +9,9 @@ struct ResponseStateTests {
         bytes: [1],
         endpoint: HTTPDNSEndpoint(address: HTTPDNSAddress(v4: 127, 0, 0, 1), port: 80),
         reusedConnection: false,
-        timings: TransferTimings()
+        timings: HTTPDNSTransfer.Timings()
     )
-    private let summary = TransferSummary(bodyBytes: 3, wireBytes: 3, timings: TransferTimings())
+    private let summary = TransferSummary(bodyBytes: 3, wireBytes: 3, timings: HTTPDNSTransfer.Timings())
     private let failure = TransferFailure(code: .connectionLost, phase: .body, message: "gone")
 
     /// Runs `events` with a state in which a caller waits for the head; gives the bytes of the head that it got.

@@ -28,9 +28,9 @@ struct TransportAgainstNginxTests {
     @Test(
         "a hundred requests travel on one connection, over HTTP/1.1 and HTTP/2",
         arguments: Driver.allCases,
-        [HTTPVersionChoice.automatic, .http1Only]
+        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func reuse(driver: Driver, versions: HTTPVersionChoice) async throws {
+    func reuse(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
         let target = "/health?reuse-\(driver)-\(versions)"
@@ -105,9 +105,9 @@ struct TransportAgainstNginxTests {
     @Test(
         "long uploads arrive whole over HTTP/1.1 and HTTP/2, from memory and from streams",
         arguments: Driver.allCases,
-        [HTTPVersionChoice.automatic, .http1Only]
+        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func uploads(driver: Driver, versions: HTTPVersionChoice) async throws {
+    func uploads(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
         let chunks = (0..<40).map { Array(repeating: UInt8($0), count: 100_000) }
@@ -137,9 +137,9 @@ struct TransportAgainstNginxTests {
     @Test(
         "streams without a byte end, at once and later, over HTTP/1.1 and HTTP/2",
         arguments: Driver.allCases,
-        [HTTPVersionChoice.automatic, .http1Only]
+        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func emptyStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+    func emptyStreams(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
         for length in [nil, 0] as [Int64?] {
@@ -168,9 +168,9 @@ struct TransportAgainstNginxTests {
     @Test(
         "streams that pause often, several on a connection, arrive whole",
         arguments: Driver.allCases,
-        [HTTPVersionChoice.automatic, .http1Only]
+        [HTTPDNSTransfer.AllowedVersions.automatic, .http1Only]
     )
-    func haltingStreams(driver: Driver, versions: HTTPVersionChoice) async throws {
+    func haltingStreams(driver: Driver, versions: HTTPDNSTransfer.AllowedVersions) async throws {
         let rig = try await ServerRig.shared()
         let fixture = TransportFixture(driver, trust: .file(rig.certificateAuthorityFile))
         try await withThrowingTaskGroup(of: Void.self) { group in

@@ -8,7 +8,11 @@ import Testing
 struct TransportFixture {
     let transport: Transport
 
-    init(_ driver: TransportConfiguration.Driver, trust: TrustRoots = .system, threadName: String = "httpdns-loop") {
+    init(
+        _ driver: TransportConfiguration.Driver,
+        trust: HTTPDNSTrust.Roots = .system,
+        threadName: String = "httpdns-loop"
+    ) {
         var configuration = TransportConfiguration()
         configuration.driver = driver
         configuration.trustRoots = trust
@@ -24,7 +28,7 @@ struct TransportFixture {
         at address: String,
         method: HTTPRequest.Method = .get,
         body: RequestBodySource = .none,
-        versions: HTTPVersionChoice = .automatic,
+        versions: HTTPDNSTransfer.AllowedVersions = .automatic,
         _ change: (inout TransferLimits) -> Void = { _ in }
     ) throws -> TransferRequest {
         let parsed = try ParsedURL(url)

@@ -4,7 +4,8 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-/// Servers that refuse the client's certificate over TLS 1.3: their alert comes after the client's handshake (RFC 8446 section 4.4.2).
+/// Servers that refuse the client's certificate over TLS 1.3: their alert comes after the client's handshake (RFC 8446
+/// section 4.4.2).
 @Suite(
     "Alerts after the TLS handshake",
     .enabled(if: ServerRig.isAvailable([.nginx, .openssl])),
@@ -17,7 +18,7 @@ struct ClientCertificateAlertTests {
         var configuration = TransportConfiguration()
         configuration.trustRoots = .file(rig.certificateAuthorityFile)
         configuration.trust.clientCertificate = certificate.map {
-            ClientCertificate(
+            HTTPDNSTrust.ClientCertificate(
                 certificateFile: rig.certificateFile("\($0).pem"),
                 keyFile: rig.certificateFile("\($0).key")
             )
@@ -56,8 +57,8 @@ struct ClientCertificateAlertTests {
             protocols: "h2",
             options: Self.demands + ["-CAfile", rig.certificateFile("clients-ca.pem")]
         )
-        // As through a network: the request is on its way when the alert comes. Else libcurl may find the connection closed before it
-        // has read the alert.
+        // As through a network: the request is on its way when the alert comes. Else libcurl may find the connection closed
+        // before it has read the alert.
         let relay = try TCPRelay(to: "127.0.0.1", port: server.port, delay: .milliseconds(100))
         let fixture = fixture(rig, certificate: nil)
         let request = try TransportFixture.request("https://one.test:\(relay.port)/", at: "127.0.0.1")

@@ -1,3 +1,4 @@
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCurl
@@ -8,7 +9,7 @@ struct PublicKeyPinTests {
 
     @Test("a pin has one spelling, with or without the algorithm in front", arguments: ["", "sha256//"])
     func spelling(prefix: String) throws {
-        #expect(try PublicKeyPin(prefix + Self.digest).description == "sha256//\(Self.digest)")
+        #expect(try HTTPDNSTrust.PublicKeyPin(prefix + Self.digest).description == "sha256//\(Self.digest)")
     }
 
     @Test(
@@ -23,7 +24,7 @@ struct PublicKeyPinTests {
         ]
     )
     func refused(text: String) {
-        let error = #expect(throws: TrustSettingsError.self) { try PublicKeyPin(text) }
+        let error = #expect(throws: HTTPDNSTrust.Error.self) { try HTTPDNSTrust.PublicKeyPin(text) }
         #expect(error?.code == .publicKeyPin)
         #expect(error?.message.contains("sha256// and 32 octets in base64") == true)
     }

@@ -1,12 +1,13 @@
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNSCurl
 
 @Suite("TrustSettings")
 struct TrustSettingsTests {
-    private let first = try! PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-    private let second = try! PublicKeyPin("sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
-    private let third = try! PublicKeyPin("sha256//CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    private let first = try! HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    private let second = try! HTTPDNSTrust.PublicKeyPin("sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
+    private let third = try! HTTPDNSTrust.PublicKeyPin("sha256//CAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
 
     @Test("a host's pins: the exact name, then the longest suffix, then those of all; a suffix is not itself")
     func precedence() throws {
@@ -30,8 +31,8 @@ struct TrustSettingsTests {
     )
     func patterns(pattern: String) {
         var settings = HTTPDNSTrust()
-        #expect(throws: TrustSettingsError.self) { try settings.pin(pattern, to: [first]) }
-        #expect(throws: TrustSettingsError.self) { try settings.pin("a.example", to: []) }
+        #expect(throws: HTTPDNSTrust.Error.self) { try settings.pin(pattern, to: [first]) }
+        #expect(throws: HTTPDNSTrust.Error.self) { try settings.pin("a.example", to: []) }
         #expect(settings == HTTPDNSTrust())
     }
 
@@ -41,10 +42,10 @@ struct TrustSettingsTests {
             { $0.roots = .file("/ca.pem") }, { $0.pins = [first] }, { $0.pins = [first, second] },
             { try $0.pin("a.example", to: [first]) }, { $0.minimumVersion = .tls13 },
             { $0.verification = .insecurelyAcceptingAnyCertificate },
-            { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem") },
-            { $0.clientCertificate = ClientCertificate(certificateFile: "/a.pem", keyFile: "/a.key") },
+            { $0.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/a.pem") },
+            { $0.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/a.pem", keyFile: "/a.key") },
             {
-                $0.clientCertificate = ClientCertificate(
+                $0.clientCertificate = HTTPDNSTrust.ClientCertificate(
                     certificateFile: "/a.pem",
                     keyFile: "/a.key",
                     keyPassword: .environment("NAME")

@@ -233,9 +233,9 @@ struct ReachableNetworksTests {
 
     @Test(
         "A name that a proxy looks up itself is refused, unless the proxy enforces the limit",
-        arguments: [ProxyKind.http, .socks4a, .socks5h]
+        arguments: [HTTPDNSClient.Proxy.Kind.http, .socks4a, .socks5h]
     )
-    func resolvingProxy(kind: ProxyKind) async throws {
+    func resolvingProxy(kind: HTTPDNSClient.Proxy.Kind) async throws {
         let server = try proxy(Self.ok)
         var proxy = HTTPDNSClient.Proxy(kind, host: .address(HTTPDNSAddress(v4: 127, 0, 0, 1)), port: server.port)
         let inside = try await Inside { $0.proxy = .through(proxy) }

@@ -160,7 +160,7 @@ struct ErrorMappingTests {
         for change: (inout HTTPDNSClient.Configuration) -> Void in [
             { $0.timeouts.connect = .zero }, { $0.timeouts.total = .seconds(-1) }, { $0.maximumIdleConnections = 0 },
             { $0.trustRoots = .file("/nowhere/ca.pem") }, { $0.maximumRequestsInFlight = 0 },
-            { $0.trust.clientCertificate = ClientCertificate(certificateFile: "/nowhere/client.pem") },
+            { $0.trust.clientCertificate = HTTPDNSTrust.ClientCertificate(certificateFile: "/nowhere/client.pem") },
             { $0.resolver.routes = [HTTPDNSRoute(.any, .providers(["nobody"], fallback: .none))] },
         ] {
             var configuration = HTTPDNSClient.Configuration()

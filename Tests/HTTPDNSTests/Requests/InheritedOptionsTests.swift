@@ -16,7 +16,7 @@ struct InheritedOptionsTests {
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.RetryPolicy> = \.retries
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.Proxy.Rules> = \.proxy
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ReachableNetworks> = \.reachableNetworks
-        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPVersionChoice> = \.versions
+        let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.AllowedVersions> = \.versions
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.ByteLimit> = \.maximumResponseBody
         let _: WritableKeyPath<HTTPDNSClient.Request.Options, HTTPDNSClient.TimeLimit> = \.deadline
         let optional = Mirror(reflecting: HTTPDNSClient.Request.Options()).children

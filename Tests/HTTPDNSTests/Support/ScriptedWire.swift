@@ -58,7 +58,7 @@ extension HopAnswer {
             version: .http11,
             endpoint: request.endpoints[0],
             reusedConnection: false,
-            timings: TransferTimings(),
+            timings: HTTPDNSClient.Exchange.Timings(),
             body: .chunks(Chunks(chunks, endingWith: failure))
         )
     }

@@ -1,4 +1,5 @@
 import HTTPDNSCurl
+import HTTPDNSPrimitives
 import Testing
 
 @testable import HTTPDNS

@@ -121,7 +121,7 @@ struct TimesTests {
     func warmBlackHole() async throws {
         let rig = try await ServerRig.shared()
         for (version, url) in [
-            (HTTPVersion.http11, "https://one.test:\(rig.http1Port)/health"),
+            (HTTPDNSClient.HTTPVersion.http11, "https://one.test:\(rig.http1Port)/health"),
             (.http2, "https://one.test:\(rig.tlsPort)/health"),
         ] {
             let port = version == .http2 ? rig.tlsPort : rig.http1Port

@@ -15,7 +15,7 @@ struct FetchReportTests {
             contentType: "image/jpeg",
             location: nil,
             resolve: .microseconds(8100),
-            timings: TransferTimings(
+            timings: HTTPDNSClient.Exchange.Timings(
                 connect: .microseconds(300),
                 tls: .milliseconds(21),
                 firstByte: .microseconds(9400),

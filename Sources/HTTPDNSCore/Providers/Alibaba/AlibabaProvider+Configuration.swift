@@ -46,7 +46,7 @@ extension AlibabaProvider {
         /// Keeps discovered addresses over restarts. It must be this provider's alone: saving replaces what it holds.
         public var addressStore: (any HTTPDNSResolutionStore)?
         /// The authorities that the service's certificate must end at.
-        public var trustRoots: TrustRoots = .system
+        public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 

@@ -23,7 +23,7 @@ extension HTTPDNSDoHProvider {
         /// How the query travels.
         public var method: Method = .get
         /// The authorities that the service's certificate must end at.
-        public var trustRoots: TrustRoots = .system
+        public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 

@@ -91,7 +91,7 @@ extension HTTPDNSJSONProvider {
         /// looked up. Beside a literal they are further addresses of the same service.
         public var bootstrap: [HTTPDNSAddress]
         /// The authorities that the service's certificate must end at.
-        public var trustRoots: TrustRoots = .system
+        public var trustRoots: HTTPDNSTrust.Roots = .system
         /// The most private scope of addresses that its answers may have (``HTTPDNSProvider/answerScope``).
         public var answers: HTTPDNSAddressPolicy.Scope = .public
 

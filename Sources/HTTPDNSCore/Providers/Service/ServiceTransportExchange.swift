@@ -13,7 +13,7 @@ struct ServiceTransportExchange: ServiceExchanging {
     ///   - threadName: The name of the transport's thread, at most 15 octets (pthread_setname_np(3)).
     ///   - maximumBodyOctets: The longest body that an answer may have, after decoding.
     ///   - readsRefusals: Whether bodies are read at other statuses than 200 too: those in which vendors name their errors.
-    init(trustRoots: TrustRoots, threadName: String, maximumBodyOctets: Int, readsRefusals: Bool = false) {
+    init(trustRoots: HTTPDNSTrust.Roots, threadName: String, maximumBodyOctets: Int, readsRefusals: Bool = false) {
         var configuration = TransportConfiguration()
         configuration.trustRoots = trustRoots
         configuration.threadName = threadName

@@ -1,5 +1,3 @@
-internal import HTTPDNSPrimitives
-
 /// Whom a client believes, and as whom it comes: authorities, public-key pins, its own certificate.
 ///
 /// A value. Clients with equal settings may share connections; clients whose settings differ in anything share none, nor a
@@ -8,7 +6,7 @@ internal import HTTPDNSPrimitives
 public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     /// Whether a server has to prove that it is the one.
     public struct Verification: Hashable, Sendable {
-        let isOn: Bool
+        package let isOn: Bool
 
         /// Its certificate's chain must end at one of ``HTTPDNSTrust/roots``, and the certificate must be the name's.
         public static let chainAndName = Verification(isOn: true)
@@ -18,16 +16,16 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The authorities that a server's chain must end at.
-    public var roots: TrustRoots = .system
+    public var roots: HTTPDNSTrust.Roots = .system
     /// The client's own certificate, for servers that ask for one; nil: none is shown.
-    public var clientCertificate: ClientCertificate?
+    public var clientCertificate: HTTPDNSTrust.ClientCertificate?
     /// The public keys that a server may have, besides all other checks; none: any key. One of them is enough. Give a second
     /// one, of a key that lies in a safe: without such a backup a lost key locks all clients out.
-    public var pins: [PublicKeyPin] = []
+    public var pins: [HTTPDNSTrust.PublicKeyPin] = []
     /// The pins of hosts that have their own, in place of ``pins``; see ``pin(_:to:)``.
-    public private(set) var pinsByHost: [String: [PublicKeyPin]] = [:]
+    public private(set) var pinsByHost: [String: [HTTPDNSTrust.PublicKeyPin]] = [:]
     /// The oldest version of TLS that may be spoken (CURLOPT_SSLVERSION).
-    public var minimumVersion: TLSVersion = .tls12
+    public var minimumVersion: HTTPDNSTrust.TLSVersion = .tls12
     /// Whether a server has to prove that it is the one.
     public var verification: Verification = .chainAndName
     /// Whether the secrets of TLS connections are written to the file that the environment variable `SSLKEYLOGFILE` named
@@ -39,7 +37,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     public init() {}
 
     /// The roots given, no certificate, no pins.
-    public init(roots: TrustRoots) {
+    public init(roots: HTTPDNSTrust.Roots) {
         self.roots = roots
     }
 
@@ -48,25 +46,25 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     /// - Parameters:
     ///   - pattern: A name, `img.shop.example`, or every name below one, `*.shop.example`; ASCII, in any case.
     ///   - pins: At least one.
-    /// - Throws: ``TrustSettingsError`` with code `hostPattern`.
-    public mutating func pin(_ pattern: String, to pins: [PublicKeyPin]) throws(TrustSettingsError) {
+    /// - Throws: ``HTTPDNSTrust/Error`` with code `hostPattern`.
+    public mutating func pin(_ pattern: String, to pins: [HTTPDNSTrust.PublicKeyPin]) throws(HTTPDNSTrust.Error) {
         let lower = pattern.lowercased()
         let name = lower.hasPrefix("*.") ? lower.dropFirst(2) : lower[...]
         guard HTTPDNSTrust.isName(name) else {
-            throw TrustSettingsError(
+            throw HTTPDNSTrust.Error(
                 .hostPattern,
                 "\"\(pattern.escaped(limit: 80))\" is no pattern for hosts; allowed: a name such as img.shop.example, or "
                     + "*.shop.example; an international name as xn--..."
             )
         }
         guard !pins.isEmpty else {
-            throw TrustSettingsError(.hostPattern, "no pin is given for \(lower); leave it out, or give one")
+            throw HTTPDNSTrust.Error(.hostPattern, "no pin is given for \(lower); leave it out, or give one")
         }
         pinsByHost[lower] = pins
     }
 
     /// Says which public keys all servers may have, and no host others.
-    package mutating func pin(_ pins: [PublicKeyPin]) {
+    package mutating func pin(_ pins: [HTTPDNSTrust.PublicKeyPin]) {
         self.pins = pins
         pinsByHost = [:]
     }
@@ -84,7 +82,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
     }
 
     /// The pins for a canonical host; empty when any key will do.
-    func pins(for host: String) -> [PublicKeyPin] {
+    package func pins(for host: String) -> [HTTPDNSTrust.PublicKeyPin] {
         if pinsByHost.isEmpty { return pins }
         if let own = pinsByHost[host] { return own }
         var rest = host[...]
@@ -95,7 +93,7 @@ public struct HTTPDNSTrust: Hashable, Sendable, CustomStringConvertible {
         return pins
     }
 
-    var hasPins: Bool { !pins.isEmpty || !pinsByHost.isEmpty }
+    package var hasPins: Bool { !pins.isEmpty || !pinsByHost.isEmpty }
 
     /// What is set, with paths in place of contents.
     public var description: String {

@@ -1,5 +1,5 @@
 internal import CHTTPDNSCurl
-public import HTTPDNSPrimitives
+internal import HTTPDNSPrimitives
 
 #if canImport(Glibc)
 internal import Glibc
@@ -8,22 +8,6 @@ internal import Musl
 #else
 internal import Darwin
 #endif
-
-/// Where on this machine connections begin.
-public enum LocalSource: Hashable, Sendable, CustomStringConvertible {
-    /// A network interface, such as `eth0` (CURLOPT_INTERFACE with `if!`).
-    case interface(String)
-    /// An address of this machine. Endpoints of the other family cannot be reached from it.
-    case address(HTTPDNSAddress)
-
-    /// The interface's name, or the address.
-    public var description: String {
-        switch self {
-        case .interface(let name): name
-        case .address(let address): address.description
-        }
-    }
-}
 
 extension EasyHandle {
     /// Binds a new socket to the address that its transfer asks for. libcurl's own option would look the address up like a
@@ -50,7 +34,7 @@ extension EasyHandle {
         return false
     }
 
-    static func unusable(_ source: LocalSource, _ reason: String) -> TransferFailure {
+    static func unusable(_ source: HTTPDNSTransfer.LocalSource, _ reason: String) -> TransferFailure {
         let what =
             switch source {
             case .interface(let name): "the network interface \(name.escaped(limit: 40))"

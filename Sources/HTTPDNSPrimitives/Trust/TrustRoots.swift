@@ -1,0 +1,25 @@
+extension HTTPDNSTrust {
+    /// The certificate authorities that a TLS server's chain must end at.
+    public struct Roots: Hashable, Sendable, CustomStringConvertible {
+        package enum Source: Hashable, Sendable {
+            case system
+            case file(String)
+        }
+
+        package let source: Source
+
+        /// The system's roots: `SSL_CERT_FILE` if set, else the bundle of Debian, RHEL or Alpine, whichever exists.
+        public static let system = HTTPDNSTrust.Roots(source: .system)
+
+        /// The roots in a PEM file, and no others.
+        public static func file(_ path: String) -> HTTPDNSTrust.Roots { HTTPDNSTrust.Roots(source: .file(path)) }
+
+        /// `system`, or the path.
+        public var description: String {
+            switch source {
+            case .system: "system"
+            case .file(let path): path
+            }
+        }
+    }
+}
