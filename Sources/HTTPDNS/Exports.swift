@@ -1,5 +1,4 @@
 @_exported public import HTTPDNSCore
 // What a user of the client writes in requests and settings, so that one import suffices.
-@_exported public import HTTPDNSCurl
 @_exported public import HTTPDNSPrimitives
 @_exported public import HTTPTypes

@@ -1,5 +1,5 @@
 public import HTTPDNSCore
-public import HTTPDNSCurl
+package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 public import HTTPTypes
 public import Logging

@@ -1,5 +1,5 @@
 public import HTTPDNSCore
-public import HTTPDNSCurl
+package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClient {

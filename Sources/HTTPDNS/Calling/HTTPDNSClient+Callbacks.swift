@@ -1,3 +1,5 @@
+internal import HTTPDNSCurl
+
 extension HTTPDNSClient {
     /// Sends a request and tells a callback how it ended, for code that is not async.
     ///

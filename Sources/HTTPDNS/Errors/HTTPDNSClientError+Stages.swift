@@ -1,4 +1,5 @@
 internal import HTTPDNSCore
+internal import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 
 extension HTTPDNSClientError {

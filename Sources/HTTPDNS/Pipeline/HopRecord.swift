@@ -1,3 +1,5 @@
+internal import HTTPDNSCurl
+
 /// What an error on a hop tells about it, also long after the head, while the body is read.
 struct HopRecord: Sendable {
     let rewritten: HTTPDNSRewriter.RewrittenRequest

@@ -1,4 +1,4 @@
-public import HTTPDNSCurl
+package import HTTPDNSCurl
 
 extension HTTPDNSClient.Response {
     /// What is known once a body ended.

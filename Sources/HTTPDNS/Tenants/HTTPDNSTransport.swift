@@ -1,4 +1,4 @@
-internal import HTTPDNSCurl
+package import HTTPDNSCurl
 internal import HTTPDNSPrimitives
 public import Logging
 

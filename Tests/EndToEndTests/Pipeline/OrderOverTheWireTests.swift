@@ -1,5 +1,6 @@
 import HTTPDNS
 import HTTPDNSCore
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import HTTPTypes
 import ServerRig

@@ -1,3 +1,4 @@
+import HTTPDNSCurl
 import HTTPDNSPrimitives
 import Testing
 

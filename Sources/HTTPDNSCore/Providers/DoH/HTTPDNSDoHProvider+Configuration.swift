@@ -1,4 +1,4 @@
-public import HTTPDNSCurl
+package import HTTPDNSCurl
 public import HTTPDNSPrimitives
 
 extension HTTPDNSDoHProvider {
