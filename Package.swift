@@ -70,10 +70,12 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
+        .target(name: "HTTPDNSMessages", dependencies: ["HTTPDNSPrimitives"], swiftSettings: settings),
         .target(
             name: "HTTPDNSCore",
             dependencies: [
                 "HTTPDNSCurl",
+                "HTTPDNSMessages",
                 "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["Signing"])),
                 .product(name: "CryptoExtras", package: "swift-crypto", condition: .when(traits: ["Signing"])),
@@ -119,6 +121,7 @@ let package = Package(
             name: "HTTPDNSLocalProvider",
             dependencies: [
                 "HTTPDNSCore",
+                "HTTPDNSMessages",
                 "HTTPDNSConfiguration",
                 "HTTPDNSPrimitives",
                 .product(name: "Crypto", package: "swift-crypto", condition: .when(traits: ["LocalProvider"])),
@@ -265,7 +268,7 @@ let package = Package(
         .testTarget(
             name: "HTTPDNSCoreTests",
             dependencies: [
-                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
+                "HTTPDNSCurl", "HTTPDNSCore", "HTTPDNSMessages", "HTTPDNSPrimitives", "HTTPDNSTesting", "ServerRig",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: settings

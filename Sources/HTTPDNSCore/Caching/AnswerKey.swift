@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
 /// What one cached answer is about.

@@ -1,3 +1,5 @@
+internal import HTTPDNSMessages
+
 /// The way from the name asked to the name that owns the answer.
 struct AliasChain {
     var end: DNSName

@@ -1,3 +1,4 @@
+package import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
 /// What a response says about the name and the type that were asked for.
@@ -17,8 +18,6 @@ package enum DNSOutcome: Hashable, Sendable {
 extension DNSResponse {
     /// The most hops of an alias chain that are followed. Resolvers stop at 8 to 17; chains of CDNs have up to 5.
     package static let maximumAliasHops = 8
-    /// The most addresses that are kept; more serve no connection attempt.
-    package static let maximumAddresses = 16
 
     /// What the response says, by the owner rule: an address counts only at the end of the one loop-free alias chain
     /// from the name asked, of the asked type, in the answer section.

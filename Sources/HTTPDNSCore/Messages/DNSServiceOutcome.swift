@@ -1,3 +1,5 @@
+package import HTTPDNSMessages
+
 /// What a response says about the records of type SVCB or HTTPS that were asked for.
 package enum DNSServiceOutcome: Hashable, Sendable {
     /// Usable records in service mode, by rising priority: at least one, at most ``DNSResponse/maximumServices``. The time

@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 /// Decides where to connect for a name with records of type HTTPS (RFC 9460 section 3): whom to ask next, and in the end

@@ -81,7 +81,7 @@ enum HTTPService {
         return Response(
             status: HTTPResponse.Status(code: outcome.reply.status),
             headers: outcome.reply.headerFields,
-            body: HTTPDNSClient.Response.Body(byteBuffer: ByteBuffer(bytes: outcome.reply.body))
+            body: ResponseBody(byteBuffer: ByteBuffer(bytes: outcome.reply.body))
         )
     }
 }

@@ -1,3 +1,4 @@
+import HTTPDNSMessages
 import HTTPDNSPrimitives
 import Testing
 

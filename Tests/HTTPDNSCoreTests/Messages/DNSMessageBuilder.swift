@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSMessages
 
 /// Builds DNS messages octet by octet, good and bad ones alike.
 struct DNSMessageBuilder {

@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSMessages
 import Testing
 
 @Suite("Names in presentation form")

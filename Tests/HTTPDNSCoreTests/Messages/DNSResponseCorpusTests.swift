@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNSCore
+import HTTPDNSMessages
 import HTTPDNSPrimitives
 import Testing
 

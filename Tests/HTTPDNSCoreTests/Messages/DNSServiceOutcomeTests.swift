@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSMessages
 import Testing
 
 /// RFC 9460 sections 2.2 to 2.5, over sets of records; the owner rule is that of addresses.

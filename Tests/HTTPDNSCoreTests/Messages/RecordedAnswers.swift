@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSMessages
 import Testing
 
 /// Answers as BIND 9.18.49 gave them over HTTPS.

@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 /// The answers of version 1: an object about one name, or a list of them under `dns`.

@@ -1,4 +1,5 @@
 internal import HTTPDNSCurl
+internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
 /// DNS over HTTPS (RFC 8484), through a transport of its own that is pinned to the service's addresses.

@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 internal import HTTPTypes
 
 extension ServiceReply {

@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 package import HTTPDNSPrimitives
 
 /// DNS over HTTPS with answers in JSON, as Google, Cloudflare and Alidns offer it beside RFC 8484, through a transport of

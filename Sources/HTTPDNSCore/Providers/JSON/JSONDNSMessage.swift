@@ -1,3 +1,4 @@
+package import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 /// The body of a JSON DNS answer, as Google, Cloudflare and Alidns give it: the response of RFC 1035 with other brackets.

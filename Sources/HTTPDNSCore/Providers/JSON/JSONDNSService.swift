@@ -1,4 +1,5 @@
 internal import HTTPDNSCurl
+internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 internal import HTTPTypes
 

@@ -1,3 +1,5 @@
+internal import HTTPDNSMessages
+
 extension ServiceReply {
     /// What the response says about the question.
     ///

@@ -1,3 +1,4 @@
+internal import HTTPDNSMessages
 internal import HTTPDNSPrimitives
 
 /// What a vendor's lists of addresses come to.

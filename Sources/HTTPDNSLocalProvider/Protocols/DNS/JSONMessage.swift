@@ -1,4 +1,5 @@
 #if LocalProvider
+internal import HTTPDNSMessages
 internal import HTTPDNSCore
 internal import HTTPDNSPrimitives
 

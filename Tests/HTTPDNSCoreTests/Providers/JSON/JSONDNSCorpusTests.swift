@@ -1,5 +1,6 @@
 import Foundation
 import HTTPDNSCore
+import HTTPDNSMessages
 import Testing
 
 /// The fuzzer's corpus, see `Fuzz/README.md`.

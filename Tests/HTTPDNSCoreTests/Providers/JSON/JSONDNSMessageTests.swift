@@ -1,4 +1,5 @@
 import HTTPDNSCore
+import HTTPDNSMessages
 import HTTPDNSPrimitives
 import Testing
 

@@ -1,5 +1,6 @@
 import HTTPDNSCore
 import HTTPDNSCurl
+import HTTPDNSMessages
 import HTTPDNSPrimitives
 import HTTPTypes
 import Testing

@@ -17,34 +17,6 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
     /// - Parameter octets: A well-formed name in lower case, as ``DNSMessageReader`` makes it.
     package init(validatedOctets octets: [UInt8]) { self.octets = octets }
 
-    /// The wire form of a host name, whose labels are within the limits by construction.
-    package init(_ host: HTTPDNSName) {
-        let text = host.description.utf8
-        var octets: [UInt8] = []
-        octets.reserveCapacity(text.count + 2)
-        for label in text.split(separator: UInt8(ascii: ".")) {
-            octets.append(UInt8(truncatingIfNeeded: label.count))
-            octets.append(contentsOf: label)
-        }
-        octets.append(0)
-        self.octets = octets
-    }
-
-    /// The name as a host name; nil when it is none, such as the root or a name with a space in it.
-    package var hostName: HTTPDNSName? {
-        var text: [UInt8] = []
-        text.reserveCapacity(octets.count)
-        var rest = octets[...]
-        while let length = rest.first, length > 0 {
-            let label = rest.dropFirst().prefix(Int(length))
-            guard label.allSatisfy(Self.isHostNameOctet) else { return nil }
-            if !text.isEmpty { text.append(UInt8(ascii: ".")) }
-            text.append(contentsOf: label)
-            rest = rest.dropFirst(label.count + 1)
-        }
-        return try? HTTPDNSName(String(decoding: text, as: UTF8.self))
-    }
-
     /// Whether this name is `other`, or lies below it.
     package func isAtOrBelow(_ other: DNSName) -> Bool {
         var rest = octets[...]
@@ -76,14 +48,6 @@ package struct DNSName: Hashable, Sendable, CustomStringConvertible {
         default:
             let digits = String(octet)
             return "\\" + String(repeating: "0", count: 3 - digits.utf8.count) + digits
-        }
-    }
-
-    private static func isHostNameOctet(_ octet: UInt8) -> Bool {
-        switch octet {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): true
-        case UInt8(ascii: "-"), UInt8(ascii: "_"): true
-        default: false
         }
     }
 

@@ -11,6 +11,9 @@
 /// - the question must come back as it was asked, in any case of letters. Only a response that says that the query
 ///   failed may leave it out, since some servers do not repeat what they could not read.
 package struct DNSResponse: Hashable, Sendable {
+    /// The most addresses that are kept; more serve no connection attempt.
+    package static let maximumAddresses = 16
+
     package let question: DNSQuestion
     package let responseCode: DNSResponseCode
     /// The answer section's aliases, and its records of the type asked for.

@@ -21,7 +21,7 @@ package struct DNSClientSubnet: Hashable, Sendable {
     private var addressOctets: ArraySlice<UInt8> { network.address.bytes.prefix((network.prefixLength + 7) / 8) }
 
     /// The whole option of a query: code, length, family, source prefix length, scope prefix length 0, address.
-    var option: [UInt8] {
+    package var option: [UInt8] {
         let length = UInt8(truncatingIfNeeded: 4 + addressOctets.count)
         let head = [0, UInt8(truncatingIfNeeded: Self.optionCode), 0, length]
         let prefix = [0, UInt8(truncatingIfNeeded: familyNumber), UInt8(truncatingIfNeeded: network.prefixLength), 0]

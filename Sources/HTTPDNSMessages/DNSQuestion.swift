@@ -8,10 +8,6 @@ package struct DNSQuestion: Hashable, Sendable, CustomStringConvertible {
         self.type = type
     }
 
-    package init(_ host: HTTPDNSName, type: DNSRecordType) {
-        self.init(name: DNSName(host), type: type)
-    }
-
     /// `img.shop.test. A`, for messages.
     package var description: String { "\(name) \(type)" }
 }
