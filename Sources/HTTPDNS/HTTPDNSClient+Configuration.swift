@@ -289,16 +289,16 @@ extension HTTPDNSClient.Configuration {
             )
         }
         guard reachableNetworks != .inherited else {
-            throw .inheritedInSettings("reachableNetworks", instead: "ReachableNetworks.any is the default")
+            throw .inheritedInSettings("reachableNetworks", instead: ".any is the default")
         }
         try headers.validate()
         try redirects.validate()
         try retries.validate()
         if versions == .inherited {
-            throw .inheritedInSettings("versions", instead: "HTTPVersionChoice.automatic is the default")
+            throw .inheritedInSettings("versions", instead: ".automatic is the default")
         }
         if maximumResponseBody.isInherited {
-            throw .inheritedInSettings("maximumResponseBody", instead: "ByteLimit.unlimited is the default")
+            throw .inheritedInSettings("maximumResponseBody", instead: ".unlimited is the default")
         }
         try validateWaysOut()
         for trust in [trust] + trustByHost.values {

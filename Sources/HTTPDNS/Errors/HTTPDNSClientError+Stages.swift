@@ -97,7 +97,7 @@ extension HTTPDNSClientError {
             stage: .configuration,
             message: "the transport has \(limit) different trust settings in use, which is its limit",
             hint:
-                "clients whose TrustSettings are equal share one: give them the same files in the same order; or shut clients "
+                "clients whose HTTPDNSTrust values are equal share one: give them the same files in the same order; or shut clients "
                 + "down, or raise limits.trustSettings, each of which costs a thread"
         )
     }

@@ -25,7 +25,7 @@ extension HTTPDNSClientError {
             stage: .request,
             message: "the file of the request's body cannot be read: \(fault)",
             hint:
-                "a body's file is a regular file that knows its length and may be read; for others use RequestBody.stream"
+                "a body's file is a regular file that knows its length and may be read; for others use Request.Body.stream"
         )
         error.underlying = fault
         return error

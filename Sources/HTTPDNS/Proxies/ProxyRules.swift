@@ -47,7 +47,7 @@ extension HTTPDNSClient.Proxy {
         /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
         func validate(_ environment: (String) -> String?) throws(HTTPDNSClientError) {
             switch content {
-            case .inherited: throw .inheritedInSettings("proxy", instead: "ProxyRules.direct is the default")
+            case .inherited: throw .inheritedInSettings("proxy", instead: ".direct is the default")
             case .direct: break
             case .environment: _ = try ProxyEnvironment(environment).checked()
             case .through(let proxy, _):

@@ -39,7 +39,7 @@ extension HTTPDNSClientError {
     static func inheritedInSettings(_ name: String, instead: String) -> HTTPDNSClientError {
         .configuration(
             "\(name) is .inherited, and the settings of a client inherit from nothing",
-            hint: "\(instead); .inherited is for RequestOptions"
+            hint: "\(instead); .inherited is for the options of a request"
         )
     }
 }

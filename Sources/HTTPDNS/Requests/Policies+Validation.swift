@@ -13,7 +13,7 @@ extension HTTPDNSClient.RedirectPolicy {
 extension HTTPDNSClient.RetryPolicy {
     /// - Throws: ``HTTPDNSClientError`` with code `configuration`.
     func validate() throws(HTTPDNSClientError) {
-        if isInherited { throw .inheritedInSettings("retries", instead: "RetryPolicy.never is the default") }
+        if isInherited { throw .inheritedInSettings("retries", instead: ".never is the default") }
         for (name, value, range) in [
             ("limit", limit, 0...100), ("budget.percent", budget.percent, 0...1000),
             ("budget.perSecond", budget.perSecond, 0...100_000),

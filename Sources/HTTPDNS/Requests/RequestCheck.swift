@@ -83,7 +83,7 @@ enum RequestCheck {
         case 14 where text == "content-length", 17 where text == "transfer-encoding":
             throw refusal(
                 "the header field \(name) is set by the client, from the body",
-                hint: "leave it out; a stream's length goes into RequestBody.stream(length:)"
+                hint: "leave it out; a stream's length goes into Request.Body.stream(length:)"
             )
         case 7 where text == "trailer":
             throw refusal(

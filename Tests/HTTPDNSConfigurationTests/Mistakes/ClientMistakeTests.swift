@@ -132,7 +132,7 @@ struct ClientMistakeTests {
                 f.yaml:3:14: client.headers: "a b" is no name of a header field; allowed: such as X-Tenant
                 f.yaml:3:24: client.headers: a Host header field is not sent as given (use options.hostHeader for another Host)
                 f.yaml:3:33: client.headers: the header field content-length is set by the client, from the body (leave it out; \
-                a stream's length goes into RequestBody.stream(length:))
+                a stream's length goes into Request.Body.stream(length:))
                 f.yaml:3:52: client.headers: Authorization holds a secret, and secrets do not stand in this file (let \
                 computedHeaders of the program give it)
                 f.yaml:3:88: client.headers["X-A"]: found what no field can have as its value; allowed: text without line \

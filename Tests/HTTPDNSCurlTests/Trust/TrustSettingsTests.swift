@@ -3,7 +3,7 @@ import Testing
 
 @testable import HTTPDNSCurl
 
-@Suite("TrustSettings")
+@Suite("Trust settings")
 struct TrustSettingsTests {
     private let first = try! HTTPDNSTrust.PublicKeyPin("sha256//AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")
     private let second = try! HTTPDNSTrust.PublicKeyPin("sha256//BAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA=")

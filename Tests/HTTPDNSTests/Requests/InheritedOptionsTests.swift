@@ -58,7 +58,7 @@ struct InheritedOptionsTests {
         let rig = try Rig()
         let reloaded = await clientError { [configuration] in try await rig.client.reload(configuration) }
         for error in [made, reloaded] {
-            #expect(error?.code == .configuration && error?.hint?.contains("RequestOptions") == true)
+            #expect(error?.code == .configuration && error?.hint?.contains("options of a request") == true)
             #expect(error?.message.hasPrefix("\(name) is .inherited") == true, "\(error as Any)")
         }
     }
