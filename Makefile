@@ -24,31 +24,35 @@ demo: ## See it work on real servers on this machine, with no internet (installs
 
 # All tests at once keep two cores so busy that some wait for their turn longer than they may: a group after the other. The last
 # one is all that no other names, so that no test is left out. What is measured by the CPU time or the memory of the process has it alone.
+# Built once, with everything that a package trait adds. What a program with fewer traits gets is looked at in Examples (default
+# traits) and by `make bare` (none).
+TRAITS = --enable-all-traits
+
 .PHONY: test
 test: dependencies lint scripts ## Everything that CI runs: format, scripts, all tests against real servers, nested packages
 	$(call step,build)
-	swift build --build-tests
+	swift build --build-tests $(TRAITS)
 	$(call step,tests)
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCoreTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNSCurlTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^HTTPDNS(|Control)Tests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build --filter '^EndToEndTests\.'
-	HTTPDNS_TEST_SERVERS=required swift test --skip-build \
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCoreTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNSCurlTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^HTTPDNS(|Control)Tests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build --filter '^EndToEndTests\.'
+	HTTPDNS_TEST_SERVERS=required swift test $(TRAITS) --skip-build \
 		--skip '^(HTTPDNSCore|HTTPDNSCurl|HTTPDNS|HTTPDNSControl|EndToEnd)Tests\.'
 	$(call step,tests that need the machine for themselves)
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'NeverWaitingTests|ProviderOutageTests|EmptyAnswerTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter RotatingAnswerTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter QuietClientTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter TenantCostTests
-	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter CacheFloodTests/processIsFlat
-	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter DoHHostileTests
-	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSTests.BlockingCallTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'LimitOverTheWireTests/leaks'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter 'CompressedBodyTests/memory'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'NeverWaitingTests|ProviderOutageTests|EmptyAnswerTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter RotatingAnswerTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter QuietClientTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter TenantCostTests
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter CacheFloodTests/processIsFlat
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter DoHHostileTests
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.BlockingCallTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'LimitOverTheWireTests/leaks'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter 'CompressedBodyTests/memory'
 	$(call step,documentation comments)
 	@Scripts/check-docc
-	@$(MAKE) --no-print-directory nested traits bare
+	@$(MAKE) --no-print-directory nested bare
 
 .PHONY: lint
 lint: ## Check the format
@@ -64,35 +68,25 @@ scripts: ## Check the shell scripts' syntax
 	$(call step,scripts)
 	@for script in $(SHELL_SCRIPTS); do bash -n $$script || exit 1; done
 
-# Packages are fetched and built for this alone: apart from the main build, whose products it would change.
-.PHONY: traits
-traits: build-dependencies ## Tests of what package traits add that are off by default: Signing, ServiceLifecycle, LocalProvider
-	$(call step,all traits)
-	swift test --enable-all-traits --scratch-path .build/traits \
-		--filter 'Alidns|Alibaba|Tencent|AES|Vendor|ServiceAddress|ServeCommand|HTTPDNSServiceLifecycleTests|HTTPDNSLocalProviderTests|DocumentationTests|HTTPDNSConfigurationTests'
-	@Scripts/check-docc --traits
-
-# What takes the place of traits that are off: compiled, and no test run.
+# What takes the place of traits that are off.
 .PHONY: bare
-bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: [])
+bare: build-dependencies ## Build resolve-test and the metrics without any package trait (traits: []), and look at the program
 	$(call step,no traits)
 	swift build --disable-default-traits --scratch-path .build/bare --product resolve-test
 	swift build --disable-default-traits --scratch-path .build/bare --target HTTPDNSMetrics
-
-.PHONY: signing
-signing: traits ## The same
+	HTTPDNS_BARE=$(CURDIR)/.build/bare/debug swift test $(TRAITS) --filter BareProgramTests
 
 .PHONY: endurance
 endurance: dependencies ## The tests in real time, for minutes in place of seconds, and those that measure it (a quiet machine)
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --filter 'NeverWaitingTests|ProviderOutageTests|SwitchUnderLoadTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter RotatingAnswerTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter QuietClientTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter ReloadStormTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter GoAwayTests
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test --skip-build --filter SentBodyTests
-	HTTPDNS_TEST_LONG=1 swift test --skip-build --filter 'RaceModelTests|SlowReaderTests|NilLimitTests'
-	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test --skip-build --filter '^HTTPDNSTests.TimesTests'
-	HTTPDNS_TEST_ALONE=1 swift test --skip-build --filter '^HTTPDNSCurlTests.SelectionTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --filter 'NeverWaitingTests|ProviderOutageTests|SwitchUnderLoadTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter RotatingAnswerTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter QuietClientTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter ReloadStormTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter GoAwayTests
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter SentBodyTests
+	HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter 'RaceModelTests|SlowReaderTests|NilLimitTests'
+	HTTPDNS_TEST_SERVERS=required HTTPDNS_TEST_ALONE=1 HTTPDNS_TEST_LONG=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSTests.TimesTests'
+	HTTPDNS_TEST_ALONE=1 swift test $(TRAITS) --skip-build --filter '^HTTPDNSCurlTests.SelectionTests'
 
 # Apart from the main build, whose products it would change. The lock is another one here: see Sources/HTTPDNSPrimitives/Lock.swift.
 # One test at a time: beside each other, many times slower than else, they would end at their own time limits. Left out are a hundred thousand

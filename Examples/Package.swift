@@ -62,5 +62,10 @@ let package = Package(
                 .product(name: "HTTPDNSTesting", package: "swift-httpdns"),
             ]
         ),
+        // Built with the traits that are on by default, as most programs are; the tests of the package have all of them.
+        .testTarget(
+            name: "DefaultTraitsTests",
+            dependencies: [.product(name: "HTTPDNSCore", package: "swift-httpdns")]
+        ),
     ]
 )

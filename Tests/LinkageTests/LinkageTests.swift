@@ -32,11 +32,9 @@ struct LinkageTests {
         try await Command("grep", ["-c", "11CoreMetrics", path]).run().status == 0
     }
 
-    @Test("a program that uses the client has nothing of swift-metrics in it, nor does the command-line tool")
+    @Test("A program that uses the client has nothing of swift-metrics in it")
     func withoutMetrics() async throws {
-        for product in ["httpdns-linkage-probe", "resolve-test"] {
-            #expect(try await !hasMetrics(BuiltProduct.path(product)), "\(product)")
-        }
+        #expect(try await !hasMetrics(BuiltProduct.path("httpdns-linkage-probe")))
     }
 
     #if Metrics
@@ -49,5 +47,34 @@ struct LinkageTests {
     @Test("the look at the libraries would see Foundation: the command-line tool has it, through Yams")
     func control() async throws {
         #expect(try await librariesOf("resolve-test").contains("libFoundation.so"))
+    }
+}
+
+/// The program without what package traits add. `make bare` builds it, and runs these tests with `HTTPDNS_BARE`, its folder.
+@Suite(.enabled("make bare names the folder in HTTPDNS_BARE") { getenv("HTTPDNS_BARE") != nil })
+struct BareProgramTests {
+    private let program = getenv("HTTPDNS_BARE").map { String(cString: $0) + "/resolve-test" } ?? ""
+
+    @Test(
+        "What needs a missing trait names the trait",
+        arguments: [
+            (["serve", "served.yaml"], "LocalProvider"),
+            (["check", "httpdns.yaml"], "YAML"),
+        ]
+    )
+    func missing(arguments: [String], trait: String) async throws {
+        let result = try await Command(program, arguments).run()
+        #expect(result.status == 2 && result.output.isEmpty, "\(result)")
+        #expect(result.error.contains("trait \(trait)"), "\(result)")
+    }
+
+    @Test("It has nothing of swift-metrics, swift-crypto and Hummingbird in it")
+    func small() async throws {
+        for module in ["11CoreMetrics", "6Crypto", "11Hummingbird"] {
+            let found = try await Command("grep", ["-cF", "$s\(module)", program]).run()
+            #expect(found.status == 1, "\(module): \(found)")
+        }
+        // The same search finds what is there.
+        #expect(try await Command("grep", ["-cF", "$s11HTTPDNSCore", program]).run().status == 0)
     }
 }

@@ -80,17 +80,6 @@ extension OverTheNetwork {
                 #expect(result.error.split(separator: "\n").count == 1 && result.output.isEmpty, "\(result)")
             }
         }
-        #else
-        @Test("without its trait it says which one is missing")
-        func withoutTrait() async throws {
-            let result = try await Self.run("served.yaml")
-            #expect(result.status == 2)
-            #expect(
-                result.error
-                    == "resolve-test: this resolve-test was built without the trait LocalProvider, which serve needs "
-                    + "(build it with: swift build --traits default,LocalProvider)\n"
-            )
-        }
         #endif
     }
 }

@@ -115,12 +115,5 @@ struct AlibabaConfigurationTests {
         let message = try refusal(.v1) { $0.credential.secret = .file("/nowhere/ali") }
         #expect(message?.contains("/nowhere/ali") == true)
     }
-    #else
-    @Test("without the trait Signing a secret and an encryption are refused, with the trait's name")
-    func withoutTrait() throws {
-        #expect(try refusal(secret: "00")?.contains("trait Signing") == true)
-        #expect(try refusal(.v1, secret: "a")?.contains("trait Signing") == true)
-        #expect(try refusal(key: ScriptedAlibaba.aesKey) { $0.encryption = .gcm }?.contains("trait Signing") == true)
-    }
     #endif
 }

@@ -105,16 +105,5 @@ struct AlidnsSignatureTests {
     }
 
     private struct CanaryFailure: Error {}
-    #else
-    @Test("without the trait Signing an account is refused, with the trait's name")
-    func withoutTrait() {
-        let error = #expect(throws: HTTPDNSProviderConfigurationError.self) {
-            try ScriptedJSONService(
-                service: .alidns(account: "9999", accessKey: "test", secret: HTTPDNSSecret { Self.canary })
-            ) { .jsonLoopback(to: $0) }
-        }
-        #expect(error?.message.contains("trait Signing") == true)
-        #expect(error?.description.contains(Self.canary) == false)
-    }
     #endif
 }

@@ -103,12 +103,5 @@ struct TencentConfigurationTests {
         #expect(try refusal(.aes) { $0.credential.account = account }?.contains("not a number") == true)
         #expect(try refusal(.token) { $0.credential.account = account } == nil)
     }
-    #else
-    @Test("without the trait Signing an encryption key is refused, with the trait's name; a token is taken")
-    func withoutTrait() throws {
-        let credential = VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { "dnspodpass" })
-        #expect(try refusal { $0.credential = credential }?.contains("trait Signing") == true)
-        #expect(try refusal() == nil)
-    }
     #endif
 }

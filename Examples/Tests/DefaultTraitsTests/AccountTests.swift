@@ -1,0 +1,52 @@
+import HTTPDNSCore
+import Testing
+
+#if !Signing
+/// Accounts that sign or encrypt their queries, in a program without the trait for it.
+struct AccountTests {
+    private static let canary = "ca0a57deadbeef00ca0a57deadbeef00"
+
+    /// What the error says, whose description never repeats a secret.
+    private func refusal(_ make: () throws -> Void) -> String? {
+        let error = #expect(throws: HTTPDNSProviderConfigurationError.self) { try make() }
+        #expect(error?.description.contains(Self.canary) == false)
+        return error?.message
+    }
+
+    private static let signing: [(AlibabaProvider.Version, VendorCredential)] = [
+        (.v1, VendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
+        (.v2, VendorCredential(account: "1", secret: HTTPDNSSecret { canary })),
+        (.v2, VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { canary })),
+    ]
+
+    @Test("An account of Alibaba that signs is refused with the name of the trait", arguments: signing.indices)
+    func alibaba(index: Int) throws {
+        let (version, credential) = Self.signing[index]
+        let message = refusal {
+            var configuration = AlibabaProvider.Configuration(name: "ali", version: version, credential: credential)
+            if credential.encryptionKey != nil { configuration.encryption = .gcm }
+            _ = try AlibabaProvider(configuration)
+        }
+        #expect(message?.contains("trait Signing") == true)
+    }
+
+    @Test("An encryption key of Tencent is refused with the name of the trait")
+    func tencent() throws {
+        let message = refusal {
+            let credential = VendorCredential(account: "1", encryptionKey: HTTPDNSSecret { Self.canary })
+            _ = try TencentProvider(TencentProvider.Configuration(name: "tencent", credential: credential))
+        }
+        #expect(message?.contains("trait Signing") == true)
+    }
+
+    @Test("An account of Alidns is refused with the name of the trait")
+    func alidns() throws {
+        let message = refusal {
+            let secret = HTTPDNSSecret { Self.canary }
+            let service = HTTPDNSJSONProvider.Service.alidns(account: "9999", accessKey: "test", secret: secret)
+            _ = try HTTPDNSJSONProvider(.init(name: "alidns", service: service))
+        }
+        #expect(message?.contains("trait Signing") == true)
+    }
+}
+#endif
