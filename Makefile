@@ -55,9 +55,12 @@ test: dependencies lint scripts ## Everything that CI runs: format, scripts, all
 	@$(MAKE) --no-print-directory nested bare
 
 .PHONY: lint
-lint: ## Check the format
+lint: ## Check the format and the words
 	$(call step,format)
 	swift format lint --strict --parallel --recursive $(SWIFT_FOLDERS)
+	$(call step,words)
+	@Scripts/check-words --self-test
+	@Scripts/check-words
 
 .PHONY: format
 format: ## Correct the format
