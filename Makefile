@@ -130,6 +130,10 @@ bench: dependencies ## Measure, beside libcurl in C and AsyncHTTPClient (release
 fuzz: build-dependencies ## Feed the parsers with broken input
 	@if [ -x Fuzz/run ]; then Fuzz/run; else swift run --package-path Fuzz; fi
 
+.PHONY: metrics
+metrics: ## Measures of the code base
+	@Scripts/code-metrics
+
 .PHONY: clean
 clean: ## Remove what was built
 	rm -rf .build Examples/.build Benchmarks/.build Fuzz/.build
